@@ -1,0 +1,57 @@
+# Language level, warnings, sanitizers, and the two ways a target is declared here.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(ptrain_options INTERFACE)
+target_include_directories(ptrain_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(ptrain_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror>)
+if(PTRAIN_NATIVE)
+  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+else()
+  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
+endif()
+if(PTRAIN_SANITIZE)
+  target_compile_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE})
+endif()
+if(PTRAIN_FUZZ)
+  target_compile_options(ptrain_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# ptrain_library(NAME deps...): one static library of every .cpp below the calling folder.
+# It can include only what its dependencies' link interface allows to link.
+function(ptrain_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)  # headers only
+    add_library(ptrain_${name} INTERFACE)
+    target_link_libraries(ptrain_${name} INTERFACE ptrain_options ${ARGN})
+    return()
+  endif()
+  add_library(ptrain_${name} STATIC ${sources})
+  target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
+endfunction()
+
+# ptrain_test(NAME deps...): one GoogleTest program of every *_test.cpp below the calling folder.
+function(ptrain_test name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()

@@ -1,0 +1,35 @@
+// Parallel loops over the calling thread's own cores (OpenMP, the runtime that oneDNN uses too).
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ptrain {
+
+/// Threads that a parallel loop started from this thread uses.
+inline int thread_count() { return omp_get_max_threads(); }
+/// Sets it for the calling thread; ranks that share a machine get a part of the cores each.
+inline void set_thread_count(int threads) { omp_set_num_threads(threads); }
+
+/// Calls body(begin, end) on one contiguous part of [0, count) per thread; stays on this thread when a part would be
+/// smaller than `grain`. The split depends on the thread count only, so results do not vary between runs.
+template <typename Body>
+void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
+  const std::int64_t parts =
+      std::min<std::int64_t>(thread_count(), std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, grain)));
+  if (parts <= 1) {
+    if (count > 0) body(std::int64_t{0}, count);
+    return;
+  }
+#pragma omp parallel num_threads(static_cast<int>(parts))
+  {
+    const std::int64_t part = omp_get_thread_num();
+    const std::int64_t begin = count * part / parts;
+    const std::int64_t end = count * (part + 1) / parts;
+    if (begin < end) body(begin, end);
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,86 @@
+// The interface that every operator definition implements. It knows no backend: kernels are found by `type()`.
+#pragma once
+
+#include "core/graph/tensor_desc.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+using ValueId = std::int32_t;
+inline constexpr ValueId no_value = -1;
+
+/// How automatic mixed precision treats an op (Paddle's lists).
+enum class AmpClass {
+  white,        // low precision in O1 and O2
+  black,        // fp32 in O1; low precision in O2
+  extra_black,  // fp32 in O1 and O2
+  grey,         // follows its inputs: fp32 if any floating input is fp32
+  keep,         // no casts: handles mixed inputs itself (batch norm, casts, optimizer)
+};
+
+/// Arithmetic and memory traffic of one execution.
+struct Cost {
+  double flops = 0;  // a multiply-add counts as two
+  double bytes = 0;
+};
+
+class GradientBuilder;
+class Op;
+using OpPtr = std::shared_ptr<const Op>;
+
+class Op {
+ public:
+  virtual ~Op() = default;
+
+  /// The op's name and its key in the kernel registries: "conv2d".
+  virtual std::string_view type() const = 0;
+  /// Attributes for dumps, "stride=2 padding=1"; empty when there are none.
+  virtual std::string attributes() const { return {}; }
+  /// Output descriptors from input descriptors. An optional input that is absent has rank 0 and dtype u8.
+  /// Throws std::invalid_argument (without the node's name: the graph adds it).
+  virtual std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const = 0;
+  /// Emits gradient nodes and hands each input its gradient. Throws std::logic_error by default.
+  virtual void gradient(GradientBuilder& builder) const;
+  virtual AmpClass amp_class() const { return AmpClass::grey; }
+  /// False for inputs that stay fp32 whatever the op computes in (statistics, scales, scalars).
+  virtual bool amp_casts_input(int /*input*/) const { return true; }
+  /// True where the op writes its input in place (running statistics, optimizer state). Such inputs are state.
+  virtual bool mutates_input(int /*input*/) const { return false; }
+  /// The input whose memory output `output` may take over when nothing reads that input afterwards; -1 for none.
+  virtual int inplace_input(int /*output*/) const { return -1; }
+  /// Default: no arithmetic, every input and output moved once.
+  virtual Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const;
+
+ protected:
+  /// Every byte of the inputs and outputs, once.
+  static double traffic(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs);
+};
+
+/// What an op's `gradient` sees: its node, the gradients that arrive, and the way to emit nodes.
+class GradientBuilder {
+ public:
+  virtual ~GradientBuilder() = default;
+
+  virtual ValueId input(int index) const = 0;   // no_value for an absent optional input
+  virtual ValueId output(int index) const = 0;
+  virtual const TensorDesc& desc(ValueId value) const = 0;
+  /// Gradient of the loss with respect to output `index`; no_value when the loss does not depend on it.
+  virtual ValueId output_gradient(int index) const = 0;
+  /// Whether anything needs the gradient of input `index`.
+  virtual bool needs_gradient(int index) const = 0;
+  /// Adds a node; `inputs` may hold no_value for absent optional inputs. Returns its outputs.
+  virtual std::vector<ValueId> emit(OpPtr op, std::vector<ValueId> inputs) = 0;
+  /// Adds `gradient` to what input `index` receives.
+  virtual void set_input_gradient(int index, ValueId gradient) = 0;
+};
+
+/// A descriptor that stands for an absent optional input.
+inline TensorDesc absent_input() { return {DType::u8, Shape{}}; }
+inline bool is_absent(const TensorDesc& desc) { return desc.dtype == DType::u8 && desc.shape.rank() == 0; }
+
+}  // namespace ptrain

@@ -1,0 +1,20 @@
+// What is known of a tensor before it exists: element type and shape. Data is always dense, last axis fastest.
+#pragma once
+
+#include "core/base/dtype.h"
+#include "core/base/shape.h"
+
+namespace ptrain {
+
+struct TensorDesc {
+  DType dtype = DType::f32;
+  Shape shape;
+
+  std::int64_t count() const { return shape.count(); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  bool operator==(const TensorDesc&) const = default;
+  /// "bf16[8,56,56,64]"
+  std::string to_string() const { return std::string(name_of(dtype)) + shape.to_string(); }
+};
+
+}  // namespace ptrain
