@@ -1,0 +1,45 @@
+// Dropout: elements are zeroed with probability p and the others scaled by 1 / (1 - p); and its gradient.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+struct DropoutAttributes {
+  float p = 0.1f;
+  std::uint32_t stream = 0;  // random stream of the mask, unique per node
+};
+
+/// inputs: x [...]; rng i64 [2] = {seed, step}.  outputs: y [...] in x's dtype.
+/// The mask is a function of (seed, step, stream, element) alone: see core/ops/math/dropout.h.
+class Dropout final : public Op {
+ public:
+  explicit Dropout(DropoutAttributes attributes);
+  const DropoutAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "dropout"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  int inplace_input(int) const override { return 0; }
+
+ private:
+  DropoutAttributes attributes_;
+};
+
+/// inputs: dy [...]; rng i64 [2].  outputs: dx [...] in dy's dtype. The mask is made again, not stored.
+class DropoutGrad final : public Op {
+ public:
+  explicit DropoutGrad(DropoutAttributes attributes) : attributes_(attributes) {}
+  const DropoutAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "dropout_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  int inplace_input(int) const override { return 0; }
+
+ private:
+  DropoutAttributes attributes_;
+};
+
+}  // namespace ptrain

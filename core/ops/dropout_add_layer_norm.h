@@ -1,0 +1,60 @@
+// The transformer block's joint in one pass: y = layer_norm(dropout(x) + residual), and its gradient.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+struct DropoutAddLayerNormAttributes {
+  float epsilon = 1e-12f;
+  float dropout = 0;         // 0 in evaluation
+  std::uint32_t stream = 0;  // random stream of the mask, unique per node
+};
+
+/// inputs:  x [..., H]; residual [..., H]; gamma f32 [H]; beta f32 [H]; rng i64 [2] = {seed, step} (optional without
+///          dropout). x and residual may differ in dtype.
+/// outputs: y [..., H] and sum [..., H] = dropout(x) + residual, both in residual's dtype; mean, rstd f32 [...].
+/// The mask is that of dropout(x) with the same stream. `sum` is only for the gradient: nothing else may read it.
+class DropoutAddLayerNorm final : public Op {
+ public:
+  explicit DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes);
+  const DropoutAddLayerNormAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "dropout_add_layer_norm"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int input) const override { return input < 2; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  DropoutAddLayerNormAttributes attributes_;
+};
+
+struct DropoutAddLayerNormGradAttributes {
+  float dropout = 0;
+  std::uint32_t stream = 0;
+  DType x_dtype = DType::f32;  // of dx
+};
+
+/// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [2].
+/// outputs: dx [..., H] in x_dtype; dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
+/// Without dropout the gradient is LayerNormGrad, whose dx serves both.
+class DropoutAddLayerNormGrad final : public Op {
+ public:
+  explicit DropoutAddLayerNormGrad(DropoutAddLayerNormGradAttributes attributes) : attributes_(attributes) {}
+  const DropoutAddLayerNormGradAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "dropout_add_layer_norm_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int input) const override { return input < 2; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  DropoutAddLayerNormGradAttributes attributes_;
+};
+
+}  // namespace ptrain

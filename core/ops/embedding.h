@@ -1,0 +1,66 @@
+// Row look-up in a table, the sum of BERT's three look-ups, and their dense, deterministic gradients.
+// Ids are trusted to be in range: they are checked where data is read.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H] in the table's dtype.
+class Embedding final : public Op {
+ public:
+  std::string_view type() const override { return "embedding"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+};
+
+/// inputs: ids i32 [...]; dy [..., H].  outputs: dtable [rows, H] in dy's dtype.
+class EmbeddingGrad final : public Op {
+ public:
+  explicit EmbeddingGrad(std::int64_t rows) : rows_(rows) {}
+  std::int64_t rows() const { return rows_; }
+
+  std::string_view type() const override { return "embedding_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+
+ private:
+  std::int64_t rows_;
+};
+
+/// inputs:  ids i32 [B, S]; token_types i32 [B, S]; word [V, H]; position [P, H], P >= S; token_type [T, H].
+/// outputs: y [B, S, H] = word[ids] + position[0..S-1] + token_type[token_types].
+class BertEmbedding final : public Op {
+ public:
+  std::string_view type() const override { return "bert_embedding"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+};
+
+/// The rows of BERT's three tables.
+struct BertTableRows {
+  std::int64_t words = 0;
+  std::int64_t positions = 0;
+  std::int64_t token_types = 0;
+};
+
+/// inputs:  ids i32 [B, S]; token_types i32 [B, S]; dy [B, S, H].
+/// outputs: dword [V, H]; dposition [P, H]; dtoken_type [T, H], in dy's dtype.
+class BertEmbeddingGrad final : public Op {
+ public:
+  explicit BertEmbeddingGrad(BertTableRows rows) : rows_(rows) {}
+  const BertTableRows& rows() const { return rows_; }
+
+  std::string_view type() const override { return "bert_embedding_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+
+ private:
+  BertTableRows rows_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,65 @@
+// Fully connected layer y = activation(x w^T + bias), and its two gradients.
+#pragma once
+
+#include "core/graph/op.h"
+#include "core/ops/activation.h"
+
+namespace ptrain {
+
+/// inputs:  x [..., K]; w [N, K]; bias [N] (optional).
+/// outputs: y [..., N]; with save_pre, pre [..., N], the value before the activation, which the gradient needs.
+/// y and pre have x's dtype. w may be f32 while x is low precision: the kernel converts it.
+/// bias is used in f32 by the low-precision kernels and is never cast by AMP.
+struct LinearAttributes {
+  Activation activation = Activation::none;
+  bool save_pre = false;  // needed to train through an activation; drop it for inference
+};
+
+class Linear final : public Op {
+ public:
+  explicit Linear(LinearAttributes attributes = {}) : attributes_(attributes) {}
+  const LinearAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "linear"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  bool amp_casts_input(int input) const override { return input != 2; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  LinearAttributes attributes_;
+};
+
+/// inputs: dy [..., N]; w [N, K].  outputs: dx [..., K] in dy's dtype.
+class LinearGradInput final : public Op {
+ public:
+  std::string_view type() const override { return "linear_grad_input"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+struct LinearGradWeightAttributes {
+  DType dtype = DType::f32;  // of both outputs; f32 also with low-precision inputs
+  bool bias = true;
+};
+
+/// inputs: x [..., K]; dy [..., N].  outputs: dw [N, K]; with bias, db [N]. Both are summed in f32.
+class LinearGradWeight final : public Op {
+ public:
+  explicit LinearGradWeight(LinearGradWeightAttributes attributes) : attributes_(attributes) {}
+  const LinearGradWeightAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "linear_grad_weight"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  LinearGradWeightAttributes attributes_;
+};
+
+}  // namespace ptrain

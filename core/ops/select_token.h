@@ -1,0 +1,39 @@
+// Picks one token of every sequence (BERT's pooler reads the first), and its gradient.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// inputs: x [B, S, H].  outputs: y [B, H] = x[:, index, :].
+class SelectToken final : public Op {
+ public:
+  explicit SelectToken(std::int64_t index = 0) : index_(index) {}
+  std::int64_t index() const { return index_; }
+
+  std::string_view type() const override { return "select_token"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+
+ private:
+  std::int64_t index_;
+};
+
+/// inputs: dy [B, H].  outputs: dx [B, tokens, H], zero but for the selected token.
+class SelectTokenGrad final : public Op {
+ public:
+  SelectTokenGrad(std::int64_t index, std::int64_t tokens) : index_(index), tokens_(tokens) {}
+  std::int64_t index() const { return index_; }
+  std::int64_t tokens() const { return tokens_; }
+
+  std::string_view type() const override { return "select_token_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+
+ private:
+  std::int64_t index_;
+  std::int64_t tokens_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,52 @@
+// Mean cross entropy of softmax(logits) against integer labels, with label smoothing, and its gradient.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Rows with this label count neither in the loss nor in the mean.
+inline constexpr std::int32_t ignored_label = -1;
+
+/// inputs:  logits [B, C]; labels i32 [B], 0..C-1 or ignored_label.
+/// outputs: loss f32 [], the mean over the rows that count (0 when there are none); probabilities f32 [B, C].
+/// With smoothing e the target is 1 - e + e / C for the label and e / C elsewhere (PyTorch's definition).
+class SoftmaxCrossEntropy final : public Op {
+ public:
+  explicit SoftmaxCrossEntropy(float label_smoothing = 0);
+  float label_smoothing() const { return label_smoothing_; }
+
+  std::string_view type() const override { return "softmax_cross_entropy"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  float label_smoothing_;
+};
+
+struct SoftmaxCrossEntropyGradAttributes {
+  float label_smoothing = 0;
+  DType dtype = DType::f32;  // of dlogits
+};
+
+/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 [].  outputs: dlogits [B, C].
+class SoftmaxCrossEntropyGrad final : public Op {
+ public:
+  explicit SoftmaxCrossEntropyGrad(SoftmaxCrossEntropyGradAttributes attributes) : attributes_(attributes) {}
+  const SoftmaxCrossEntropyGradAttributes& values() const { return attributes_; }
+
+  std::string_view type() const override { return "softmax_cross_entropy_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int) const override { return false; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  SoftmaxCrossEntropyGradAttributes attributes_;
+};
+
+}  // namespace ptrain
