@@ -1,0 +1,72 @@
+// What every data source offers: how many samples, what they are, and one sample by index.
+#pragma once
+
+#include "core/base/errors.h"
+#include "core/data/sample_random.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+enum class DataKind { image, text };
+enum class Split { train, eval };
+
+struct DatasetInfo {
+  DataKind kind = DataKind::image;
+  int classes = 0;
+  std::vector<std::string> class_names;  // one per class
+
+  // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c].
+  int image_size = 0;
+  std::array<float, 3> mean{};
+  std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
+
+  // Text: ids and token types [max_length]; every id is below vocab_size.
+  int max_length = 0;
+  int vocab_size = 0;
+};
+
+/// Where one sample is written. An image source fills `pixels`; a text source fills the other three.
+struct SampleView {
+  std::span<std::uint8_t> pixels;       // [image_size, image_size, 3], red first
+  std::span<std::int32_t> ids;          // [max_length], padded with [PAD] after `length`
+  std::span<std::int32_t> token_types;  // [max_length], 1 for the second sentence
+  std::int32_t* length = nullptr;       // tokens before the padding
+};
+
+/// Memory that one worker reuses from sample to sample.
+struct Scratch {
+  std::vector<std::uint8_t> file;
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> rows;
+  std::vector<std::int32_t> weights;
+  std::vector<std::int32_t> bounds;
+  std::vector<std::int32_t> first_ids;
+  std::vector<std::int32_t> second_ids;
+};
+
+/// A sample whose own bytes are wrong (truncated, corrupt, unreadable); the loader may skip it. The message names the
+/// file.
+class BadSample : public Error {
+ public:
+  explicit BadSample(const std::string& message) : Error(ExitCode::failed, message) {}
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  const DatasetInfo& info() const { return info_; }
+  virtual std::int64_t size() const = 0;
+  /// Writes sample `index` (0 <= index < size()) into `out` and returns its label, 0 <= label < classes.
+  /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
+  virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
+
+ protected:
+  DatasetInfo info_;
+};
+
+}  // namespace ptrain

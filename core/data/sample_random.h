@@ -1,0 +1,37 @@
+// Random draws that belong to one sample in one epoch: the same for any worker, rank count and resume.
+#pragma once
+
+#include "core/base/rng.h"
+
+#include <cmath>
+#include <cstdint>
+
+namespace ptrain {
+
+/// Consumers of data randomness; each is a Philox stream of its own.
+enum class DataStream : std::uint32_t { shuffle = 0xDA7A0001u, augment = 0xDA7A0002u, synthetic = 0xDA7A0003u };
+
+/// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next
+/// sample's; augmentation needs at most 43.
+class SampleRandom {
+ public:
+  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::int64_t index)
+      : stream_{seed, epoch, static_cast<std::uint32_t>(DataStream::augment)},
+        element_(static_cast<std::uint64_t>(index) * 64) {}
+
+  /// Uniform in [0, 1).
+  float uniform() { return stream_.uniform(element_++); }
+  /// Uniform in [low, high).
+  float uniform(float low, float high) { return low + (high - low) * uniform(); }
+  /// Uniform in 0 .. count-1.
+  int below(int count) {
+    return static_cast<int>(
+        (static_cast<std::uint64_t>(stream_.bits(element_++)) * static_cast<std::uint64_t>(count)) >> 32);
+  }
+
+ private:
+  RandomStream stream_;
+  std::uint64_t element_;
+};
+
+}  // namespace ptrain

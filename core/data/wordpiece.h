@@ -1,0 +1,53 @@
+// BERT's WordPiece tokeniser; ids are those of Hugging Face's BertTokenizer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace ptrain {
+
+enum class TextCase { lower, keep };
+
+class WordPiece {
+ public:
+  /// One token per line, id = line number from 0. Throws Error when the file is missing, empty, or lacks [PAD], [UNK],
+  /// [CLS] or [SEP].
+  static WordPiece from_file(const std::filesystem::path& vocab, TextCase text_case);
+  WordPiece(std::vector<std::string> tokens, TextCase text_case, const std::string& name = "vocabulary");
+
+  int vocab_size() const { return static_cast<int>(tokens_.size()); }
+  std::int32_t pad_id() const { return pad_; }
+
+  /// Appends the ids of `text` (without [CLS] and [SEP]) to `ids`. Bytes that are not UTF-8 are skipped.
+  void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const;
+
+  /// Writes [CLS] a [SEP], or [CLS] a [SEP] b [SEP] when has_second, cut to ids.size() longest sentence first, and
+  /// pads. Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the
+  /// length.
+  std::int32_t assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                        std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
+
+ private:
+  struct StringHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  using Vocabulary = std::unordered_map<std::string, std::int32_t, StringHash, std::equal_to<>>;
+
+  std::int32_t required(std::string_view token, const std::string& name) const;
+  void tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
+  void match_word(std::string_view word, std::vector<std::int32_t>& ids) const;
+
+  std::vector<std::string> tokens_;
+  Vocabulary whole_;   // tokens that start a word
+  Vocabulary inside_;  // "##" tokens, without the mark
+  TextCase case_;
+  std::int32_t pad_ = 0, unknown_ = 0, first_ = 0, separator_ = 0;
+};
+
+}  // namespace ptrain
