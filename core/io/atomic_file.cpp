@@ -1,0 +1,180 @@
+#include "core/io/atomic_file.h"
+
+#include "core/base/errors.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestCall = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
+
+int open_for_reading(const fs::path& path, struct stat& status) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("cannot read {}: {}", path.string(), std::strerror(errno));
+  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+    ::close(descriptor);
+    fail("cannot read {}: it is a directory", path.string());
+  }
+  return descriptor;
+}
+
+/// Makes the rename itself durable. Some file systems cannot flush a directory; then there is nothing to do.
+void flush_directory(const fs::path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+fs::path directory_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) fail("cannot write {}: it is a directory", path.string());
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail_with(errno);
+    return;
+  }
+  const fs::path resolved = fs::weakly_canonical(path, ignored);
+  if (!resolved.empty()) target_ = resolved;
+  static std::atomic<int> counter{0};
+  temporary_ = directory_of(target_) /
+               fmt::format(".{}.tmp.{}-{}", target_.filename().string(), ::getpid(), counter.fetch_add(1));
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    fail_with(errno);
+  }
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::fail_with(int error) const {
+  const std::string directory = directory_of(path_).string();
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      fail("cannot write {}: the disk is full ({})", path_.string(), std::strerror(error));
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      fail("cannot write {}: no permission to write in {} ({})", path_.string(), directory, std::strerror(error));
+    case ENOENT:
+      fail("cannot write {}: the directory {} does not exist", path_.string(), directory);
+    default:
+      fail("cannot write {}: {}", path_.string(), std::strerror(error));
+  }
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  invariant(descriptor_ >= 0, "AtomicFile written to after commit");
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestCall));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_with(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  invariant(descriptor_ >= 0, "AtomicFile committed twice");
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail_with(errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_with(errno);  // network file systems report a full disk here
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
+  temporary_.clear();
+  flush_directory(directory_of(target_));
+}
+
+void write_file_atomic(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+std::string read_file(const fs::path& path) {
+  struct stat status {};
+  const int descriptor = open_for_reading(path, status);
+  std::string content;
+  std::size_t used = 0;
+  while (true) {  // grows as needed: the size is not known for a pipe
+    const std::size_t expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+    if (used == content.size()) content.resize(std::max(expected + 1, used * 2 + 4096));
+    const ssize_t got = ::read(descriptor, content.data() + used, std::min(content.size() - used, kLargestCall));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      ::close(descriptor);
+      fail("cannot read {}: {}", path.string(), std::strerror(error));
+    }
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  ::close(descriptor);
+  content.resize(used);
+  return content;
+}
+
+MappedFile::MappedFile(const fs::path& path) {
+  struct stat status {};
+  const int descriptor = open_for_reading(path, status);
+  size_ = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  if (size_ > 0) {
+    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const int error = errno;
+    if (address == MAP_FAILED) {
+      ::close(descriptor);
+      fail("cannot map {}: {}", path.string(), std::strerror(error));
+    }
+    data_ = static_cast<const std::byte*>(address);
+  }
+  ::close(descriptor);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+std::string quoted_name(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace ptrain

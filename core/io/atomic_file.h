@@ -1,0 +1,65 @@
+// Whole files in and out: read at once, mapped, or written so that a reader sees the old file or the new one, never
+// half.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ptrain {
+
+/// Writes a temporary file beside `path`; commit() flushes it to disk and renames it over `path`. Without a commit (an
+/// exception, say) the temporary file is removed and `path` is as it was. Something that is no regular file
+/// (/dev/stdout, a pipe) is written to directly. Every failure throws Error{failed} naming `path` and the cause.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+  void commit();
+
+ private:
+  [[noreturn]] void fail_with(int error) const;
+  void discard();
+
+  std::filesystem::path path_;       // as the user wrote it, for messages
+  std::filesystem::path target_;     // with symbolic links resolved, so that a link stays a link
+  std::filesystem::path temporary_;  // empty when writing directly
+  int descriptor_ = -1;
+};
+
+/// AtomicFile for content that is at hand.
+void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+
+/// The whole file. Throws Error{failed} when it cannot be opened or read.
+std::string read_file(const std::filesystem::path& path);
+
+/// A read-only mapping of a whole file; pages are read when touched. Throws Error{failed} like read_file.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// CRC-32 (IEEE 802.3, zlib's) of `bytes`, continuing from the value of what went before.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+/// `text` in double quotes with control characters escaped: a name from a foreign file stays on one line of a message.
+std::string quoted_name(std::string_view text);
+
+}  // namespace ptrain

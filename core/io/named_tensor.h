@@ -1,0 +1,28 @@
+// A tensor as files know it: a name, a type, a shape and bytes that belong to someone else.
+#pragma once
+
+#include "core/base/dtype.h"
+#include "core/base/shape.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// `bytes` are little-endian elements, row-major, size_of(dtype) * shape.count() of them. When they come from a file
+/// they point into its mapping, live as long as the reader object, and need not be aligned for the element type.
+struct NamedTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
+
+/// Converts a f32, bf16 or f16 tensor into `out` (shape.count() floats).
+/// Throws Error{failed} when the type is none of these or the sizes differ.
+void read_floats(const NamedTensor& tensor, std::span<float> out);
+std::vector<float> to_floats(const NamedTensor& tensor);
+
+}  // namespace ptrain

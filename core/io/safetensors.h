@@ -1,0 +1,54 @@
+// The safetensors format in and out, as Hugging Face defines it: u64 header length, JSON header, raw tensors.
+#pragma once
+
+#include "core/io/atomic_file.h"
+#include "core/io/named_tensor.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
+struct SafetensorsIndex {
+  std::vector<NamedTensor> tensors;  // in file order
+  SafetensorsMetadata metadata;      // the header's __metadata__
+};
+
+/// Parses a whole safetensors file that lies in memory; the tensors point into `bytes`. Throws Error{failed}, one line
+/// with `file` and the tensor, when anything is amiss: header length, JSON, duplicate names, unknown types, shapes that
+/// do not match the sizes, ranges outside the file, overlaps, holes. A PyTorch pickle is refused with the conversion to
+/// run.
+SafetensorsIndex parse_safetensors(std::span<const std::byte> bytes, std::string_view file);
+
+/// A safetensors file, mapped and checked.
+class SafetensorsFile {
+ public:
+  /// Throws as MappedFile and parse_safetensors do.
+  explicit SafetensorsFile(const std::filesystem::path& path);
+
+  const std::string& path() const { return path_; }
+  const std::vector<NamedTensor>& tensors() const { return index_.tensors; }
+  const SafetensorsMetadata& metadata() const { return index_.metadata; }
+  /// nullptr when there is no tensor of that name.
+  const NamedTensor* find(std::string_view name) const;
+  /// Throws Error{failed} when there is no tensor of that name.
+  const NamedTensor& at(std::string_view name) const;
+
+ private:
+  std::string path_;
+  MappedFile file_;
+  SafetensorsIndex index_;
+  std::map<std::string_view, const NamedTensor*> by_name_;
+};
+
+/// Writes `tensors` atomically, straight from their memory, wider types first so that all are aligned. transformers
+/// wants metadata {"format": "pt"}. Throws Error{failed} when the file cannot be written.
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                       const SafetensorsMetadata& metadata = {{"format", "pt"}});
+
+}  // namespace ptrain
