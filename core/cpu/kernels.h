@@ -5,5 +5,10 @@
 
 namespace ptrain::cpu {
 
+std::unique_ptr<Kernel> make_accumulate(const KernelContext& context);
+std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context);
+std::unique_ptr<Kernel> make_loss_scale_update(const KernelContext& context);
+std::unique_ptr<Kernel> make_optimizer_update(const KernelContext& context);
+std::unique_ptr<Kernel> make_seed_gradient(const KernelContext& context);
 
 }  // namespace ptrain::cpu

@@ -14,6 +14,11 @@ struct Entry {
 
 // Sorted by op type.
 const std::vector<Entry> table = {
+    {"accumulate", make_accumulate},
+    {"grad_norm", make_grad_norm},
+    {"loss_scale_update", make_loss_scale_update},
+    {"optimizer_update", make_optimizer_update},
+    {"seed_gradient", make_seed_gradient},
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ std::vector<ValueId> Graph::add_node(std::string name, OpPtr op, std::vector<Val
     fail_usage("{} ({}): {}", node.name, node.op->type(), error.what());
   }
   for (std::size_t i = 0; i < descs.size(); ++i) {
-    const ValueId id = add_value(i == 0 ? node.name : fmt::format("{}:{}", node.name, i), descs[i], Storage::activation);
+    const ValueId id =
+        add_value(i == 0 ? node.name : fmt::format("{}:{}", node.name, i), descs[i], Storage::activation);
     value(id).producer = static_cast<NodeId>(nodes_.size());
     node.outputs.push_back(id);
   }

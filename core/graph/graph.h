@@ -24,7 +24,7 @@ struct Value {
   TensorDesc desc;
   Storage storage = Storage::activation;
   NodeId producer = -1;
-  ValueId base = no_value;      // a view of this value's memory...
+  ValueId base = no_value;       // a view of this value's memory...
   std::int64_t byte_offset = 0;  // ...from this byte on
 };
 
@@ -39,11 +39,15 @@ struct Node {
 class Graph {
  public:
   ValueId add_value(std::string name, TensorDesc desc, Storage storage);
-  ValueId add_input(std::string name, TensorDesc desc) { return add_value(std::move(name), std::move(desc), Storage::input); }
+  ValueId add_input(std::string name, TensorDesc desc) {
+    return add_value(std::move(name), std::move(desc), Storage::input);
+  }
   ValueId add_parameter(std::string name, Shape shape) {
     return add_value(std::move(name), {DType::f32, std::move(shape)}, Storage::parameter);
   }
-  ValueId add_state(std::string name, TensorDesc desc) { return add_value(std::move(name), std::move(desc), Storage::state); }
+  ValueId add_state(std::string name, TensorDesc desc) {
+    return add_value(std::move(name), std::move(desc), Storage::state);
+  }
 
   /// Appends a node, infers its outputs (named "name" or "name:1"...) and returns them.
   /// Throws Error{usage} naming the node when the shapes do not fit.
@@ -84,7 +88,8 @@ class Graph {
 /// descriptor that inference does not give, a mutated input that is not state, a view outside its base.
 void verify(const Graph& graph);
 
-/// One line per value that persists and per node, for people: "%12 relu = batch_norm(%10, %3, %4) epsilon=1e-05 : f32[..]".
+/// One line per value that persists and per node, for people: "%12 relu = batch_norm(%10, %3, %4) epsilon=1e-05 :
+/// f32[..]".
 std::string print(const Graph& graph);
 
 }  // namespace ptrain

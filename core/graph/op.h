@@ -49,7 +49,8 @@ class Op {
   virtual AmpClass amp_class() const { return AmpClass::grey; }
   /// False for inputs that stay fp32 whatever the op computes in (statistics, scales, scalars).
   virtual bool amp_casts_input(int /*input*/) const { return true; }
-  /// True for weights that a kernel converts on the fly: fp32 weights beside low-precision data, so no cast is inserted.
+  /// True for weights that a kernel converts on the fly: fp32 weights beside low-precision data, so no cast is
+  /// inserted.
   virtual bool converts_input(int /*input*/) const { return false; }
   /// True where the op writes its input in place (running statistics, optimizer state). Such inputs are state.
   virtual bool mutates_input(int /*input*/) const { return false; }
@@ -68,7 +69,7 @@ class GradientBuilder {
  public:
   virtual ~GradientBuilder() = default;
 
-  virtual ValueId input(int index) const = 0;   // no_value for an absent optional input
+  virtual ValueId input(int index) const = 0;  // no_value for an absent optional input
   virtual ValueId output(int index) const = 0;
   virtual const TensorDesc& desc(ValueId value) const = 0;
   /// Gradient of the loss with respect to output `index`; no_value when the loss does not depend on it.

@@ -8,10 +8,14 @@ namespace {
 
 std::string_view storage_name(Storage storage) {
   switch (storage) {
-    case Storage::input: return "input";
-    case Storage::parameter: return "parameter";
-    case Storage::state: return "state";
-    default: return "activation";
+    case Storage::input:
+      return "input";
+    case Storage::parameter:
+      return "parameter";
+    case Storage::state:
+      return "state";
+    default:
+      return "activation";
   }
 }
 

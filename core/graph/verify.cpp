@@ -8,7 +8,8 @@ namespace ptrain {
 namespace {
 
 void require(bool condition, const Node& node, std::string_view what) {
-  if (!condition) throw std::logic_error(fmt::format("internal error: graph: {} ({}): {}", node.name, node.op->type(), what));
+  if (!condition)
+    throw std::logic_error(fmt::format("internal error: graph: {} ({}): {}", node.name, node.op->type(), what));
 }
 
 void verify_inputs(const Graph& graph, const Node& node, const std::vector<bool>& made) {

@@ -1,0 +1,34 @@
+#include "core/ops/accumulate.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+
+namespace ptrain::cpu {
+namespace {
+
+class AccumulateKernel final : public Kernel {
+ public:
+  explicit AccumulateKernel(const KernelContext& context) : x_(context.inputs[1]) {}
+
+  void run(const KernelArgs& args) override {
+    auto* total = static_cast<float*>(args.inputs[0]);
+    const bool restart = *static_cast<const std::int32_t*>(args.inputs[2]) == 0;
+    visit_floating(x_.dtype, [&](auto zero) {
+      const auto* x = static_cast<const decltype(zero)*>(args.inputs[1]);
+      parallel_for(x_.count(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) total[i] = (restart ? 0.0f : total[i]) + static_cast<float>(x[i]);
+      });
+    });
+  }
+
+ private:
+  TensorDesc x_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_accumulate(const KernelContext& context) {
+  return std::make_unique<AccumulateKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,81 @@
+// Sum of squares over the flat gradients; one pass gives both the norm and the overflow flag.
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+#include "core/ops/loss_scale_update.h"
+
+#include <cmath>
+
+namespace ptrain::cpu {
+namespace {
+
+/// Blocked partial sums in a fixed order: the result does not depend on the number of threads.
+template <typename T>
+double sum_of_squares(const T* x, std::int64_t count) {
+  constexpr std::int64_t block = 1 << 16;
+  const std::int64_t blocks = (count + block - 1) / block;
+  std::vector<double> partial(static_cast<std::size_t>(blocks));
+  parallel_for(blocks, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t b = first; b < last; ++b) {
+      float lanes[16] = {};
+      const std::int64_t begin = b * block, end = std::min(count, begin + block);
+      std::int64_t i = begin;
+      for (; i + 16 <= end; i += 16) {
+        for (int lane = 0; lane < 16; ++lane) {
+          const float value = static_cast<float>(x[i + lane]);
+          lanes[lane] += value * value;
+        }
+      }
+      double total = 0;
+      for (; i < end; ++i) total += static_cast<double>(static_cast<float>(x[i])) * static_cast<float>(x[i]);
+      for (const float lane : lanes) total += static_cast<double>(lane);
+      partial[static_cast<std::size_t>(b)] = total;
+    }
+  });
+  double total = 0;
+  for (const double p : partial) total += p;
+  return total;
+}
+
+template <typename T>
+bool any_not_finite(const T* x, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(static_cast<float>(x[i]))) return true;
+  }
+  return false;
+}
+
+class GradNormKernel final : public Kernel {
+ public:
+  explicit GradNormKernel(const KernelContext& context) : descs_(context.inputs.begin(), context.inputs.begin() + 2) {}
+
+  void run(const KernelArgs& args) override {
+    double squares = 0;
+    bool not_finite = false;
+    for (std::size_t i = 0; i < descs_.size(); ++i) {
+      if (args.inputs[i] == nullptr) continue;
+      visit_floating(descs_[i].dtype, [&](auto zero) {
+        const auto* x = static_cast<const decltype(zero)*>(args.inputs[i]);
+        const double sum = sum_of_squares(x, descs_[i].count());
+        // A finite gradient above 1.8e19 overflows the squares: look again before calling it an overflow.
+        not_finite = not_finite || (!std::isfinite(sum) && any_not_finite(x, descs_[i].count()));
+        squares += sum;
+      });
+    }
+    const auto* scale = static_cast<const float*>(args.inputs[2]);
+    const double unscale = scale == nullptr ? 1.0 : 1.0 / static_cast<double>(scale[LossScaleState::scale]);
+    auto* out = static_cast<float*>(args.outputs[0]);
+    out[0] = static_cast<float>(std::sqrt(squares) * unscale);
+    out[1] = not_finite ? 1.0f : 0.0f;
+  }
+
+ private:
+  std::vector<TensorDesc> descs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context) {
+  return std::make_unique<GradNormKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,199 @@
+// The fused parameter update on the CPU: every segment split over the threads, one pass over memory.
+#include "core/ops/optimizer_update.h"
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+#include "core/ops/loss_scale_update.h"
+
+#include <cmath>
+
+namespace ptrain::cpu {
+namespace {
+
+/// What is the same for every element of one step.
+struct StepFactors {
+  float lr;
+  float gradient_scale;  // undoes the loss scale and clips
+  float correction1 = 1.0f;
+  float correction2 = 1.0f;
+};
+
+/// A contiguous run of elements of one parameter.
+template <typename Grad, typename Low>
+struct Run {
+  std::int64_t count;
+  float* p;
+  const Grad* g;
+  Low* low;  // null without a low-precision copy
+  float* m;
+  float* v;
+};
+
+template <typename Grad, typename Low>
+void write_low(const Run<Grad, Low>& r) {
+  if (r.low == nullptr) return;
+  for (std::int64_t i = 0; i < r.count; ++i) r.low[i] = Low(r.p[i]);
+}
+
+template <typename Grad, typename Low>
+void update_momentum(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay, float lr) {
+  if (r.m == nullptr) {
+    for (std::int64_t i = 0; i < r.count; ++i) {
+      float velocity = 0.0f;
+      momentum_step(r.p[i], static_cast<float>(r.g[i]) * f.gradient_scale, velocity, lr, 0.0f, decay, false);
+    }
+    return;
+  }
+  const bool nesterov = s.nesterov;
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    momentum_step(r.p[i], static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], lr, s.momentum, decay, nesterov);
+  }
+}
+
+/// AdamW (Loshchilov and Hutter 2019): decoupled decay, p -= lr (direction + wd p).
+template <typename Grad, typename Low>
+void update_adamw(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
+  const float keep = 1.0f - f.lr * decay;
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    const float direction = adam_direction(static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], r.v[i], s.beta1,
+                                           s.beta2, s.epsilon, f.correction1, f.correction2);
+    r.p[i] = r.p[i] * keep - f.lr * direction;
+  }
+}
+
+class OptimizerUpdateKernel final : public Kernel {
+ public:
+  explicit OptimizerUpdateKernel(const KernelContext& context)
+      : op_(context.op_as<OptimizerUpdate>()),
+        low_dtype_(context.inputs[OptimizerInput::low].dtype),
+        grad_low_dtype_(context.inputs[OptimizerInput::grad_low].dtype) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* norm = static_cast<const float*>(args.inputs[OptimizerInput::grad_norm]);
+    if (norm != nullptr && norm[1] != 0.0f) return;  // some gradient overflowed: skip the step
+    auto* updates = static_cast<float*>(args.inputs[OptimizerInput::updates]);
+    *updates += 1.0f;
+    const StepFactors factors = step_factors(args, norm, *updates);
+    for (const ParameterSegment& segment : op_.segments()) {
+      if (segment.low_offset < 0) {
+        update<float, float>(args, segment, factors);
+      } else if (low_dtype_ == DType::bf16) {
+        update_low<bf16>(args, segment, factors);
+      } else {
+        update_low<f16>(args, segment, factors);
+      }
+    }
+  }
+
+ private:
+  StepFactors step_factors(const KernelArgs& args, const float* norm, float updates) const {
+    const OptimizerSettings& s = op_.settings();
+    const auto* scale = static_cast<const float*>(args.inputs[OptimizerInput::loss_scale]);
+    StepFactors f{*static_cast<const float*>(args.inputs[OptimizerInput::learning_rate]),
+                  scale == nullptr ? 1.0f : 1.0f / scale[LossScaleState::scale]};
+    if (s.clip_norm > 0.0f && norm != nullptr && norm[0] > s.clip_norm) f.gradient_scale *= s.clip_norm / norm[0];
+    if (s.kind == OptimizerKind::adamw || s.kind == OptimizerKind::lamb) {
+      f.correction1 = static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(s.beta1), updates)));
+      f.correction2 = static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(s.beta2), updates)));
+    }
+    return f;
+  }
+
+  template <typename Grad, typename Low>
+  static Run<Grad, Low> make_run(const KernelArgs& args, const ParameterSegment& s, std::int64_t begin,
+                                 std::int64_t end) {
+    const bool low = s.low_offset >= 0;
+    auto at = [&](int input, std::int64_t offset) -> float* {
+      auto* base = static_cast<float*>(args.inputs[static_cast<std::size_t>(input)]);
+      return base == nullptr ? nullptr : base + offset + begin;
+    };
+    const auto* grads = static_cast<const Grad*>(
+        args.inputs[low ? std::size_t{OptimizerInput::grad_low} : std::size_t{OptimizerInput::grad_f32}]);
+    auto* lows = low ? static_cast<Low*>(args.inputs[OptimizerInput::low]) + s.low_offset + begin : nullptr;
+    return {end - begin, at(OptimizerInput::master, s.master_offset),  grads + s.grad_offset + begin,
+            lows,        at(OptimizerInput::moment1, s.master_offset), at(OptimizerInput::moment2, s.master_offset)};
+  }
+
+  /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
+  template <typename Low>
+  void update_low(const KernelArgs& args, const ParameterSegment& segment, const StepFactors& f) const {
+    if (grad_low_dtype_ == DType::f32) {
+      update<float, Low>(args, segment, f);
+    } else {
+      update<Low, Low>(args, segment, f);
+    }
+  }
+
+  template <typename Grad, typename Low>
+  void update(const KernelArgs& args, const ParameterSegment& segment, const StepFactors& f) const {
+    const OptimizerSettings& s = op_.settings();
+    const float decay = segment.decay ? s.weight_decay : 0.0f;
+    float lr = f.lr;
+    if (s.kind == OptimizerKind::lars && segment.decay)
+      lr *= lars_ratio(make_run<Grad, Low>(args, segment, 0, segment.count), f);
+    if (s.kind == OptimizerKind::lamb) {
+      update_lamb(make_run<Grad, Low>(args, segment, 0, segment.count), segment, f);
+      return;
+    }
+    parallel_for(segment.count, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+      constexpr std::int64_t block = 4096;  // so that the low-precision copy is made from cache
+      for (std::int64_t at = begin; at < end; at += block) {
+        const auto r = make_run<Grad, Low>(args, segment, at, std::min(end, at + block));
+        if (s.kind == OptimizerKind::adamw) {
+          update_adamw(r, s, f, decay);
+        } else {
+          update_momentum(r, s, f, decay, lr);
+        }
+        write_low(r);
+      }
+    });
+  }
+
+  /// LARS (You et al. 2017): trust * |p| / (|g| + wd |p|); 1 when either norm is zero.
+  template <typename Grad, typename Low>
+  float lars_ratio(const Run<Grad, Low>& r, const StepFactors& f) const {
+    const OptimizerSettings& s = op_.settings();
+    double p2 = 0, g2 = 0;
+    for (std::int64_t i = 0; i < r.count; ++i) {
+      const double g = static_cast<double>(static_cast<float>(r.g[i]) * f.gradient_scale);
+      p2 += static_cast<double>(r.p[i]) * r.p[i];
+      g2 += g * g;
+    }
+    const double p = std::sqrt(p2), g = std::sqrt(g2);
+    if (p == 0.0 || g == 0.0) return 1.0f;
+    return static_cast<float>(s.trust_coefficient * p / (g + s.weight_decay * p));
+  }
+
+  /// LAMB (You et al. 2020): the Adam direction plus decay, scaled by |p| / |direction| per parameter.
+  template <typename Grad, typename Low>
+  void update_lamb(const Run<Grad, Low>& r, const ParameterSegment& segment, const StepFactors& f) const {
+    const OptimizerSettings& s = op_.settings();
+    const float decay = segment.decay ? s.weight_decay : 0.0f;
+    auto direction = [&](std::int64_t i) {
+      return (r.m[i] * f.correction1) / (std::sqrt(r.v[i] * f.correction2) + s.epsilon) + decay * r.p[i];
+    };
+    double p2 = 0, d2 = 0;
+    for (std::int64_t i = 0; i < r.count; ++i) {
+      adam_direction(static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], r.v[i], s.beta1, s.beta2, s.epsilon,
+                     f.correction1, f.correction2);
+      const double d = static_cast<double>(direction(i));
+      p2 += static_cast<double>(r.p[i]) * r.p[i];
+      d2 += d * d;
+    }
+    const double ratio = segment.decay && p2 > 0 && d2 > 0 ? std::sqrt(p2 / d2) : 1.0;
+    const float rate = f.lr * static_cast<float>(ratio);
+    for (std::int64_t i = 0; i < r.count; ++i) r.p[i] -= rate * direction(i);
+    write_low(r);
+  }
+
+  const OptimizerUpdate& op_;
+  DType low_dtype_;
+  DType grad_low_dtype_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_optimizer_update(const KernelContext& context) {
+  return std::make_unique<OptimizerUpdateKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,28 @@
+#include "core/ops/seed_gradient.h"
+
+#include "core/cpu/kernels.h"
+#include "core/ops/loss_scale_update.h"
+
+namespace ptrain::cpu {
+namespace {
+
+class SeedGradientKernel final : public Kernel {
+ public:
+  explicit SeedGradientKernel(const KernelContext& context) : factor_(context.op_as<SeedGradient>().factor()) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* scale = args.inputs.empty() ? nullptr : static_cast<const float*>(args.inputs[0]);
+    *static_cast<float*>(args.outputs[0]) = factor_ * (scale == nullptr ? 1.0f : scale[LossScaleState::scale]);
+  }
+
+ private:
+  float factor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_seed_gradient(const KernelContext& context) {
+  return std::make_unique<SeedGradientKernel>(context);
+}
+
+}  // namespace ptrain::cpu

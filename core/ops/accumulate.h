@@ -1,0 +1,18 @@
+// Adds one tensor to another in place: gradient accumulation over micro-batches.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Inputs: [total f32[N] (written in place), x f32|bf16|f16 [N], micro_step i32[1]]. No outputs.
+/// Micro-step 0 starts a new sum.
+class Accumulate final : public Op {
+ public:
+  std::string_view type() const override { return "accumulate"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input == 0; }
+};
+
+}  // namespace ptrain

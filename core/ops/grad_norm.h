@@ -1,0 +1,18 @@
+// Global L2 norm of all gradients, and whether any of them is not finite.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Inputs: [grad f32[N] (optional), grad low precision [M] (optional), loss_scale f32[4] (optional)].
+/// Output: f32[2] = {norm of the unscaled gradients, 1 if any element is infinite or NaN else 0}.
+class GradNorm final : public Op {
+ public:
+  std::string_view type() const override { return "grad_norm"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,62 @@
+#include "core/ops/optimizer_update.h"
+
+#include "core/base/errors.h"
+
+#include <stdexcept>
+
+#include <array>
+
+namespace ptrain {
+namespace {
+
+constexpr std::array<std::pair<OptimizerKind, std::string_view>, 5> kinds{{{OptimizerKind::sgd, "sgd"},
+                                                                           {OptimizerKind::momentum, "momentum"},
+                                                                           {OptimizerKind::adamw, "adamw"},
+                                                                           {OptimizerKind::lars, "lars"},
+                                                                           {OptimizerKind::lamb, "lamb"}}};
+
+}  // namespace
+
+std::string_view name_of(OptimizerKind kind) { return kinds[static_cast<std::size_t>(kind)].second; }
+
+OptimizerKind optimizer_from_name(std::string_view name) {
+  for (const auto& [kind, kind_name] : kinds) {
+    if (kind_name == name) return kind;
+  }
+  fail_usage("unknown optimizer \"{}\": expected sgd, momentum, adamw, lars or lamb", name);
+}
+
+int moment_count(OptimizerKind kind, float momentum) {
+  switch (kind) {
+    case OptimizerKind::adamw:
+    case OptimizerKind::lamb:
+      return 2;
+    case OptimizerKind::sgd:
+      return 0;
+    default:
+      return momentum == 0.0f ? 0 : 1;
+  }
+}
+
+std::string OptimizerUpdate::attributes() const {
+  return fmt::format("{} parameters={} weight_decay={} clip_norm={}", name_of(settings_.kind), segments_.size(),
+                     settings_.weight_decay, settings_.clip_norm);
+}
+
+std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> inputs) const {
+  if (inputs.size() != OptimizerInput::count) throw std::invalid_argument("wrong number of inputs");
+  return {};
+}
+
+Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  Cost cost{0, traffic(inputs, outputs)};
+  const double parameters = static_cast<double>(inputs[OptimizerInput::master].count());
+  const bool adam = !is_absent(inputs[OptimizerInput::moment2]);
+  cost.flops = parameters * (adam ? 14 : 6);
+  for (const int state : {OptimizerInput::master, OptimizerInput::moment1, OptimizerInput::moment2}) {
+    cost.bytes += static_cast<double>(inputs[static_cast<std::size_t>(state)].bytes());  // read and written
+  }
+  return cost;
+}
+
+}  // namespace ptrain

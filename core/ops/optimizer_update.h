@@ -1,0 +1,60 @@
+// One fused update of every parameter over flat buffers (multi-tensor SGD, momentum, AdamW, LARS, LAMB).
+#pragma once
+
+#include "core/graph/op.h"
+#include "core/ops/math/optimizer.h"
+
+namespace ptrain {
+
+/// One parameter's part of the flat buffers, in elements.
+struct ParameterSegment {
+  std::int64_t count = 0;
+  std::int64_t master_offset = 0;  // in master, moment1, moment2
+  std::int64_t grad_offset = 0;    // in grad_f32, or in grad_low when low_offset >= 0
+  std::int64_t low_offset = -1;    // in the low-precision copy and grad_low; -1 when trained in fp32
+  bool decay = true;               // weight decay (and LARS/LAMB trust ratio) applies
+};
+
+/// Inputs by position. All flat; state inputs are written in place.
+struct OptimizerInput {
+  enum : int {
+    learning_rate,  // f32[1], fed each step
+    grad_f32,       // f32[G], optional
+    grad_low,       // bf16|f16 [L], optional
+    grad_norm,      // f32[2] {norm, found_inf}, optional
+    loss_scale,     // f32[4], optional: gradients carry this scale
+    master,         // f32[N] parameters
+    low,            // bf16|f16 [L] copy of the parameters computed with, optional
+    moment1,        // f32[N] velocity or first moment, optional
+    moment2,        // f32[N], optional
+    updates,        // f32[1] number of updates applied so far
+    count
+  };
+};
+
+class OptimizerUpdate final : public Op {
+ public:
+  OptimizerUpdate(OptimizerSettings settings, std::vector<ParameterSegment> segments)
+      : settings_(settings), segments_(std::move(segments)) {}
+  const OptimizerSettings& settings() const { return settings_; }
+  const std::vector<ParameterSegment>& segments() const { return segments_; }
+
+  std::string_view type() const override { return "optimizer_update"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input >= OptimizerInput::master; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  OptimizerSettings settings_;
+  std::vector<ParameterSegment> segments_;
+};
+
+std::string_view name_of(OptimizerKind kind);
+/// Throws Error{usage} naming the choices.
+OptimizerKind optimizer_from_name(std::string_view name);
+/// Moments kept per parameter: 0, 1 or 2.
+int moment_count(OptimizerKind kind, float momentum);
+
+}  // namespace ptrain

@@ -1,0 +1,24 @@
+// The gradient of the loss with respect to itself: what backward starts from.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Inputs: [loss_scale f32[4] (see loss_scale_update.h), optional]. Output: f32 [] = factor * scale.
+class SeedGradient final : public Op {
+ public:
+  /// `factor` is 1 / (gradient accumulation steps).
+  explicit SeedGradient(float factor) : factor_(factor) {}
+  float factor() const { return factor_; }
+
+  std::string_view type() const override { return "seed_gradient"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+
+ private:
+  float factor_;
+};
+
+}  // namespace ptrain
