@@ -26,7 +26,7 @@ struct AttentionAttributes {
 class Attention final : public Op {
  public:
   explicit Attention(AttentionAttributes attributes);
-  const AttentionAttributes& values() const { return attributes_; }
+  const AttentionAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "attention"; }
   std::string attributes() const override;
@@ -44,7 +44,7 @@ class Attention final : public Op {
 class AttentionGrad final : public Op {
  public:
   explicit AttentionGrad(AttentionAttributes attributes) : attributes_(attributes) {}
-  const AttentionAttributes& values() const { return attributes_; }
+  const AttentionAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "attention_grad"; }
   std::string attributes() const override;

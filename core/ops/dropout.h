@@ -15,7 +15,7 @@ struct DropoutAttributes {
 class Dropout final : public Op {
  public:
   explicit Dropout(DropoutAttributes attributes);
-  const DropoutAttributes& values() const { return attributes_; }
+  const DropoutAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout"; }
   std::string attributes() const override;
@@ -31,7 +31,7 @@ class Dropout final : public Op {
 class DropoutGrad final : public Op {
  public:
   explicit DropoutGrad(DropoutAttributes attributes) : attributes_(attributes) {}
-  const DropoutAttributes& values() const { return attributes_; }
+  const DropoutAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout_grad"; }
   std::string attributes() const override;

@@ -18,7 +18,7 @@ struct DropoutAddLayerNormAttributes {
 class DropoutAddLayerNorm final : public Op {
  public:
   explicit DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes);
-  const DropoutAddLayerNormAttributes& values() const { return attributes_; }
+  const DropoutAddLayerNormAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout_add_layer_norm"; }
   std::string attributes() const override;
@@ -44,7 +44,7 @@ struct DropoutAddLayerNormGradAttributes {
 class DropoutAddLayerNormGrad final : public Op {
  public:
   explicit DropoutAddLayerNormGrad(DropoutAddLayerNormGradAttributes attributes) : attributes_(attributes) {}
-  const DropoutAddLayerNormGradAttributes& values() const { return attributes_; }
+  const DropoutAddLayerNormGradAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout_add_layer_norm_grad"; }
   std::string attributes() const override;

@@ -18,7 +18,7 @@ struct LinearAttributes {
 class Linear final : public Op {
  public:
   explicit Linear(LinearAttributes attributes = {}) : attributes_(attributes) {}
-  const LinearAttributes& values() const { return attributes_; }
+  const LinearAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "linear"; }
   std::string attributes() const override;
@@ -50,7 +50,7 @@ struct LinearGradWeightAttributes {
 class LinearGradWeight final : public Op {
  public:
   explicit LinearGradWeight(LinearGradWeightAttributes attributes) : attributes_(attributes) {}
-  const LinearGradWeightAttributes& values() const { return attributes_; }
+  const LinearGradWeightAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "linear_grad_weight"; }
   std::string attributes() const override;

@@ -36,7 +36,7 @@ struct SoftmaxCrossEntropyGradAttributes {
 class SoftmaxCrossEntropyGrad final : public Op {
  public:
   explicit SoftmaxCrossEntropyGrad(SoftmaxCrossEntropyGradAttributes attributes) : attributes_(attributes) {}
-  const SoftmaxCrossEntropyGradAttributes& values() const { return attributes_; }
+  const SoftmaxCrossEntropyGradAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "softmax_cross_entropy_grad"; }
   std::string attributes() const override;
