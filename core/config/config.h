@@ -1,0 +1,157 @@
+// The typed configuration: what one run does. Every member is bound to a key of the same dotted name in
+// core/config/keys.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+// Enumerators stand in the order of their names in core/config/choices.h.
+enum class ModelSize { tiny, mini, small, medium, base, large };
+enum class Stem { automatic, imagenet, small };
+enum class AttentionMode { flash, math };
+enum class GeluForm { erf, tanh };
+enum class DeviceKind { automatic, cpu, cuda };
+enum class AmpLevel { O0, O1, O2 };
+enum class AmpDType { automatic, bf16, fp16 };
+enum class Tristate { automatic, yes, no };
+enum class FusionMode { off, full };
+enum class DataSource { idx, image_folder, cifar, tsv, synthetic };
+enum class Augment { automatic, none, crop_flip, random_resized_crop };
+enum class OptimizerName { momentum, sgd, adamw, lars, lamb };
+enum class ScheduleName { constant, piecewise, cosine, linear };
+enum class DistMode { automatic, parallel_graph, multi_process };
+
+struct ModelConfig {
+  std::string name = "resnet50";     // resnet18|34|50|101|152 or bert; the suite's names are mapped to these
+  ModelSize size = ModelSize::base;  // bert
+  std::int64_t classes = 10;         // output classes; required
+  Stem stem = Stem::automatic;       // resnet; automatic: small for images of 64 px and below
+  AttentionMode attention = AttentionMode::flash;
+  GeluForm gelu = GeluForm::erf;
+  double dropout = 0.1;              // bert
+  std::int64_t vocab_size = 0;       // 0: as the vocabulary file has
+  std::int64_t max_positions = 512;  // bert
+  std::string weights;               // safetensors file to start from; empty: random
+};
+
+struct ScalerConfig {
+  Tristate enabled = Tristate::automatic;  // automatic: on for fp16 only
+  bool dynamic = true;
+  double init = 65536.0;
+  double incr_ratio = 2.0;
+  double decr_ratio = 0.5;
+  std::int64_t incr_every_n_steps = 2000;
+  std::int64_t decr_every_n_nan_or_inf = 1;
+};
+
+struct AmpConfig {
+  AmpLevel level = AmpLevel::O0;
+  AmpDType dtype = AmpDType::automatic;  // automatic: fp16 on cuda, bf16 on cpu
+  std::vector<std::string> custom_white_list;
+  std::vector<std::string> custom_black_list;
+  ScalerConfig scaler;
+};
+
+struct FlagsConfig {
+  bool cudnn_exhaustive_search = true;
+  bool cudnn_batchnorm_spatial_persistent = true;
+  std::int64_t conv_workspace_size_limit = 512;  // MiB
+};
+
+struct DataConfig {
+  DataSource source = DataSource::idx;   // required
+  std::string path;                      // folder of the data set
+  std::string train_file = "train.tsv";  // tsv, relative to path
+  std::string dev_file = "dev.tsv";
+  std::int64_t image_size = 224;  // px, height and width
+  std::int64_t batch_size = 32;   // samples per rank and step
+  std::int64_t workers = 2;       // 0: load on the training thread
+  std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
+  std::string vocab;              // WordPiece vocabulary file
+  bool lowercase = true;
+  Augment augment = Augment::automatic;
+  std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
+  std::int64_t synthetic_samples = 1024;  // per epoch
+  bool shuffle = true;
+  bool drop_last = true;  // drop the last, smaller batch of an epoch
+};
+
+struct OptimizerConfig {
+  OptimizerName name = OptimizerName::momentum;
+  double lr = 0.05;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1.0e-6;
+  double weight_decay = 1.0e-4;
+  bool decay_norm_and_bias = false;
+  double trust_coefficient = 0.001;  // lars
+};
+
+struct ScheduleConfig {
+  ScheduleName name = ScheduleName::cosine;
+  std::int64_t warmup_steps = 0;   // linear warm-up from 0 to lr
+  double warmup_ratio = 0.0;       // part of all steps; used when warmup_steps is 0
+  std::vector<double> milestones;  // epochs, piecewise
+  double gamma = 0.1;              // piecewise: factor at each milestone
+  double end_lr = 0.0;             // cosine and linear
+};
+
+struct TrainConfig {
+  std::int64_t epochs = 1;
+  std::int64_t steps = 0;  // above 0: ends after so many steps, whatever epochs says
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  double label_smoothing = 0.0;
+  double clip_norm = 0.0;  // global gradient norm; 0: no clipping
+  std::int64_t accumulate_steps = 1;
+  std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
+  std::int64_t log_every_steps = 10;
+};
+
+struct EvalConfig {
+  std::int64_t every_epochs = 1;  // 0: no evaluation
+  AmpLevel amp = AmpLevel::O0;
+  std::int64_t batch_size = 0;   // 0: data.batch_size
+  std::int64_t max_samples = 0;  // 0: all
+};
+
+struct DistConfig {
+  std::int64_t ranks = 1;
+  DistMode mode = DistMode::automatic;
+  std::int64_t bucket_mb = 25;
+  bool sync_batch_norm = false;
+  std::int64_t timeout_seconds = 300;
+};
+
+struct OutputConfig {
+  std::string dir = "runs/latest";
+  std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
+  std::int64_t keep_checkpoints = 3;
+  std::string report;   // empty: report.json in dir
+  bool per_op = false;  // time every op in the report
+};
+
+struct Config {
+  ModelConfig model;
+  DeviceKind device = DeviceKind::automatic;
+  std::int64_t seed = 42;
+  std::int64_t threads = 0;  // CPU threads of all ranks together; 0: all cores
+  AmpConfig amp;
+  FlagsConfig flags;
+  bool tf32 = false;
+  FusionMode fusion = FusionMode::full;
+  bool memory_plan = true;
+  DataConfig data;
+  TrainConfig train;
+  EvalConfig eval;
+  DistConfig dist;
+  OutputConfig output;
+  std::string resume = "none";  // none, auto (the newest good checkpoint in output.dir) or a checkpoint's path
+};
+
+}  // namespace ptrain
