@@ -1,0 +1,81 @@
+// Training checkpoints: one file per step, written atomically, checksummed throughout, the last few kept.
+//
+// Layout of ckpt-<step>.ptrain, little-endian: "PTRAINCK", u64 header length, u32 CRC-32 of the header, u32 zero, the
+// JSON header, then each tensor at a multiple of 64 bytes, then one CRC-32 per tensor (padding included) and one over
+// these.
+#pragma once
+
+#include "core/io/atomic_file.h"
+#include "core/io/named_tensor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// What a checkpoint says beside its tensors. The trainer compares `model` and `config_hash` with its own.
+struct CheckpointInfo {
+  std::uint64_t step = 0;
+  std::uint64_t epoch = 0;
+  std::string model;  // e.g. "resnet50 classes=10 image=28"
+  std::string config_hash;
+  nlohmann::json state = nlohmann::json::object();  // loss scaler, random numbers, loader position, metrics
+};
+
+/// A loaded checkpoint. The tensors point into the mapped file: copy them straight to where they belong.
+class Checkpoint {
+ public:
+  const std::filesystem::path& path() const { return path_; }
+  const CheckpointInfo& info() const { return info_; }
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }
+  /// nullptr when there is no tensor of that name.
+  const NamedTensor* find(std::string_view name) const;
+
+ private:
+  friend Checkpoint load_checkpoint(const std::filesystem::path& path);
+  std::filesystem::path path_;
+  MappedFile file_;
+  CheckpointInfo info_;
+  std::vector<NamedTensor> tensors_;
+
+  explicit Checkpoint(const std::filesystem::path& path) : path_(path), file_(path) {}
+};
+
+/// Writes <directory>/ckpt-<info.step>.ptrain (making the directory when needed) straight from the tensors' memory,
+/// then removes all but the `keep` newest checkpoints up to this step (keep <= 0: removes none) and what an interrupted
+/// save left behind. Checkpoints of later steps are never touched. Returns the path. Throws Error{failed} when the file
+/// cannot be written; the earlier checkpoints are then all there.
+std::filesystem::path save_checkpoint(const std::filesystem::path& directory, const CheckpointInfo& info,
+                                      std::span<const NamedTensor> tensors, int keep);
+
+/// Maps a checkpoint and verifies every byte of it. Throws Error{failed}, one line naming the file, when it is
+/// truncated, corrupt or no checkpoint of this version.
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+
+struct ParsedCheckpoint {
+  CheckpointInfo info;
+  std::vector<NamedTensor> tensors;
+};
+/// What load_checkpoint does, for a file that lies in memory; the tensors point into `bytes`, `file` names it in
+/// messages.
+ParsedCheckpoint parse_checkpoint(std::span<const std::byte> bytes, std::string_view file);
+
+struct LatestCheckpoint {
+  std::optional<Checkpoint> checkpoint;  // none: the directory holds no valid one
+  std::vector<std::string> warnings;     // one line for each newer checkpoint that was passed over, with the reason
+};
+/// The checkpoint of the highest step in `directory` that is valid.
+LatestCheckpoint find_latest(const std::filesystem::path& directory);
+
+/// Steps of all checkpoints in `directory`, ascending, valid or not. Empty when there is no such directory.
+std::vector<std::uint64_t> list_checkpoints(const std::filesystem::path& directory);
+
+/// <directory>/ckpt-<step>.ptrain
+std::filesystem::path checkpoint_path(const std::filesystem::path& directory, std::uint64_t step);
+
+}  // namespace ptrain

@@ -1,0 +1,134 @@
+#include "core/io/atomic_file.h"
+
+#include "tests/unit/io/error_message.h"
+#include "tests/unit/io/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+namespace ptrain {
+namespace {
+
+/// Lets no file of this process grow beyond `bytes` while it lives: what a full disk looks like, without filling one.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(AtomicFile, ReplacesTheWholeContent) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "a.txt", "the first and longer content");
+  write_file_atomic(directory / "a.txt", "second");
+  EXPECT_EQ(read_file(directory / "a.txt"), "second");
+  EXPECT_EQ(directory.entries(), 1);
+}
+
+TEST(AtomicFile, WithoutCommitLeavesTheOldFileAndNoTemporary) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "a.txt", "old");
+  {
+    AtomicFile file(directory / "a.txt");
+    file.write("new");
+    EXPECT_EQ(directory.entries(), 2);
+  }
+  EXPECT_EQ(read_file(directory / "a.txt"), "old");
+  EXPECT_EQ(directory.entries(), 1);
+}
+
+TEST(AtomicFile, FailedWriteLeavesTheOldFileAndNoTemporary) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "a.txt", "old");
+  std::string message;
+  {
+    const FileSizeLimit limit(4096);
+    message = error_of([&] { write_file_atomic(directory / "a.txt", std::string(10000, 'x')); });
+  }
+  EXPECT_NE(message.find("a.txt"), std::string::npos) << message;
+  EXPECT_EQ(read_file(directory / "a.txt"), "old");
+  EXPECT_EQ(directory.entries(), 1);
+}
+
+TEST(AtomicFile, FullDiskIsSaidPlainly) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "this system has no /dev/full";
+  const std::string message = error_of([] { write_file_atomic("/dev/full", "content"); });
+  EXPECT_EQ(message, "cannot write /dev/full: the disk is full (No space left on device)");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(AtomicFile, MissingDirectoryIsNamed) {
+  const TemporaryDirectory directory;
+  const std::string message = error_of([&] { write_file_atomic(directory / "none/a.txt", "x"); });
+  EXPECT_NE(message.find("none does not exist"), std::string::npos) << message;
+}
+
+TEST(AtomicFile, DirectoryAsTargetIsRefused) {
+  const TemporaryDirectory directory;
+  EXPECT_NE(error_of([&] { write_file_atomic(directory.path(), "x"); }).find("it is a directory"), std::string::npos);
+}
+
+TEST(AtomicFile, ReadOnlyDirectoryIsNamed) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TemporaryDirectory directory;
+  std::filesystem::permissions(directory.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const std::string message = error_of([&] { write_file_atomic(directory / "a.txt", "x"); });
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::owner_all);
+  EXPECT_NE(message.find("no permission to write in " + directory.path().string()), std::string::npos) << message;
+}
+
+TEST(AtomicFile, SymbolicLinkStaysALink) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "real", "old");
+  std::filesystem::create_symlink("real", directory / "link");
+  write_file_atomic(directory / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(read_file(directory / "real"), "new");
+}
+
+TEST(ReadFile, ReadsBinaryContentAndEmptyFiles) {
+  const TemporaryDirectory directory;
+  std::string content(100'000, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7);
+  write_file_atomic(directory / "a", content);
+  write_file_atomic(directory / "empty", "");
+  EXPECT_EQ(read_file(directory / "a"), content);
+  EXPECT_EQ(read_file(directory / "empty"), "");
+  EXPECT_TRUE(MappedFile(directory / "empty").bytes().empty());
+  EXPECT_EQ(MappedFile(directory / "a").bytes().size(), content.size());
+}
+
+TEST(ReadFile, ReadsWhatHasNoSize) { EXPECT_FALSE(read_file("/proc/self/status").empty()); }
+
+TEST(ReadFile, MissingFileAndDirectoryAreNamed) {
+  const TemporaryDirectory directory;
+  EXPECT_NE(error_of([&] { read_file(directory / "none"); }).find("none: No such file"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_file(directory.path()); }).find("it is a directory"), std::string::npos);
+  EXPECT_NE(error_of([&] { MappedFile mapped(directory.path()); }).find("it is a directory"), std::string::npos);
+}
+
+TEST(Crc32, MatchesTheStandardCheckValueInOneAndInTwoParts) {
+  const std::string text = "123456789";
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  EXPECT_EQ(crc32(bytes), 0xCBF43926u);
+  EXPECT_EQ(crc32(bytes.subspan(4), crc32(bytes.first(4))), 0xCBF43926u);
+}
+
+}  // namespace
+}  // namespace ptrain
