@@ -1,0 +1,139 @@
+#include "core/passes/amp.h"
+
+#include "core/ops/elementwise.h"
+#include "core/passes/rewriter.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace ptrain {
+namespace {
+
+class AmpRewriter {
+ public:
+  AmpRewriter(const Graph& graph, const AmpOptions& options) : graph_(graph), options_(options), rewriter_(graph) {}
+
+  AmpResult run() {
+    for (const Node& node : graph_.nodes()) emit(node);
+    return {rewriter_.finish(), summary_};
+  }
+
+ private:
+  /// Custom lists name ops; a fused op answers to the names of its parts too (dropout_add_layer_norm to layer_norm).
+  static bool listed(const std::set<std::string>& list, std::string_view type) {
+    if (list.contains(std::string(type))) return true;
+    return type == "dropout_add_layer_norm" && list.contains("layer_norm");
+  }
+
+  AmpClass class_of(const Node& node) const {
+    const AmpClass own = node.op->amp_class();
+    if (own == AmpClass::keep) return own;
+    if (listed(options_.custom_white, node.op->type())) return AmpClass::white;
+    if (listed(options_.custom_black, node.op->type())) return AmpClass::extra_black;
+    return own;
+  }
+
+  bool casts(const Node& node, std::size_t i) const {
+    const ValueId id = node.inputs[i];
+    return id != no_value && is_floating(graph_.desc(id).dtype) && node.op->amp_casts_input(static_cast<int>(i));
+  }
+
+  /// The precision a node computes in.
+  DType precision(const Node& node) const {
+    switch (class_of(node)) {
+      case AmpClass::white:
+        return options_.dtype;
+      case AmpClass::extra_black:
+        return DType::f32;
+      case AmpClass::black:
+        return options_.level == AmpLevel::O2 ? options_.dtype : DType::f32;
+      default:
+        break;
+    }
+    if (options_.level == AmpLevel::O2) return options_.dtype;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (casts(node, i) && rewriter_.graph().desc(rewriter_.mapped(node.inputs[i])).dtype == DType::f32)
+        return DType::f32;
+    }
+    return options_.dtype;
+  }
+
+  void emit(const Node& node) {
+    std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
+    if (class_of(node) == AmpClass::keep) {
+      unify_kept_inputs(node, inputs);
+      rewriter_.copy(node, std::move(inputs));
+      return;
+    }
+    const DType dtype = precision(node);
+    ++(dtype == DType::f32 ? summary_.fp32_nodes : summary_.low_nodes);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (casts(node, i)) inputs[i] = converted(node, i, dtype);
+    }
+    rewriter_.copy(node, std::move(inputs));
+  }
+
+  /// Ops that keep their inputs still want the data inputs (x and residual) in one precision: that of the first.
+  void unify_kept_inputs(const Node& node, std::vector<ValueId>& inputs) {
+    DType first = DType::u8;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!casts(node, i)) continue;
+      if (first == DType::u8) first = rewriter_.graph().desc(inputs[i]).dtype;
+      inputs[i] = cast(inputs[i], first);
+    }
+  }
+
+  ValueId converted(const Node& node, std::size_t i, DType dtype) {
+    const ValueId old = node.inputs[i];
+    const Value& value = graph_.value(old);
+    if (value.storage == Storage::parameter && is_low_precision(dtype)) {
+      if (options_.level == AmpLevel::O2) return low_parameter(old);
+      if (options_.kernels_convert_weights && node.op->converts_input(static_cast<int>(i)))
+        return rewriter_.mapped(old);
+    }
+    return cast(rewriter_.mapped(old), dtype);
+  }
+
+  ValueId low_parameter(ValueId old) {
+    auto [it, added] = low_parameters_.try_emplace(old, no_value);
+    if (added) {
+      const Value& value = graph_.value(old);
+      it->second = rewriter_.graph().add_value(low_precision_name(value.name, options_.dtype),
+                                               {options_.dtype, value.desc.shape}, Storage::parameter);
+    }
+    return it->second;
+  }
+
+  ValueId cast(ValueId id, DType dtype) {
+    Graph& graph = rewriter_.graph();
+    if (graph.desc(id).dtype == dtype) return id;
+    auto [it, added] = casts_.try_emplace({id, dtype}, no_value);
+    if (added) {
+      ++summary_.casts;
+      const std::string name = fmt::format("{}.{}", graph.value(id).name, name_of(dtype));
+      it->second = graph.add(name, std::make_shared<Cast>(dtype), {id});
+    }
+    return it->second;
+  }
+
+  const Graph& graph_;
+  const AmpOptions& options_;
+  Rewriter rewriter_;
+  std::map<std::pair<ValueId, DType>, ValueId> casts_;
+  std::map<ValueId, ValueId> low_parameters_;
+  AmpSummary summary_;
+};
+
+}  // namespace
+
+std::string low_precision_name(std::string_view parameter, DType dtype) {
+  return fmt::format("{}@{}", parameter, name_of(dtype));
+}
+
+AmpResult apply_amp(const Graph& graph, const AmpOptions& options) {
+  if (options.level == AmpLevel::O0) return {graph, {0, 0, static_cast<int>(graph.nodes().size())}};
+  return AmpRewriter(graph, options).run();
+}
+
+}  // namespace ptrain

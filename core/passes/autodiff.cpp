@@ -1,0 +1,128 @@
+#include "core/passes/autodiff.h"
+
+#include "core/base/errors.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/seed_gradient.h"
+
+#include <stdexcept>
+
+namespace ptrain {
+namespace {
+
+class Differentiator final : public GradientBuilder {
+ public:
+  explicit Differentiator(Graph graph) : graph_(std::move(graph)) { find_needed(); }
+
+  void seed(ValueId value, ValueId gradient) { slot(value) = gradient; }
+  void run_backward(std::size_t node_count) {
+    for (std::size_t i = node_count; i-- > 0;) {
+      node_ = graph_.nodes()[i];  // a copy: emitting nodes moves the originals
+      if (arrives() && needed_anywhere()) {
+        emitted_ = 0;
+        node_.op->gradient(*this);
+      }
+    }
+  }
+  std::vector<ParameterGradient> parameter_gradients() const;
+  Graph& graph() { return graph_; }
+
+  ValueId input(int index) const override {
+    const auto i = static_cast<std::size_t>(index);
+    return i < node_.inputs.size() ? node_.inputs[i] : no_value;
+  }
+  ValueId output(int index) const override { return node_.outputs[static_cast<std::size_t>(index)]; }
+  const TensorDesc& desc(ValueId value) const override { return graph_.desc(value); }
+  ValueId output_gradient(int index) const override { return gradient_of(output(index)); }
+  bool needs_gradient(int index) const override {
+    const ValueId id = input(index);
+    return id != no_value && needed_[static_cast<std::size_t>(id)];
+  }
+  std::vector<ValueId> emit(OpPtr op, std::vector<ValueId> inputs) override {
+    const std::string name = fmt::format("{}.grad{}", node_.name, emitted_ == 0 ? "" : std::to_string(emitted_));
+    ++emitted_;
+    return graph_.add_node(name, std::move(op), std::move(inputs), Phase::backward);
+  }
+  void set_input_gradient(int index, ValueId gradient) override {
+    if (!needs_gradient(index)) return;
+    const ValueId id = input(index);
+    invariant(desc(id).shape == desc(gradient).shape, "a gradient differs in shape from its value");
+    ValueId& total = slot(id);
+    if (total == no_value) {
+      total = gradient;
+      finished_.push_back(id);
+      return;
+    }
+    const std::string name = fmt::format("{}.grad.sum{}", graph_.value(id).name, sums_++);
+    total = graph_.add(name, std::make_shared<Add>(), {total, gradient}, Phase::backward);
+  }
+
+ private:
+  /// A value needs a gradient when a parameter leads to it.
+  void find_needed() {
+    needed_.assign(graph_.values().size(), false);
+    for (std::size_t i = 0; i < graph_.values().size(); ++i) {
+      needed_[i] = graph_.values()[i].storage == Storage::parameter && is_floating(graph_.values()[i].desc.dtype);
+    }
+    for (const Node& node : graph_.nodes()) {
+      bool any = false;
+      for (const ValueId id : node.inputs) any = any || (id != no_value && needed_[static_cast<std::size_t>(id)]);
+      for (const ValueId id : node.outputs)
+        needed_[static_cast<std::size_t>(id)] = any && is_floating(graph_.desc(id).dtype);
+    }
+  }
+  ValueId& slot(ValueId value) {
+    const auto i = static_cast<std::size_t>(value);
+    if (gradients_.size() <= i) gradients_.resize(i + 1, no_value);
+    return gradients_[i];
+  }
+  ValueId gradient_of(ValueId value) const {
+    const auto i = static_cast<std::size_t>(value);
+    return i < gradients_.size() ? gradients_[i] : no_value;
+  }
+  bool arrives() const {
+    for (const ValueId id : node_.outputs) {
+      if (gradient_of(id) != no_value) return true;
+    }
+    return false;
+  }
+  bool needed_anywhere() const {
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      if (needs_gradient(static_cast<int>(i))) return true;
+    }
+    return false;
+  }
+
+  Graph graph_;
+  Node node_;
+  int emitted_ = 0;
+  int sums_ = 0;
+  std::vector<bool> needed_;
+  std::vector<ValueId> gradients_;
+  std::vector<ValueId> finished_;
+};
+
+std::vector<ParameterGradient> Differentiator::parameter_gradients() const {
+  std::vector<ParameterGradient> result;
+  for (const ValueId id : finished_) {
+    if (graph_.value(id).storage == Storage::parameter) result.push_back({id, gradient_of(id)});
+  }
+  return result;
+}
+
+}  // namespace
+
+Differentiated differentiate(Graph graph, ValueId loss, float factor, ValueId loss_scale) {
+  invariant(graph.desc(loss) == TensorDesc{DType::f32, Shape{}}, "the loss is not an f32 scalar");
+  const std::size_t forward_nodes = graph.nodes().size();
+  Differentiator differentiator(std::move(graph));
+  std::vector<ValueId> seed_inputs;
+  if (loss_scale != no_value) seed_inputs.push_back(loss_scale);
+  const ValueId seed = differentiator.graph().add("loss.grad", std::make_shared<SeedGradient>(factor),
+                                                  std::move(seed_inputs), Phase::backward);
+  differentiator.seed(loss, seed);
+  differentiator.run_backward(forward_nodes);
+  std::vector<ParameterGradient> gradients = differentiator.parameter_gradients();
+  return {std::move(differentiator.graph()), std::move(gradients)};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,168 @@
+#include "core/passes/fuse.h"
+
+#include "core/ops/activation.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/dropout.h"
+#include "core/ops/dropout_add_layer_norm.h"
+#include "core/ops/layer_norm.h"
+#include "core/ops/linear.h"
+#include "core/passes/rewriter.h"
+
+namespace ptrain {
+namespace {
+
+/// Finds chains in the old graph; the nodes a chain swallows are not copied.
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph)
+      : graph_(graph), rewriter_(graph), uses_(graph.values().size(), 0), swallowed_(graph.nodes().size(), false) {
+    for (const Node& node : graph.nodes()) {
+      for (const ValueId id : node.inputs) {
+        if (id != no_value) ++uses_[static_cast<std::size_t>(id)];
+      }
+    }
+    for (const auto& output : graph.outputs()) ++uses_[static_cast<std::size_t>(output.second)];
+  }
+
+  Graph run() {
+    mark();
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (!swallowed_[i]) emit(graph_.nodes()[i]);
+    }
+    return rewriter_.finish();
+  }
+
+ private:
+  /// The node that makes `id`'s value, if it is of `type` and the value is read only once.
+  const Node* sole_producer(ValueId id, std::string_view type) const {
+    if (id == no_value || uses_[static_cast<std::size_t>(id)] != 1) return nullptr;
+    const NodeId producer = graph_.value(id).producer;
+    if (producer < 0) return nullptr;
+    const Node& node = graph_.node(producer);
+    return node.op->type() == type && node.outputs.front() == id ? &node : nullptr;
+  }
+
+  void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }
+
+  /// The chain that ends in a relu: batch_norm, or batch_norm + add with the other side as the residual.
+  struct NormChain {
+    const Node* norm = nullptr;
+    const Node* add = nullptr;
+    ValueId residual = no_value;
+  };
+
+  NormChain norm_chain(const Node& relu) const {
+    if (const Node* norm = sole_producer(relu.inputs[0], "batch_norm")) return {norm};
+    const Node* add = sole_producer(relu.inputs[0], "add");
+    if (add == nullptr) return {};
+    // The later of the two batch norms takes the other side in, so that it is made before it is read.
+    const Node* best = nullptr;
+    int side = 0;
+    for (int i = 0; i < 2; ++i) {
+      const Node* norm = sole_producer(add->inputs[static_cast<std::size_t>(i)], "batch_norm");
+      if (norm != nullptr && (best == nullptr || norm > best)) best = norm, side = i;
+    }
+    if (best == nullptr) return {};
+    const ValueId residual = add->inputs[static_cast<std::size_t>(1 - side)];
+    const NodeId residual_producer = graph_.value(residual).producer;
+    if (residual_producer >= 0 && graph_.nodes().data() + residual_producer > best) return {};
+    return {best, add, residual};
+  }
+
+  static bool is_plain_norm(const Node& node) {
+    const auto& attrs = static_cast<const BatchNorm&>(*node.op).attrs();
+    return !attrs.relu && node.inputs.size() <= BatchNorm::residual;
+  }
+
+  static bool is_plain_linear(const Node& node) {
+    return static_cast<const Linear&>(*node.op).attrs().activation == Activation::none;
+  }
+
+  void mark() {
+    for (const Node& node : graph_.nodes()) {
+      const std::string_view type = node.op->type();
+      if (type == "relu") {
+        const NormChain chain = norm_chain(node);
+        if (chain.norm != nullptr && is_plain_norm(*chain.norm)) {
+          swallow(chain.norm);
+          if (chain.add != nullptr) swallow(chain.add);
+          continue;
+        }
+      }
+      if (type == "gelu" || type == "relu") {
+        const Node* linear = sole_producer(node.inputs[0], "linear");
+        if (linear != nullptr && is_plain_linear(*linear)) swallow(linear);
+      } else if (type == "layer_norm") {
+        if (const Node* add = sole_producer(node.inputs[0], "add")) {
+          swallow(add);
+          if (const Node* dropout = sole_producer(add->inputs[0], "dropout")) swallow(dropout);
+        }
+      }
+    }
+  }
+
+  void emit(const Node& node) {
+    const std::string_view type = node.op->type();
+    if (type == "relu" && emit_norm_relu(node)) return;
+    if ((type == "gelu" || type == "relu") && emit_linear_activation(node)) return;
+    if (type == "layer_norm" && emit_residual_norm(node)) return;
+    rewriter_.copy(node);
+  }
+
+  bool emit_norm_relu(const Node& relu) {
+    const NormChain chain = norm_chain(relu);
+    if (chain.norm == nullptr || !is_plain_norm(*chain.norm)) return false;
+    BatchNorm::Attributes attrs = static_cast<const BatchNorm&>(*chain.norm->op).attrs();
+    attrs.relu = true;
+    std::vector<ValueId> inputs = rewriter_.mapped(chain.norm->inputs);
+    if (chain.residual != no_value) inputs.push_back(rewriter_.mapped(chain.residual));
+    replace(*chain.norm, std::make_shared<BatchNorm>(attrs), std::move(inputs), relu);
+    return true;
+  }
+
+  bool emit_linear_activation(const Node& activation) {
+    const Node* linear = sole_producer(activation.inputs[0], "linear");
+    if (linear == nullptr || !is_plain_linear(*linear)) return false;
+    LinearAttributes attrs;
+    attrs.activation = static_cast<const ActivationOp&>(*activation.op).activation();
+    attrs.save_pre = true;
+    replace(*linear, std::make_shared<Linear>(attrs), rewriter_.mapped(linear->inputs), activation);
+    return true;
+  }
+
+  bool emit_residual_norm(const Node& norm) {
+    const Node* add = sole_producer(norm.inputs[0], "add");
+    if (add == nullptr) return false;
+    const Node* dropout = sole_producer(add->inputs[0], "dropout");
+    DropoutAddLayerNormAttributes attrs;
+    attrs.epsilon = static_cast<const LayerNorm&>(*norm.op).epsilon();
+    ValueId x = add->inputs[0], rng = no_value;
+    if (dropout != nullptr) {
+      const auto& dropped = static_cast<const Dropout&>(*dropout->op).attrs();
+      attrs.dropout = dropped.p;
+      attrs.stream = dropped.stream;
+      x = dropout->inputs[0];
+      rng = dropout->inputs[1];
+    }
+    replace(norm, std::make_shared<DropoutAddLayerNorm>(attrs),
+            rewriter_.mapped(std::vector<ValueId>{x, add->inputs[1], norm.inputs[1], norm.inputs[2], rng}), norm);
+    return true;
+  }
+
+  /// Emits the fused op under the first node's name; its first output stands for the last node's.
+  void replace(const Node& named, OpPtr op, std::vector<ValueId> inputs, const Node& last) {
+    const auto outputs = rewriter_.graph().add_node(named.name, std::move(op), std::move(inputs), last.phase);
+    rewriter_.map(last.outputs.front(), outputs.front());
+  }
+
+  const Graph& graph_;
+  Rewriter rewriter_;
+  std::vector<int> uses_;
+  std::vector<bool> swallowed_;
+};
+
+}  // namespace
+
+Graph fuse(const Graph& graph) { return Fuser(graph).run(); }
+
+}  // namespace ptrain

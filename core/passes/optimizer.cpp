@@ -1,0 +1,180 @@
+#include "core/passes/optimizer.h"
+
+#include "core/base/errors.h"
+#include "core/ops/accumulate.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/grad_norm.h"
+
+#include <map>
+
+namespace ptrain {
+namespace {
+
+constexpr std::int64_t alignment = 64;  // elements; keeps every parameter on its own cache lines
+
+/// Hands out places in one flat buffer that is being laid out.
+class FlatBuffer {
+ public:
+  std::int64_t reserve(std::int64_t count) {
+    const std::int64_t offset = size_;
+    size_ += (count + alignment - 1) / alignment * alignment;
+    return offset;
+  }
+  std::int64_t size() const { return size_; }
+
+ private:
+  std::int64_t size_ = 0;
+};
+
+class OptimizerPass {
+ public:
+  OptimizerPass(Differentiated differentiated, const OptimizerPassOptions& options)
+      : graph_(std::move(differentiated.graph)), gradients_(std::move(differentiated.gradients)), options_(options) {}
+
+  Graph run() {
+    own_gradients();
+    lay_out();
+    create_buffers();
+    place();
+    if (options_.accumulate) add_accumulation();
+    add_update();
+    return std::move(graph_);
+  }
+
+ private:
+  struct Entry {
+    ValueId parameter;  // what forward reads: fp32 or low precision
+    ValueId master;     // fp32
+    ValueId gradient;
+    ParameterSegment segment;
+  };
+
+  /// A gradient that is not solely one parameter's own activation is copied, so that it can live in the flat buffer.
+  void own_gradients() {
+    std::map<ValueId, int> owners;
+    for (const ParameterGradient& g : gradients_) ++owners[g.gradient];
+    for (ParameterGradient& g : gradients_) {
+      const Value& value = graph_.value(g.gradient);
+      if (owners[g.gradient] == 1 && value.storage == Storage::activation && value.producer >= 0 &&
+          value.desc.dtype == graph_.desc(g.parameter).dtype) {
+        continue;
+      }
+      const DType dtype = graph_.desc(g.parameter).dtype;
+      g.gradient = graph_.add(value.name + ".copy", std::make_shared<Cast>(dtype), {g.gradient}, Phase::backward);
+    }
+  }
+
+  ValueId master_of(ValueId parameter) const {
+    const Value& value = graph_.value(parameter);
+    if (!is_low_precision(value.desc.dtype)) return parameter;
+    const ValueId master = graph_.find_value(std::string_view(value.name).substr(0, value.name.rfind('@')));
+    invariant(master != no_value, "a low-precision parameter has no master");
+    return master;
+  }
+
+  /// Masters follow the model's parameter order; gradients the order in which backward finishes them.
+  void lay_out() {
+    std::map<ValueId, std::size_t> by_master;
+    for (const ParameterGradient& g : gradients_) {
+      const ValueId master = master_of(g.parameter);
+      by_master[master] = entries_.size();
+      const Value& value = graph_.value(master);
+      Entry entry{g.parameter, master, g.gradient, {}};
+      entry.segment.count = value.desc.count();
+      entry.segment.decay = !options_.decays || options_.decays(value.name, value.desc.shape);
+      if (g.parameter != master) {
+        entry.segment.low_offset = low_.reserve(entry.segment.count);
+        entry.segment.grad_offset = grad_low_.reserve(entry.segment.count);
+      } else {
+        entry.segment.grad_offset = grad_.reserve(entry.segment.count);
+      }
+      entries_.push_back(entry);
+    }
+    for (auto& [master, index] : by_master) {
+      entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
+    }
+  }
+
+  ValueId state(const char* name, DType dtype, std::int64_t count) {
+    return count == 0 ? no_value : graph_.add_state(name, {dtype, Shape{count}});
+  }
+
+  void create_buffers() {
+    DType low_dtype = DType::bf16;
+    for (const Entry& e : entries_) {
+      if (e.parameter != e.master) low_dtype = graph_.desc(e.parameter).dtype;
+    }
+    const int moments = moment_count(options_.settings.kind, options_.settings.momentum);
+    inputs_.assign(OptimizerInput::count, no_value);
+    inputs_[OptimizerInput::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
+    inputs_[OptimizerInput::grad_f32] = state(flat::grad, DType::f32, grad_.size());
+    inputs_[OptimizerInput::grad_low] = state(flat::grad_low, low_dtype, grad_low_.size());
+    inputs_[OptimizerInput::loss_scale] = options_.loss_scale;
+    inputs_[OptimizerInput::master] = state(flat::master, DType::f32, master_.size());
+    inputs_[OptimizerInput::low] = state(flat::low, low_dtype, low_.size());
+    inputs_[OptimizerInput::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
+    inputs_[OptimizerInput::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? master_.size() : 0);
+    inputs_[OptimizerInput::updates] = state(flat::updates, DType::f32, 1);
+  }
+
+  void view(ValueId id, int buffer, std::int64_t offset) {
+    Value& value = graph_.value(id);
+    value.base = inputs_[static_cast<std::size_t>(buffer)];
+    value.byte_offset = offset * static_cast<std::int64_t>(size_of(value.desc.dtype));
+  }
+
+  void place() {
+    for (const Entry& e : entries_) {
+      const bool low = e.parameter != e.master;
+      view(e.master, OptimizerInput::master, e.segment.master_offset);
+      if (low) view(e.parameter, OptimizerInput::low, e.segment.low_offset);
+      view(e.gradient, low ? OptimizerInput::grad_low : OptimizerInput::grad_f32, e.segment.grad_offset);
+    }
+  }
+
+  /// Replaces what the update reads by fp32 sums over the micro-batches.
+  void add_accumulation() {
+    const ValueId micro_step = graph_.add_input(flat::micro_step, {DType::i32, Shape{1}});
+    for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+      ValueId& gradient = inputs_[static_cast<std::size_t>(input)];
+      if (gradient == no_value) continue;
+      const std::string name = graph_.value(gradient).name + ".total";
+      const ValueId total = graph_.add_state(name, {DType::f32, graph_.desc(gradient).shape});
+      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step}, Phase::backward);
+      gradient = total;
+    }
+  }
+
+  void add_update() {
+    const bool scaled = options_.loss_scale != no_value;
+    if (scaled || options_.settings.clip_norm > 0) {
+      inputs_[OptimizerInput::grad_norm] = graph_.add(
+          flat::grad_norm, std::make_shared<GradNorm>(),
+          {inputs_[OptimizerInput::grad_f32], inputs_[OptimizerInput::grad_low], options_.loss_scale}, Phase::update);
+      graph_.set_output(flat::grad_norm, inputs_[OptimizerInput::grad_norm]);
+    }
+    std::vector<ParameterSegment> segments;
+    for (const Entry& e : entries_) segments.push_back(e.segment);
+    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments)), inputs_,
+                    Phase::update);
+    if (scaled) {
+      graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
+                      {inputs_[OptimizerInput::grad_norm], options_.loss_scale}, Phase::update);
+    }
+  }
+
+  Graph graph_;
+  std::vector<ParameterGradient> gradients_;
+  const OptimizerPassOptions& options_;
+  std::vector<Entry> entries_;
+  FlatBuffer master_, low_, grad_, grad_low_;
+  std::vector<ValueId> inputs_;
+};
+
+}  // namespace
+
+Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options) {
+  return OptimizerPass(std::move(differentiated), options).run();
+}
+
+}  // namespace ptrain

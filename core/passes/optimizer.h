@@ -1,0 +1,39 @@
+// Lays parameters, gradients and optimizer state out in flat buffers and appends the update.
+#pragma once
+
+#include "core/ops/loss_scale_update.h"
+#include "core/ops/optimizer_update.h"
+#include "core/passes/autodiff.h"
+
+#include <functional>
+
+namespace ptrain {
+
+/// Names of the values the pass adds.
+namespace flat {
+inline constexpr const char* master = "flat.master";      // f32 parameters
+inline constexpr const char* low = "flat.low";            // low-precision copies (O2)
+inline constexpr const char* grad = "flat.grad";          // gradients of fp32 parameters
+inline constexpr const char* grad_low = "flat.grad_low";  // gradients of low-precision parameters
+inline constexpr const char* moment1 = "optimizer.moment1";
+inline constexpr const char* moment2 = "optimizer.moment2";
+inline constexpr const char* updates = "optimizer.updates";
+inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]
+inline constexpr const char* micro_step = "micro_step";        // input i32[1], only when accumulating
+inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
+}  // namespace flat
+
+struct OptimizerPassOptions {
+  OptimizerSettings settings;
+  /// Whether weight decay applies to a parameter, by name and shape.
+  std::function<bool(std::string_view, const Shape&)> decays;
+  bool accumulate = false;        // gradients are summed over micro-batches before the update
+  ValueId loss_scale = no_value;  // the scaler's state, when there is one
+  LossScaleAttributes loss_scale_attributes;
+};
+
+/// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low);
+/// the update phase is appended. A low-precision parameter "w@bf16" is paired with its master "w".
+Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
+
+}  // namespace ptrain

@@ -1,0 +1,55 @@
+#include "core/passes/pipeline.h"
+
+#include "core/base/errors.h"
+#include "core/passes/autodiff.h"
+#include "core/passes/fuse.h"
+
+#include <stdexcept>
+
+namespace ptrain {
+namespace {
+
+void check(std::string_view pass, const Graph& graph, const PipelineOptions& options) {
+  try {
+    verify(graph);
+  } catch (const std::logic_error& error) {
+    throw std::logic_error(fmt::format("{} (after pass {})", error.what(), pass));
+  }
+  if (options.dump) options.dump(pass, graph);
+}
+
+}  // namespace
+
+PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
+  check("model", forward, options);
+  Graph fused = options.fusion == Fusion::full ? fuse(forward) : forward;
+  check("fuse", fused, options);
+  AmpResult amp = apply_amp(fused, options.amp);
+  check("amp", amp.graph, options);
+  return {std::move(amp.graph), amp.summary};
+}
+
+PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {
+  PipelineResult result = build_inference_graph(forward, options);
+
+  const ValueId scale = options.loss_scaling
+                            ? result.graph.add_state(loss_scale_state, {DType::f32, Shape{LossScaleState::size}})
+                            : no_value;
+  const ValueId loss = result.graph.find_output(loss_output);
+  invariant(loss != no_value, "the model has no output named loss");
+  const float factor = 1.0f / static_cast<float>(options.accumulate_steps);
+  Differentiated differentiated = differentiate(std::move(result.graph), loss, factor, scale);
+  check("autodiff", differentiated.graph, options);
+
+  OptimizerPassOptions optimizer;
+  optimizer.settings = options.optimizer;
+  optimizer.decays = options.decays;
+  optimizer.accumulate = options.accumulate_steps > 1;
+  optimizer.loss_scale = scale;
+  optimizer.loss_scale_attributes = options.loss_scale;
+  result.graph = add_optimizer(std::move(differentiated), optimizer);
+  check("optimizer", result.graph, options);
+  return result;
+}
+
+}  // namespace ptrain

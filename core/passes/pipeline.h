@@ -1,0 +1,39 @@
+// The passes in their order: from a model's forward graph to the graph of one training step.
+#pragma once
+
+#include "core/passes/amp.h"
+#include "core/passes/optimizer.h"
+
+#include <functional>
+
+namespace ptrain {
+
+inline constexpr const char* loss_output = "loss";
+inline constexpr const char* loss_scale_state = "loss_scale";
+
+enum class Fusion { off, full };
+
+struct PipelineOptions {
+  Fusion fusion = Fusion::full;
+  AmpOptions amp;
+  bool loss_scaling = false;
+  LossScaleAttributes loss_scale;
+  OptimizerSettings optimizer;
+  std::function<bool(std::string_view, const Shape&)> decays;
+  int accumulate_steps = 1;
+  /// Called with each pass's name and result, already verified.
+  std::function<void(std::string_view, const Graph&)> dump;
+};
+
+struct PipelineResult {
+  Graph graph;
+  AmpSummary amp;
+};
+
+/// The graph of a training step; `forward` must have an output named "loss". Throws std::logic_error naming the pass
+/// that broke the graph.
+PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options);
+/// The graph of evaluation: fused and cast, nothing else.
+PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options);
+
+}  // namespace ptrain

@@ -1,0 +1,31 @@
+// Rebuilds a graph node by node: what every forward pass that changes nodes is written with.
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace ptrain {
+
+class Rewriter {
+ public:
+  /// Starts with a copy of the values that persist or are fed; nodes are added by the pass.
+  explicit Rewriter(const Graph& from);
+
+  Graph& graph() { return to_; }
+  const Graph& graph() const { return to_; }
+  /// What stands for value `id` of the old graph in the new one.
+  ValueId mapped(ValueId id) const { return id == no_value ? no_value : map_[static_cast<std::size_t>(id)]; }
+  void map(ValueId from, ValueId to) { map_[static_cast<std::size_t>(from)] = to; }
+  std::vector<ValueId> mapped(const std::vector<ValueId>& ids) const;
+  /// Adds `node` with other inputs and maps its outputs.
+  void copy(const Node& node, std::vector<ValueId> inputs);
+  void copy(const Node& node) { copy(node, mapped(node.inputs)); }
+  /// Maps the graph's outputs and gives the new graph away.
+  Graph finish();
+
+ private:
+  const Graph& from_;
+  Graph to_;
+  std::vector<ValueId> map_;
+};
+
+}  // namespace ptrain
