@@ -1,0 +1,37 @@
+#include "core/ops/dropout.h"
+
+#include "core/base/errors.h"
+#include "core/ops/require.h"
+
+namespace ptrain {
+namespace {
+
+std::string describe(const DropoutAttributes& a) { return fmt::format("p={} stream={}", a.p, a.stream); }
+
+std::vector<TensorDesc> infer_same(std::span<const TensorDesc> inputs) {
+  require_count(inputs, 2, 2);
+  require_floating(inputs[0], "x");
+  require_rng(inputs[1]);
+  return {inputs[0]};
+}
+
+}  // namespace
+
+Dropout::Dropout(DropoutAttributes attributes) : attributes_(attributes) {
+  invariant(attributes.p >= 0 && attributes.p < 1, "dropout outside [0, 1)");
+}
+
+std::string Dropout::attributes() const { return describe(attributes_); }
+std::vector<TensorDesc> Dropout::infer(std::span<const TensorDesc> inputs) const { return infer_same(inputs); }
+
+void Dropout::gradient(GradientBuilder& builder) const {
+  const ValueId dy = builder.output_gradient(0);
+  if (dy == no_value || !builder.needs_gradient(0)) return;
+  builder.set_input_gradient(0,
+                             builder.emit(std::make_shared<DropoutGrad>(attributes_), {dy, builder.input(1)}).front());
+}
+
+std::string DropoutGrad::attributes() const { return describe(attributes_); }
+std::vector<TensorDesc> DropoutGrad::infer(std::span<const TensorDesc> inputs) const { return infer_same(inputs); }
+
+}  // namespace ptrain

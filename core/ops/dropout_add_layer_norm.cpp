@@ -1,0 +1,87 @@
+#include "core/ops/dropout_add_layer_norm.h"
+
+#include "core/base/errors.h"
+#include "core/ops/layer_norm.h"
+#include "core/ops/require.h"
+
+namespace ptrain {
+
+DropoutAddLayerNorm::DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes) : attributes_(attributes) {
+  invariant(attributes.dropout >= 0 && attributes.dropout < 1, "dropout outside [0, 1)");
+}
+
+std::string DropoutAddLayerNorm::attributes() const {
+  std::string text = fmt::format("epsilon={}", attributes_.epsilon);
+  if (attributes_.dropout > 0) text += fmt::format(" dropout={} stream={}", attributes_.dropout, attributes_.stream);
+  return text;
+}
+
+std::vector<TensorDesc> DropoutAddLayerNorm::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 4, 5);
+  const TensorDesc& x = inputs[0];
+  const TensorDesc& residual = inputs[1];
+  require_floating(x, "x");
+  require_floating(residual, "residual");
+  require_shape(residual, x.shape, "residual");
+  const Shape rows = leading_shape(x.shape);
+  require_desc(inputs[2], {DType::f32, Shape{x.shape[-1]}}, "gamma");
+  require_desc(inputs[3], {DType::f32, Shape{x.shape[-1]}}, "beta");
+  if (attributes_.dropout > 0) {
+    require(inputs.size() > 4, "dropout needs rng");
+    require_rng(inputs[4]);
+  }
+  return {residual, residual, {DType::f32, rows}, {DType::f32, rows}};
+}
+
+void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
+  const ValueId dy = builder.output_gradient(0);
+  if (dy == no_value) return;
+  invariant(builder.output_gradient(1) == no_value, "the sum inside dropout_add_layer_norm is read elsewhere");
+  std::vector<ValueId> inputs{dy, builder.output(1), builder.input(2), builder.output(2), builder.output(3)};
+  std::vector<ValueId> gradients;
+  const DType x_dtype = builder.desc(builder.input(0)).dtype;
+  if (attributes_.dropout > 0 || x_dtype != builder.desc(builder.input(1)).dtype) {
+    const DropoutAddLayerNormGradAttributes grad{attributes_.dropout, attributes_.stream, x_dtype};
+    inputs.push_back(attributes_.dropout > 0 ? builder.input(4) : no_value);
+    gradients = builder.emit(std::make_shared<DropoutAddLayerNormGrad>(grad), inputs);
+  } else {
+    gradients = builder.emit(std::make_shared<LayerNormGrad>(), inputs);
+    gradients.insert(gradients.begin(), gradients.front());
+  }
+  for (int i = 0; i < 4; ++i) {
+    if (builder.needs_gradient(i)) builder.set_input_gradient(i, gradients[static_cast<std::size_t>(i)]);
+  }
+}
+
+Cost DropoutAddLayerNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {9.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+}
+
+std::string DropoutAddLayerNormGrad::attributes() const {
+  if (attributes_.dropout <= 0) return {};
+  return fmt::format("dropout={} stream={}", attributes_.dropout, attributes_.stream);
+}
+
+std::vector<TensorDesc> DropoutAddLayerNormGrad::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 5, 6);
+  const TensorDesc& sum = inputs[1];
+  require_floating(inputs[0], "dy");
+  require_floating(sum, "sum");
+  require_shape(inputs[0], sum.shape, "dy");
+  const Shape rows = leading_shape(sum.shape);
+  const TensorDesc channel{DType::f32, Shape{sum.shape[-1]}};
+  require_desc(inputs[2], channel, "gamma");
+  require_desc(inputs[3], {DType::f32, rows}, "mean");
+  require_desc(inputs[4], {DType::f32, rows}, "rstd");
+  if (attributes_.dropout > 0) {
+    require(inputs.size() > 5, "dropout needs rng");
+    require_rng(inputs[5]);
+  }
+  return {{attributes_.x_dtype, sum.shape}, sum, channel, channel};
+}
+
+Cost DropoutAddLayerNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {14.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,97 @@
+#include "core/ops/embedding.h"
+
+#include "core/ops/require.h"
+
+namespace ptrain {
+namespace {
+
+void require_ids(const TensorDesc& desc, const char* what) {
+  require(desc.dtype == DType::i32 && desc.shape.rank() >= 1, "{}: expected i32 [...], got {}", what, desc.to_string());
+}
+
+void require_table(const TensorDesc& desc, const char* what) {
+  require(is_floating(desc.dtype) && desc.shape.rank() == 2, "{}: expected a floating [rows,H], got {}", what,
+          desc.to_string());
+}
+
+/// `ids` with the width of the rows as a new last axis.
+Shape looked_up(const Shape& ids, std::int64_t width) {
+  std::vector<std::int64_t> dims = ids.dims();
+  dims.push_back(width);
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+std::vector<TensorDesc> Embedding::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  require_ids(inputs[0], "ids");
+  require_table(inputs[1], "table");
+  return {{inputs[1].dtype, looked_up(inputs[0].shape, inputs[1].shape[1])}};
+}
+
+void Embedding::gradient(GradientBuilder& builder) const {
+  const ValueId dy = builder.output_gradient(0);
+  if (dy == no_value || !builder.needs_gradient(1)) return;
+  const auto op = std::make_shared<EmbeddingGrad>(builder.desc(builder.input(1)).shape[0]);
+  builder.set_input_gradient(1, builder.emit(op, {builder.input(0), dy}).front());
+}
+
+std::string EmbeddingGrad::attributes() const { return fmt::format("rows={}", rows_); }
+
+std::vector<TensorDesc> EmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  require_ids(inputs[0], "ids");
+  require_floating(inputs[1], "dy");
+  require(leading_shape(inputs[1].shape) == inputs[0].shape, "dy {} does not fit ids {}", inputs[1].to_string(),
+          inputs[0].to_string());
+  return {{inputs[1].dtype, Shape{rows_, inputs[1].shape[-1]}}};
+}
+
+std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 5, 5);
+  require_ids(inputs[0], "ids");
+  require_desc(inputs[1], inputs[0], "token_types");
+  require(inputs[0].shape.rank() == 2, "ids: expected [B,S], got {}", inputs[0].to_string());
+  const TensorDesc& word = inputs[2];
+  require_table(word, "word");
+  for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
+    require_table(inputs[i], i == 3 ? "position" : "token_type");
+    require(inputs[i].dtype == word.dtype && inputs[i].shape[1] == word.shape[1], "table {} does not fit {}",
+            inputs[i].to_string(), word.to_string());
+  }
+  require(inputs[3].shape[0] >= inputs[0].shape[1], "{} positions for sequences of {}", inputs[3].shape[0],
+          inputs[0].shape[1]);
+  return {{word.dtype, looked_up(inputs[0].shape, word.shape[1])}};
+}
+
+void BertEmbedding::gradient(GradientBuilder& builder) const {
+  const ValueId dy = builder.output_gradient(0);
+  if (dy == no_value) return;
+  const auto rows = [&](int input) { return builder.desc(builder.input(input)).shape[0]; };
+  const auto op = std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(2), rows(3), rows(4)});
+  const std::vector<ValueId> gradients = builder.emit(op, {builder.input(0), builder.input(1), dy});
+  for (int i = 2; i < 5; ++i) {
+    if (builder.needs_gradient(i)) builder.set_input_gradient(i, gradients[static_cast<std::size_t>(i - 2)]);
+  }
+}
+
+std::string BertEmbeddingGrad::attributes() const {
+  return fmt::format("words={} positions={} token_types={}", rows_.words, rows_.positions, rows_.token_types);
+}
+
+std::vector<TensorDesc> BertEmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 3, 3);
+  require_ids(inputs[0], "ids");
+  require_desc(inputs[1], inputs[0], "token_types");
+  const TensorDesc& dy = inputs[2];
+  require_floating(dy, "dy");
+  require(leading_shape(dy.shape) == inputs[0].shape, "dy {} does not fit ids {}", dy.to_string(),
+          inputs[0].to_string());
+  const std::int64_t width = dy.shape[-1];
+  return {{dy.dtype, Shape{rows_.words, width}},
+          {dy.dtype, Shape{rows_.positions, width}},
+          {dy.dtype, Shape{rows_.token_types, width}}};
+}
+
+}  // namespace ptrain

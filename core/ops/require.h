@@ -1,0 +1,53 @@
+// Checks that shape inference makes; the graph adds the node's name to the message.
+#pragma once
+
+#include "core/graph/tensor_desc.h"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+namespace ptrain {
+
+/// Throws std::invalid_argument with the formatted message when `condition` is false.
+template <typename... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) throw std::invalid_argument(fmt::format(format, std::forward<Args>(args)...));
+}
+
+inline void require_count(std::span<const TensorDesc> inputs, std::size_t least, std::size_t most) {
+  require(inputs.size() >= least && inputs.size() <= most, "expected {} to {} inputs, got {}", least, most,
+          inputs.size());
+}
+
+inline void require_floating(const TensorDesc& desc, const char* what) {
+  require(is_floating(desc.dtype), "{}: expected a floating dtype, got {}", what, desc.to_string());
+}
+
+inline void require_desc(const TensorDesc& desc, const TensorDesc& expected, const char* what) {
+  require(desc == expected, "{}: expected {}, got {}", what, expected.to_string(), desc.to_string());
+}
+
+inline void require_shape(const TensorDesc& desc, const Shape& expected, const char* what) {
+  require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
+}
+
+/// The random state {seed, step} that ops with dropout read.
+inline void require_rng(const TensorDesc& desc) { require_desc(desc, {DType::i64, Shape{2}}, "rng"); }
+
+/// All axes but the last.
+inline Shape leading_shape(const Shape& shape) {
+  require(shape.rank() >= 1, "expected at least one axis");
+  return Shape(std::vector<std::int64_t>(shape.dims().begin(), shape.dims().end() - 1));
+}
+
+/// `shape` with its last axis replaced.
+inline Shape with_last(const Shape& shape, std::int64_t last) {
+  std::vector<std::int64_t> dims = leading_shape(shape).dims();
+  dims.push_back(last);
+  return Shape(std::move(dims));
+}
+
+}  // namespace ptrain

@@ -1,0 +1,55 @@
+#include "core/ops/softmax_cross_entropy.h"
+
+#include "core/base/errors.h"
+#include "core/ops/require.h"
+
+namespace ptrain {
+
+SoftmaxCrossEntropy::SoftmaxCrossEntropy(float label_smoothing) : label_smoothing_(label_smoothing) {
+  invariant(label_smoothing >= 0 && label_smoothing < 1, "label smoothing outside [0, 1)");
+}
+
+std::string SoftmaxCrossEntropy::attributes() const {
+  return label_smoothing_ > 0 ? fmt::format("label_smoothing={}", label_smoothing_) : "";
+}
+
+std::vector<TensorDesc> SoftmaxCrossEntropy::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  const TensorDesc& logits = inputs[0];
+  require_floating(logits, "logits");
+  require(logits.shape.rank() == 2, "logits: expected [B,C], got {}", logits.to_string());
+  require_desc(inputs[1], {DType::i32, Shape{logits.shape[0]}}, "labels");
+  return {{DType::f32, Shape{}}, {DType::f32, logits.shape}};
+}
+
+void SoftmaxCrossEntropy::gradient(GradientBuilder& builder) const {
+  const ValueId dloss = builder.output_gradient(0);
+  if (dloss == no_value || !builder.needs_gradient(0)) return;
+  const auto op = std::make_shared<SoftmaxCrossEntropyGrad>(
+      SoftmaxCrossEntropyGradAttributes{label_smoothing_, builder.desc(builder.input(0)).dtype});
+  builder.set_input_gradient(0, builder.emit(op, {builder.output(1), builder.input(1), dloss}).front());
+}
+
+Cost SoftmaxCrossEntropy::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {5.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+}
+
+std::string SoftmaxCrossEntropyGrad::attributes() const {
+  return attributes_.label_smoothing > 0 ? fmt::format("label_smoothing={}", attributes_.label_smoothing) : "";
+}
+
+std::vector<TensorDesc> SoftmaxCrossEntropyGrad::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 3, 3);
+  const Shape& shape = inputs[0].shape;
+  require(shape.rank() == 2 && inputs[0].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
+          inputs[0].to_string());
+  require_desc(inputs[1], {DType::i32, Shape{shape[0]}}, "labels");
+  require_desc(inputs[2], {DType::f32, Shape{}}, "dloss");
+  return {{attributes_.dtype, shape}};
+}
+
+Cost SoftmaxCrossEntropyGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {2.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+}
+
+}  // namespace ptrain
