@@ -66,7 +66,7 @@ fs::path save_checkpoint(const fs::path& directory, const CheckpointInfo& info, 
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) fail("cannot create the directory {}: {}", directory.string(), error.message());
-  const fs::path path = checkpoint_path(directory, info.step);
+  fs::path path = checkpoint_path(directory, info.step);
   AtomicFile file(path);
   write_checkpoint(file, info, tensors);
   file.commit();

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Installs what ptrain builds from: packages of Debian 12 or Ubuntu 22.04 and later, and a newer oneDNN in .deps/onednn.
+# --dev adds what scripts/test.sh needs. Does nothing where all is there already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(ca-certificates ccache cmake g++ git ninja-build python3 python3-pip
+  libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg-dev libpng-dev libutf8proc-dev libyaml-cpp-dev
+  nlohmann-json3-dev zlib1g-dev dataset-fashion-mnist)
+optional=()
+if [[ "${1:-}" == --dev ]]; then
+  packages+=(clang clang-format clang-tidy libomp-dev)
+  optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
+fi
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+  if ((${#missing[@]} == 0)); then return; fi
+  if ! command -v apt-get >/dev/null; then
+    echo "No apt-get here. Install by other means: ${missing[*]}" >&2
+    return 1
+  fi
+  local sudo=()
+  if ((EUID != 0)); then sudo=(sudo); fi
+  "${sudo[@]}" apt-get update -q
+  for package in "${optional[@]}"; do
+    if ! installed "$package" && apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
+  done
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
+}
+
+# oneDNN 3.2 with GNU OpenMP: its bf16 code is ahead of the 2.6 that Debian 12 has. Best effort.
+install_onednn() {
+  local target=.deps/onednn work
+  if [[ -e $target/lib/libdnnl.so && -e $target/include/dnnl.hpp ]]; then return; fi
+  if [[ "$(uname -m)" != x86_64 ]]; then return 1; fi
+  work=$(mktemp -d)
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" RETURN
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$work" \
+    onednn-cpu-gomp==2023.2.0 onednn-devel-cpu-gomp==2023.2.0 || return 1
+  python3 - "$work" <<'PYTHON' || return 1
+import pathlib, sys, zipfile
+work = pathlib.Path(sys.argv[1])
+for wheel in work.glob("*.whl"):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(work / "wheels", [name for name in archive.namelist() if ".data/data/" in name])
+PYTHON
+  mkdir -p "$work/onednn"
+  cp -a "$work"/wheels/*.data/data/. "$work/onednn/" || return 1
+  ln -sf libdnnl.so.3.2 "$work/onednn/lib/libdnnl.so.3"
+  ln -sf libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
+  mkdir -p .deps
+  rm -rf "$target"
+  mv "$work/onednn" "$target"
+}
+
+install_packages
+if install_onednn; then
+  echo "oneDNN: .deps/onednn (3.2)"
+else
+  echo "oneDNN 3.2 could not be fetched from PyPI; the system's libdnnl is used instead (slower in bf16)."
+fi

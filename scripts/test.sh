@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Installs what is needed, builds, and runs every test. Ends with ctest's summary of all tests.
+#   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
+#   --fuzz  also runs each fuzz target for a fixed number of inputs (PTRAIN_FUZZ_RUNS, default 20000)
+#   --tidy  also runs clang-tidy over all sources (minutes)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+asan=0 fuzz=0 tidy=0
+for argument in "$@"; do
+  case "$argument" in
+    --asan) asan=1 ;;
+    --fuzz) fuzz=1 ;;
+    --tidy) tidy=1 ;;
+    *)
+      sed -n '2,5s/^# \{0,1\}//p' "$0"
+      exit 2
+      ;;
+  esac
+done
+jobs=$(nproc)
+formatter=14 # the clang-format whose output the sources carry; other versions differ in detail
+
+step() { printf '\n== %s (after %s s)\n' "$1" "$SECONDS"; }
+
+check_format() {
+  if ! clang-format --version | grep -q "version $formatter\."; then
+    echo "skipped: needs clang-format $formatter"
+    return
+  fi
+  git ls-files -z '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -0 clang-format --dry-run -Werror
+}
+
+run_fuzzers() {
+  local scratch target name
+  scratch=$(mktemp -d)
+  for target in build/fuzz/bin/fuzz_*; do
+    name=$(basename "$target")
+    mkdir -p "$scratch/$name" "tests/fuzz/corpus/${name#fuzz_}"
+    echo "$name"
+    if ! "$target" -runs="${PTRAIN_FUZZ_RUNS:-20000}" -seed=1 -max_total_time=120 -timeout=20 -verbosity=0 \
+      -artifact_prefix="$scratch/" "$scratch/$name" "tests/fuzz/corpus/${name#fuzz_}" >"$scratch/log" 2>&1; then
+      cat "$scratch/log"
+      echo "$name failed; the input is in $scratch" >&2
+      return 1
+    fi
+  done
+  rm -rf "$scratch"
+}
+
+step "packages"
+scripts/install_deps.sh --dev
+step "format"
+check_format
+step "release build"
+cmake --preset release
+cmake --build build/release --parallel "$jobs"
+if ((tidy)); then
+  step "clang-tidy"
+  git ls-files -z 'core/*.cpp' 'models/*.cpp' 'cli/*.cpp' |
+    xargs -0 -n 1 -P "$jobs" clang-tidy --quiet -p build/release
+fi
+if ((fuzz)); then
+  step "fuzz targets"
+  cmake --preset fuzz
+  cmake --build build/fuzz --parallel "$jobs"
+  run_fuzzers
+fi
+if ((asan)); then
+  step "sanitizers: unit and op tests"
+  cmake --preset asan
+  cmake --build build/asan --parallel "$jobs" --target tests/unit/all tests/ops/all
+  for folder in unit ops; do
+    ctest --test-dir "build/asan/tests/$folder" --parallel "$jobs" --output-on-failure --progress
+  done
+fi
+step "all tests"
+ctest --test-dir build/release --parallel "$jobs" --output-on-failure
