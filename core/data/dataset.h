@@ -42,8 +42,9 @@ struct SampleView {
 struct Scratch {
   std::vector<std::uint8_t> file;
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> rows;
-  std::vector<std::int32_t> weights;
+  std::vector<std::uint8_t> resized;
+  std::vector<float> weights;
+  std::vector<float> row;
   std::vector<std::int32_t> bounds;
   std::vector<std::int32_t> first_ids;
   std::vector<std::int32_t> second_ids;

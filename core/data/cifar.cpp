@@ -1,0 +1,122 @@
+// CIFAR-10 and CIFAR-100 in their binary form (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label byte
+// (two for CIFAR-100: coarse, fine) and 32 x 32 pixels as three planes.
+#include "core/data/file_bytes.h"
+#include "core/data/image_transform.h"
+#include "core/data/sources.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int side = 32;
+constexpr std::size_t plane = side * side;
+
+struct CifarForm {
+  int classes;
+  std::size_t label_bytes;
+  const char* names_file;
+  std::array<float, 3> mean;
+  std::array<float, 3> stddev;
+};
+const CifarForm cifar10{10, 1, "batches.meta.txt", {0.4914f, 0.4822f, 0.4465f}, {0.2470f, 0.2435f, 0.2616f}};
+const CifarForm cifar100{100, 2, "fine_label_names.txt", {0.5071f, 0.4865f, 0.4409f}, {0.2673f, 0.2564f, 0.2762f}};
+
+struct CifarPlace {
+  const CifarForm* form = nullptr;
+  fs::path directory;
+};
+
+CifarPlace find_form(const fs::path& path) {
+  for (const char* below : {"", "cifar-10-batches-bin", "cifar-100-binary"}) {
+    const fs::path directory = path / below;
+    if (fs::exists(directory / "data_batch_1.bin")) return {&cifar10, directory};
+    if (fs::exists(directory / "train.bin")) return {&cifar100, directory};
+  }
+  fail(
+      "{}: expected CIFAR's binary form there: data_batch_1.bin .. data_batch_5.bin and test_batch.bin, or train.bin "
+      "and test.bin",
+      path.string());
+}
+
+std::vector<std::string> read_names(const fs::path& path, int classes) {
+  std::vector<std::string> names;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) names.push_back(line);
+  }
+  return static_cast<int>(names.size()) == classes ? names : numbered_classes(classes);
+}
+
+class CifarDataset : public Dataset {
+ public:
+  CifarDataset(const DataSettings& settings, Split split, const CifarPlace& place)
+      : form_(*place.form),
+        record_(form_.label_bytes + 3 * plane),
+        transform_(settings.image_size > 0 ? settings.image_size : side,
+                   resolve_augment(settings, split, Augment::crop_flip)) {
+    for (const std::string& name : file_names(split)) append(place.directory / name);
+    info_.kind = DataKind::image;
+    info_.image_size = settings.image_size > 0 ? settings.image_size : side;
+    info_.classes = form_.classes;
+    if (settings.classes > 0 && settings.classes != form_.classes) {
+      fail_usage("{}: has {} classes, {} were asked for", place.directory.string(), form_.classes, settings.classes);
+    }
+    info_.class_names = read_names(place.directory / form_.names_file, form_.classes);
+    info_.mean = form_.mean;
+    info_.stddev = form_.stddev;
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size() / record_); }
+
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    const std::uint8_t* record = bytes_.data() + record_ * static_cast<std::size_t>(index);
+    const std::uint8_t* planes = record + form_.label_bytes;
+    scratch.pixels.resize(plane * 3);
+    for (std::size_t i = 0; i < plane; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) scratch.pixels[3 * i + c] = planes[c * plane + i];
+    }
+    transform_.apply({scratch.pixels.data(), side * 3, 0, 0}, side, side, random, scratch, out.pixels);
+    return record[form_.label_bytes - 1];
+  }
+
+ private:
+  std::vector<std::string> file_names(Split split) const {
+    if (&form_ == &cifar100) return {split == Split::train ? "train.bin" : "test.bin"};
+    if (split == Split::eval) return {"test_batch.bin"};
+    return {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
+  }
+
+  void append(const fs::path& path) {
+    std::vector<std::uint8_t> file;
+    read_file(path, file);
+    if (file.empty()) fail("{}: has no samples", path.string());
+    if (file.size() % record_ != 0) {
+      fail("{}: {} bytes are no whole number of {}-byte records (truncated file)", path.string(), file.size(), record_);
+    }
+    for (std::size_t i = 0; i < file.size() / record_; ++i) {
+      const int label = file[i * record_ + form_.label_bytes - 1];
+      if (label >= form_.classes) {
+        fail("{}: label {} of record {} is out of range for {} classes", path.string(), label, i, form_.classes);
+      }
+    }
+    bytes_.insert(bytes_.end(), file.begin(), file.end());
+  }
+
+  const CifarForm& form_;
+  std::size_t record_;
+  ImageTransform transform_;
+  std::vector<std::uint8_t> bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split) {
+  require_path(settings, "cifar");
+  return std::make_unique<CifarDataset>(settings, split, find_form(settings.path));
+}
+
+}  // namespace ptrain

@@ -1,0 +1,47 @@
+// Bytes of a file, plain or gzip, read so that no header can make it allocate more than the file can hold.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// Replaces `bytes` with the file's contents. Throws Error naming the file and the system's reason.
+void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes);
+
+/// Reads a plain or gzip-compressed byte string front to back. The bytes must outlive the reader.
+class ByteReader {
+ public:
+  /// `name` opens every error message.
+  ByteReader(std::span<const std::uint8_t> bytes, std::string name);
+  ~ByteReader();
+  ByteReader(const ByteReader&) = delete;
+  ByteReader& operator=(const ByteReader&) = delete;
+
+  /// Fills `out`; throws Error when the data ends before (truncated) or is corrupt.
+  void read(std::span<std::uint8_t> out);
+  std::uint32_t read_big_endian_u32();
+  /// Throws Error unless everything was read; verifies gzip's checksum.
+  void expect_end();
+  /// No more bytes than this can follow from the current input, whatever a header claims (deflate's ratio is at most
+  /// 1032).
+  std::uint64_t most_bytes_possible() const;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::size_t read_some(std::span<std::uint8_t> out);
+
+  std::span<const std::uint8_t> bytes_;
+  std::string name_;
+  std::size_t position_ = 0;  // plain input only
+  bool gzip_ = false;
+  bool ended_ = false;
+  z_stream stream_{};
+};
+
+}  // namespace ptrain

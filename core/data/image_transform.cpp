@@ -1,0 +1,159 @@
+// Plans an image's crop first, so that the decoder need only produce what the plan uses.
+#include "core/data/image_transform.h"
+
+#include "core/data/png_image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+constexpr int small_image = 64;
+
+Box random_area(int width, int height, SampleRandom& random) {
+  const float area = static_cast<float>(width) * static_cast<float>(height);
+  const float log_ratio = std::log(4.0f / 3.0f);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const float target = area * random.uniform(0.08f, 1.0f);
+    const float ratio = std::exp(random.uniform(-log_ratio, log_ratio));
+    const int w = static_cast<int>(std::lround(std::sqrt(target * ratio)));
+    const int h = static_cast<int>(std::lround(std::sqrt(target / ratio)));
+    if (w > 0 && w <= width && h > 0 && h <= height) {
+      const int y = random.below(height - h + 1);
+      const int x = random.below(width - w + 1);
+      return {x, y, w, h};
+    }
+  }
+  // A very long image: its central part at the nearest allowed ratio.
+  const float ratio = static_cast<float>(width) / static_cast<float>(height);
+  int w = width;
+  int h = height;
+  if (ratio < 0.75f) h = std::max(1, static_cast<int>(std::lround(static_cast<float>(width) / 0.75f)));
+  if (ratio > 4.0f / 3.0f) w = std::max(1, static_cast<int>(std::lround(static_cast<float>(height) * 4.0f / 3.0f)));
+  return {(width - w) / 2, (height - h) / 2, w, h};
+}
+
+/// Resizes the shorter side to `target` and takes the centre.
+ImagePlan centre_crop(int width, int height, int target, int size) {
+  ImagePlan plan;
+  plan.crop = {0, 0, width, height};
+  const auto longer = [target](int long_side, int short_side) {
+    return static_cast<int>(std::int64_t{target} * long_side / short_side);
+  };
+  plan.resized_width = width <= height ? target : longer(width, height);
+  plan.resized_height = width <= height ? longer(height, width) : target;
+  plan.left = static_cast<int>(std::nearbyint((plan.resized_width - size) / 2.0));
+  plan.top = static_cast<int>(std::nearbyint((plan.resized_height - size) / 2.0));
+  return plan;
+}
+
+void shift_pixels(const std::uint8_t* from, int size, int shift_x, int shift_y, std::uint8_t* to) {
+  const auto row_bytes = static_cast<std::size_t>(size) * 3;
+  std::memset(to, 0, row_bytes * static_cast<std::size_t>(size));
+  const int first_x = std::max(0, shift_x);
+  const auto bytes = static_cast<std::size_t>(size - std::abs(shift_x)) * 3;
+  for (int y = std::max(0, shift_y); y < size + std::min(0, shift_y); ++y) {
+    std::memcpy(to + row_bytes * static_cast<std::size_t>(y) + 3 * first_x,
+                from + row_bytes * static_cast<std::size_t>(y - shift_y) + 3 * (first_x - shift_x), bytes);
+  }
+}
+
+/// The largest reduction inside the decoder that leaves at least `oversampling` times the resized size.
+int decoder_reduction(const ImagePlan& plan, int oversampling) {
+  for (const int denominator : {8, 4, 2}) {
+    if (plan.crop.width / denominator >= plan.resized_width * oversampling &&
+        plan.crop.height / denominator >= plan.resized_height * oversampling) {
+      return denominator;
+    }
+  }
+  return 1;
+}
+
+/// `begin` and `length` of the crop at the reduced size; the image is `side` pixels long there.
+std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
+  const int first = std::min(begin / denominator, side - 1);
+  const int count = std::clamp((length + denominator / 2) / denominator, 1, side - first);
+  return {first, count};
+}
+
+}  // namespace
+
+ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) const {
+  if (augment_ == Augment::random_resized_crop) {
+    ImagePlan plan;
+    plan.crop = random_area(width, height, random);
+    plan.resized_width = size_;
+    plan.resized_height = size_;
+    plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
+    return plan;
+  }
+  const bool small = size_ <= small_image || augment_ == Augment::crop_flip;
+  ImagePlan plan = centre_crop(width, height, small ? size_ : (size_ * 256 + 112) / 224, size_);
+  if (augment_ == Augment::crop_flip) {
+    const int reach = std::max(4, size_ / 8);
+    plan.shift_x = random.below(2 * reach + 1) - reach;
+    plan.shift_y = random.below(2 * reach + 1) - reach;
+    plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
+  }
+  return plan;
+}
+
+void ImageTransform::finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal,
+                            const ResizeAxis& vertical, Scratch& scratch, std::span<std::uint8_t> out) const {
+  if (plan.shift_x == 0 && plan.shift_y == 0) {
+    resize_bilinear(source, horizontal, vertical, plan.mirror, scratch, out.data());
+    return;
+  }
+  scratch.resized.resize(out.size());
+  resize_bilinear(source, horizontal, vertical, plan.mirror, scratch, scratch.resized.data());
+  shift_pixels(scratch.resized.data(), size_, plan.shift_x, plan.shift_y, out.data());
+}
+
+void ImageTransform::apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
+                           std::span<std::uint8_t> out) const {
+  const ImagePlan drawn = plan(width, height, random);
+  ImageView crop = source;
+  crop.x -= drawn.crop.x;
+  crop.y -= drawn.crop.y;
+  finish(crop, drawn, {drawn.crop.width, drawn.resized_width, drawn.left, size_},
+         {drawn.crop.height, drawn.resized_height, drawn.top, size_}, scratch, out);
+}
+
+void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
+                                   Scratch& scratch, std::span<std::uint8_t> out) const {
+  if (is_jpeg(bytes)) {
+    apply_jpeg(bytes, name, random, scratch, out);
+  } else if (is_png(bytes)) {
+    const PngImage image = decode_png(bytes, name, scratch.pixels);
+    apply(image.view, image.width, image.height, random, scratch, out);
+  } else {
+    throw BadSample(fmt::format("{}: neither a JPEG nor a PNG image", name));
+  }
+}
+
+void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
+                                Scratch& scratch, std::span<std::uint8_t> out) const {
+  JpegDecoder decoder(bytes, name);
+  const ImagePlan drawn = plan(decoder.width(), decoder.height(), random);
+  // Evaluation keeps twice the pixels, so that its result stays that of a full decode and resize.
+  const int reduction = decoder_reduction(drawn, augment_ == Augment::random_resized_crop ? 1 : 2);
+  decoder.set_scale(reduction);
+  const int scaled_width = (decoder.width() + reduction - 1) / reduction;
+  const int scaled_height = (decoder.height() + reduction - 1) / reduction;
+  const auto [x, crop_width] = reduced(drawn.crop.x, drawn.crop.width, reduction, scaled_width);
+  const auto [y, crop_height] = reduced(drawn.crop.y, drawn.crop.height, reduction, scaled_height);
+
+  const ResizeAxis horizontal{crop_width, drawn.resized_width, drawn.left, size_};
+  const ResizeAxis vertical{crop_height, drawn.resized_height, drawn.top, size_};
+  const PixelRange columns = support_of(horizontal);
+  const PixelRange rows = support_of(vertical);
+  ImageView view = decoder.decode(
+      {x + columns.begin, y + rows.begin, columns.end - columns.begin, rows.end - rows.begin}, scratch.pixels);
+  view.x -= x;
+  view.y -= y;
+  finish(view, drawn, horizontal, vertical, scratch, out);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,55 @@
+// What happens to an image between its file and the model's square input: crop, resize, flip, shift.
+#pragma once
+
+#include "core/data/factory.h"
+#include "core/data/jpeg.h"
+#include "core/data/resize.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace ptrain {
+
+/// The randomness of one sample, already drawn: `crop` of the source is resized to resized_width x resized_height, of
+/// which the size x size pixels at (left, top) are the result, mirrored, then moved by shift (zeros come in).
+struct ImagePlan {
+  Box crop;
+  int resized_width = 0;
+  int resized_height = 0;
+  int left = 0;
+  int top = 0;
+  Mirror mirror = Mirror::no;
+  int shift_x = 0;
+  int shift_y = 0;
+};
+
+/// Turns any image into the model's [size, size, 3] input.
+/// Training, random_resized_crop: an area of 8 to 100 %, ratio 3/4 to 4/3, then a flip (Inception's augmentation, with
+/// torchvision's draws). Training, crop_flip: shorter side to `size`, centre crop, shift by up to 4 px (1/8 of the size
+/// above 32 px) with zero padding, flip. Otherwise: shorter side to size * 256 / 224 (to `size` up to 64 px), centre
+/// crop.
+class ImageTransform {
+ public:
+  /// `augment` is not `automatic` here.
+  ImageTransform(int size, Augment augment) : size_(size), augment_(augment) {}
+
+  ImagePlan plan(int width, int height, SampleRandom& random) const;
+  /// From RGB8 pixels; `source` holds the whole image.
+  void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
+             std::span<std::uint8_t> out) const;
+  /// From the bytes of a JPEG or PNG file; throws BadSample naming it.
+  void apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
+                     Scratch& scratch, std::span<std::uint8_t> out) const;
+
+ private:
+  void apply_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random, Scratch& scratch,
+                  std::span<std::uint8_t> out) const;
+  void finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal, const ResizeAxis& vertical,
+              Scratch& scratch, std::span<std::uint8_t> out) const;
+
+  int size_;
+  Augment augment_;
+};
+
+}  // namespace ptrain

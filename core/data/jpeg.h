@@ -1,0 +1,46 @@
+// JPEG to RGB8, decoding only what is needed: a region, at a reduced size when the target is much smaller.
+#pragma once
+
+#include "core/data/resize.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct Box {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
+struct JpegState;
+
+/// Whether the bytes start as a JPEG does.
+bool is_jpeg(std::span<const std::uint8_t> bytes);
+
+/// One JPEG image. Throws BadSample naming the file when the data is truncated, corrupt or implausibly large.
+class JpegDecoder {
+ public:
+  /// Reads the header. `bytes` must outlive the decoder.
+  JpegDecoder(std::span<const std::uint8_t> bytes, std::string name);
+  ~JpegDecoder();
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  int width() const;
+  int height() const;
+  /// Sizes of the image when decoded at 1 / denominator (1, 2, 4 or 8): the full size divided, rounded up.
+  void set_scale(int denominator);
+  /// Decodes at least `region` (in scaled pixels) into `pixels` as RGB8; grey is replicated, CMYK converted. Once only.
+  ImageView decode(const Box& region, std::vector<std::uint8_t>& pixels);
+
+ private:
+  std::unique_ptr<JpegState> state_;
+};
+
+}  // namespace ptrain

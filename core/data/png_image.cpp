@@ -1,0 +1,89 @@
+// libpng behind setjmp: its errors become BadSample. The function that calls setjmp keeps no local with a destructor.
+#include "core/data/png_image.h"
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+struct PngReader {
+  std::span<const std::uint8_t> bytes;
+  std::size_t position = 0;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  std::vector<png_bytep> rows;
+  char message[160] = "out of memory";
+
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+[[noreturn]] void on_error(png_structp png, png_const_charp message) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+  std::snprintf(reader->message, sizeof reader->message, "%s", message);
+  png_longjmp(png, 1);
+}
+
+void on_read(png_structp png, png_bytep out, png_size_t count) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (reader->bytes.size() - reader->position < count) png_error(png, "data ends early (truncated file)");
+  std::memcpy(out, reader->bytes.data() + reader->position, count);
+  reader->position += count;
+}
+
+/// Returns false with reader.message set when the data is bad.
+bool decode(PngReader& reader, PngImage& image, std::vector<std::uint8_t>& pixels) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_set_read_fn(reader.png, &reader, on_read);
+  constexpr png_uint_32 longest_side = 1u << 16;
+  png_set_user_limits(reader.png, longest_side, longest_side);
+  png_set_chunk_malloc_max(reader.png, 8u << 20);
+  png_read_info(reader.png, reader.info);
+
+  const std::uint64_t width = png_get_image_width(reader.png, reader.info);
+  const std::uint64_t height = png_get_image_height(reader.png, reader.info);
+  const std::uint64_t raw_bytes = height * png_get_rowbytes(reader.png, reader.info);
+  constexpr std::uint64_t deflate_ratio = 1032;
+  constexpr std::uint64_t most_pixels = 150'000'000;
+  if (width * height > most_pixels || raw_bytes > (reader.bytes.size() + 64) * deflate_ratio) {
+    png_error(reader.png, "header claims more pixels than the data can hold");
+  }
+
+  png_set_expand(reader.png);
+  png_set_scale_16(reader.png);
+  png_set_strip_alpha(reader.png);
+  png_set_gray_to_rgb(reader.png);
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  const std::size_t stride = static_cast<std::size_t>(width) * 3;
+  if (png_get_rowbytes(reader.png, reader.info) != stride) png_error(reader.png, "unsupported colour type");
+
+  pixels.resize(stride * height);
+  reader.rows.resize(height);
+  for (std::size_t y = 0; y < height; ++y) reader.rows[y] = pixels.data() + stride * y;
+  png_read_image(reader.png, reader.rows.data());
+  png_read_end(reader.png, nullptr);
+  image = {static_cast<int>(width), static_cast<int>(height), {pixels.data(), stride, 0, 0}};
+  return true;
+}
+
+}  // namespace
+
+bool is_png(std::span<const std::uint8_t> bytes) { return bytes.size() >= 8 && png_sig_cmp(bytes.data(), 0, 8) == 0; }
+
+PngImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name, std::vector<std::uint8_t>& pixels) {
+  PngReader reader;
+  reader.bytes = bytes;
+  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, [](png_structp, png_const_charp) {});
+  if (reader.png != nullptr) reader.info = png_create_info_struct(reader.png);
+  PngImage image;
+  if (reader.info == nullptr || !decode(reader, image, pixels)) {
+    throw BadSample(fmt::format("{}: corrupt PNG: {}", name, reader.message));
+  }
+  return image;
+}
+
+}  // namespace ptrain

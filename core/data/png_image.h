@@ -1,0 +1,26 @@
+// PNG to RGB8.
+#pragma once
+
+#include "core/data/resize.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct PngImage {
+  int width = 0;
+  int height = 0;
+  ImageView view;
+};
+
+/// Whether the bytes start as a PNG does.
+bool is_png(std::span<const std::uint8_t> bytes);
+
+/// Decodes every colour type and depth to RGB8 in `pixels`: grey is replicated, palettes are looked up, alpha is
+/// dropped. Throws BadSample naming the file when the data is truncated, corrupt or implausibly large.
+PngImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name, std::vector<std::uint8_t>& pixels);
+
+}  // namespace ptrain

@@ -1,0 +1,42 @@
+// Antialiased bilinear resizing of RGB8 images: a triangle filter whose support grows with the reduction, as Pillow's
+// Image.resize(BILINEAR) and torchvision's antialias=True do.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptrain {
+
+/// One axis of a resize from `in` to `out` pixels, of which only [begin, begin + count) of the output are wanted.
+struct ResizeAxis {
+  int in = 0;
+  int out = 0;
+  int begin = 0;
+  int count = 0;
+};
+
+/// Input pixels [begin, end) of an axis.
+struct PixelRange {
+  int begin = 0;
+  int end = 0;
+};
+/// The input pixels that the wanted outputs of `axis` depend on.
+PixelRange support_of(const ResizeAxis& axis);
+
+/// RGB8 pixels (3 bytes each, rows `stride` bytes apart). The first one is pixel (x, y) of the input.
+struct ImageView {
+  const std::uint8_t* pixels = nullptr;
+  std::size_t stride = 0;
+  int x = 0;
+  int y = 0;
+};
+
+enum class Mirror { no, horizontal };
+
+/// Writes [vertical.count, horizontal.count, 3] densely to `out`. `source` must hold the support of both axes.
+void resize_bilinear(const ImageView& source, const ResizeAxis& horizontal, const ResizeAxis& vertical, Mirror mirror,
+                     Scratch& scratch, std::uint8_t* out);
+
+}  // namespace ptrain

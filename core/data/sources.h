@@ -1,0 +1,25 @@
+// One opening function per data source; the factory chooses. Each throws as open_dataset() documents.
+#pragma once
+
+#include "core/data/factory.h"
+
+#include <memory>
+#include <string_view>
+
+namespace ptrain {
+
+std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
+
+/// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
+Augment resolve_augment(const DataSettings& settings, Split split, Augment natural);
+/// Throws Error when a path that this source needs is empty; the message names the source.
+void require_path(const DataSettings& settings, std::string_view source);
+/// "0", "1", ... for sources whose classes have no names.
+std::vector<std::string> numbered_classes(int classes);
+
+}  // namespace ptrain

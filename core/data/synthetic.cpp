@@ -1,0 +1,154 @@
+// Data sets made from random numbers that a model can learn: every class has a pattern, under noise.
+#include "core/data/sources.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+std::int64_t samples_of(const DataSettings& settings, Split split) {
+  if (settings.synthetic_samples < 1)
+    fail_usage("synthetic data needs at least 1 sample, got {}", settings.synthetic_samples);
+  return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
+}
+
+/// The numbers of one sample; the splits do not overlap.
+RandomStream sample_stream(const DataSettings& settings, Split split, std::int64_t index) {
+  return {settings.seed, static_cast<std::uint64_t>(index) * 2 + (split == Split::eval ? 1 : 0),
+          static_cast<std::uint32_t>(DataStream::synthetic)};
+}
+
+/// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample.
+class SyntheticImages : public Dataset {
+ public:
+  SyntheticImages(const DataSettings& settings, Split split)
+      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+    info_.kind = DataKind::image;
+    info_.image_size = settings.image_size > 0 ? settings.image_size : 32;
+    info_.classes = settings.classes > 0 ? settings.classes : 10;
+    info_.class_names = numbered_classes(info_.classes);
+    info_.mean.fill(0.5f);
+    info_.stddev.fill(0.25f);
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
+    const RandomStream stream = sample_stream(settings_, split_, index);
+    const auto label = static_cast<std::int32_t>(index % info_.classes);
+    const int side = info_.image_size;
+    // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
+    const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
+    const float waves = 2.0f + static_cast<float>(label % 3);
+    const float unit = 6.2831853f * waves / static_cast<float>(side);
+    const float step_x = unit * std::cos(3.1415927f * turn);
+    const float step_y = unit * std::sin(3.1415927f * turn);
+    const float phase = 6.2831853f * stream.uniform(0);
+
+    // sin(a + b) from one table per axis.
+    const auto count = static_cast<std::size_t>(side);
+    scratch.row.resize(count * 2);
+    for (std::size_t x = 0; x < count; ++x) {
+      scratch.row[2 * x] = std::sin(step_x * static_cast<float>(x) + phase);
+      scratch.row[2 * x + 1] = std::cos(step_x * static_cast<float>(x) + phase);
+    }
+    float amplitude[3];
+    for (int c = 0; c < 3; ++c)
+      amplitude[c] = 40.0f + 24.0f * std::sin(6.2831853f * (turn + static_cast<float>(c) / 3));
+
+    std::uint8_t* pixel = out.pixels.data();
+    std::uint8_t noise[16];
+    std::size_t used = sizeof noise;
+    std::uint64_t block = 1;
+    for (std::size_t y = 0; y < count; ++y) {
+      const float sine = std::sin(step_y * static_cast<float>(y));
+      const float cosine = std::cos(step_y * static_cast<float>(y));
+      for (std::size_t x = 0; x < count; ++x) {
+        const float wave = scratch.row[2 * x] * cosine + scratch.row[2 * x + 1] * sine;
+        for (int c = 0; c < 3; ++c) {
+          if (used == sizeof noise) {
+            const Philox4 words = stream.block(block++);
+            std::memcpy(noise, &words, sizeof noise);
+            used = 0;
+          }
+          const float value = 96.0f + amplitude[c] * wave + 0.25f * static_cast<float>(noise[used++]);
+          *pixel++ = static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f));
+        }
+      }
+    }
+    return label;
+  }
+
+ private:
+  DataSettings settings_;
+  Split split_;
+  std::int64_t size_;
+};
+
+/// A class prefers four ids of its own: a quarter of a sentence's tokens come from them, the rest from all ids.
+class SyntheticText : public Dataset {
+ public:
+  SyntheticText(const DataSettings& settings, Split split)
+      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+    info_.kind = DataKind::text;
+    info_.max_length = settings.max_length;
+    info_.vocab_size = settings.synthetic_vocab_size;
+    info_.classes = settings.classes > 0 ? settings.classes : 2;
+    info_.class_names = numbered_classes(info_.classes);
+    if (info_.vocab_size < first_word + own_words * info_.classes) {
+      fail_usage("synthetic text with {} classes needs a vocabulary of at least {} ids, got {}", info_.classes,
+                 first_word + own_words * info_.classes, info_.vocab_size);
+    }
+    if (info_.max_length < 5) fail_usage("max_length must be at least 5, got {}", info_.max_length);
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+    const RandomStream stream = sample_stream(settings_, split_, index);
+    const auto label = static_cast<std::int32_t>(index % info_.classes);
+    const auto below = [&stream](std::uint64_t element, int count) {
+      return static_cast<std::int32_t>(
+          static_cast<std::uint64_t>(stream.bits(element)) * static_cast<std::uint64_t>(count) >> 32);
+    };
+    const int shortest = std::max(5, info_.max_length / 2);
+    const int length = shortest + below(0, info_.max_length - shortest + 1);
+    std::fill(out.ids.begin(), out.ids.end(), 0);
+    std::fill(out.token_types.begin(), out.token_types.end(), 0);
+    out.ids[0] = begin_id;
+    for (int i = 1; i < length - 1; ++i) {
+      const auto element = static_cast<std::uint64_t>(i) * 2;
+      const bool own = below(element, 4) == 0;
+      const std::int32_t word =
+          own ? label * own_words + below(element + 1, own_words) : below(element + 1, info_.vocab_size - first_word);
+      out.ids[static_cast<std::size_t>(i)] = first_word + word;
+    }
+    out.ids[static_cast<std::size_t>(length - 1)] = end_id;
+    *out.length = length;
+    return label;
+  }
+
+ private:
+  static constexpr std::int32_t begin_id = 2;
+  static constexpr std::int32_t end_id = 3;
+  static constexpr std::int32_t first_word = 5;
+  static constexpr std::int32_t own_words = 4;
+
+  DataSettings settings_;
+  Split split_;
+  std::int64_t size_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split) {
+  return std::make_unique<SyntheticImages>(settings, split);
+}
+
+std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split) {
+  return std::make_unique<SyntheticText>(settings, split);
+}
+
+}  // namespace ptrain

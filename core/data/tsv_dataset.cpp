@@ -1,0 +1,125 @@
+// Text classification from TSV or CSV files, tokenised sample by sample in the loader's threads.
+#include "core/data/file_bytes.h"
+#include "core/data/sources.h"
+#include "core/data/text_table.h"
+#include "core/data/wordpiece.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path find_table(const DataSettings& settings, Split split) {
+  const bool train = split == Split::train;
+  const std::string& named = train ? settings.train_file : settings.dev_file;
+  const fs::path directory = settings.path;
+  if (!named.empty()) return directory / named;
+  const std::string stem = train ? "train" : "dev";
+  for (const char* suffix : {".tsv", ".csv"}) {
+    if (fs::exists(directory / (stem + suffix))) return directory / (stem + suffix);
+  }
+  fail("{}: not found, nor {}.csv", (directory / (stem + ".tsv")).string(), stem);
+}
+
+TextTable read_table(const fs::path& path) {
+  std::vector<std::uint8_t> bytes;
+  read_file(path, bytes);
+  return parse_text_table({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
+                          path.extension() == ".csv" ? TableForm::csv : TableForm::tsv);
+}
+
+constexpr std::int32_t most_classes = 100'000;
+
+/// -1 when `text` is not a plain number of at most six digits.
+std::int32_t number_of(const std::string& text) {
+  std::int32_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value < most_classes ? value : -1;
+}
+
+/// Class names as the training split has them: 0 .. largest when all labels are numbers, else the sorted names.
+std::vector<std::string> class_names_of(const TextTable& table) {
+  std::int32_t largest = 0;
+  bool numbers = true;
+  std::vector<std::string> names;
+  for (const TextRow& row : table.rows) {
+    const std::int32_t number = number_of(row.label);
+    numbers = numbers && number >= 0;
+    largest = std::max(largest, number);
+    const auto at = std::lower_bound(names.begin(), names.end(), row.label);
+    if (at == names.end() || *at != row.label) names.insert(at, row.label);
+  }
+  return numbers ? numbered_classes(largest + 1) : names;
+}
+
+class TextDataset : public Dataset {
+ public:
+  TextDataset(const DataSettings& settings, Split split)
+      : tokenizer_(WordPiece::from_file(settings.vocab_path, settings.lowercase ? TextCase::lower : TextCase::keep)),
+        table_(read_table(find_table(settings, split))) {
+    if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
+    info_.kind = DataKind::text;
+    info_.max_length = settings.max_length;
+    info_.vocab_size = tokenizer_.vocab_size();
+    info_.class_names = class_names_of(split == Split::train ? table_ : read_table(find_table(settings, Split::train)));
+    const int found = static_cast<int>(info_.class_names.size());
+    info_.classes = settings.classes > 0 ? settings.classes : found;
+    const bool numbered = number_of(info_.class_names.back()) == found - 1;
+    if (numbered) {
+      info_.class_names = numbered_classes(info_.classes);
+    } else if (found != info_.classes) {
+      fail_usage("{}: has {} classes of labels, {} were asked for", table_.name, found, info_.classes);
+    }
+    labels_.reserve(table_.rows.size());
+    for (const TextRow& row : table_.rows) labels_.push_back(label_of(row, numbered));
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(table_.rows.size()); }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
+    const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
+    scratch.first_ids.clear();
+    scratch.second_ids.clear();
+    tokenizer_.tokenize(row.first, scratch.first_ids);
+    if (table_.has_second) tokenizer_.tokenize(row.second, scratch.second_ids);
+    *out.length =
+        tokenizer_.assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
+    return labels_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  std::int32_t label_of(const TextRow& row, bool numbered) const {
+    if (numbered) {
+      const std::int32_t label = number_of(row.label);
+      if (label < 0 || label >= info_.classes) {
+        fail("{}:{}: label \"{}\" is out of range, expected 0 to {}", table_.name, row.line, row.label,
+             info_.classes - 1);
+      }
+      return label;
+    }
+    const auto at = std::lower_bound(info_.class_names.begin(), info_.class_names.end(), row.label);
+    if (at == info_.class_names.end() || *at != row.label) {
+      fail("{}:{}: label \"{}\" is none of the training split's {} classes", table_.name, row.line, row.label,
+           info_.classes);
+    }
+    return static_cast<std::int32_t>(at - info_.class_names.begin());
+  }
+
+  WordPiece tokenizer_;
+  TextTable table_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split) {
+  require_path(settings, "tsv");
+  if (settings.vocab_path.empty()) fail_usage("data source tsv needs a vocabulary (BERT's vocab.txt)");
+  return std::make_unique<TextDataset>(settings, split);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,145 @@
+// Greedy longest-match-first over the vocabulary, and the assembly of a model input.
+#include "core/data/wordpiece.h"
+
+#include "core/base/errors.h"
+#include "core/data/bert_text.h"
+#include "core/data/file_bytes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ptrain {
+namespace {
+
+constexpr std::size_t longest_word = 100;  // characters; a longer one is [UNK]
+constexpr std::array<std::string_view, 5> special_tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+
+/// How many tokens of each sentence fit into `budget`: the longer one gives way first.
+std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::size_t budget) {
+  if (a + b <= budget) return {a, b};
+  const std::size_t shorter = std::min(a, b);
+  std::size_t kept_short = shorter;
+  std::size_t kept_long = shorter > budget ? shorter : std::max(shorter, budget - shorter);
+  if (kept_short + kept_long > budget) {
+    kept_short = budget / 2;
+    kept_long = budget - kept_short;
+  }
+  return a > b ? std::pair{kept_long, kept_short} : std::pair{kept_short, kept_long};
+}
+
+}  // namespace
+
+WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text_case) {
+  std::vector<std::uint8_t> bytes;
+  read_file(vocab, bytes);
+  std::vector<std::string> tokens;
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    tokens.emplace_back(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return WordPiece(std::move(tokens), text_case, vocab.string());
+}
+
+WordPiece::WordPiece(std::vector<std::string> tokens, TextCase text_case, const std::string& name)
+    : tokens_(std::move(tokens)), case_(text_case) {
+  if (tokens_.empty()) fail("{}: the vocabulary is empty; expected one token per line", name);
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    whole_[tokens_[i]] = id;
+    if (tokens_[i].size() > 2 && tokens_[i].starts_with("##")) inside_[tokens_[i].substr(2)] = id;
+  }
+  pad_ = required("[PAD]", name);
+  unknown_ = required("[UNK]", name);
+  first_ = required("[CLS]", name);
+  separator_ = required("[SEP]", name);
+}
+
+std::int32_t WordPiece::required(std::string_view token, const std::string& name) const {
+  const auto found = whole_.find(token);
+  if (found == whole_.end()) fail("{}: not a BERT vocabulary: it has no {}", name, token);
+  return found->second;
+}
+
+void WordPiece::tokenize(std::string_view text, std::vector<std::int32_t>& ids) const {
+  // Special tokens that are written out in the text stand for themselves.
+  std::size_t begin = 0;
+  for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at)) {
+    const auto special = std::find_if(special_tokens.begin(), special_tokens.end(), [&](std::string_view token) {
+      return text.substr(at).starts_with(token) && whole_.contains(token);
+    });
+    if (special == special_tokens.end()) {
+      ++at;
+      continue;
+    }
+    tokenize_plain(text.substr(begin, at - begin), ids);
+    ids.push_back(whole_.find(*special)->second);
+    at += special->size();
+    begin = at;
+  }
+  tokenize_plain(text.substr(begin), ids);
+}
+
+void WordPiece::tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const {
+  std::string buffer;
+  buffer.reserve(text.size() * 2);
+  split_words(text, case_, buffer);
+  std::string_view words = buffer;
+  while (!words.empty()) {
+    const std::size_t end = words.find('\n');
+    match_word(words.substr(0, end), ids);
+    words.remove_prefix(end + 1);
+  }
+}
+
+void WordPiece::match_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+  const std::size_t first = ids.size();
+  if (count_characters(word) > longest_word) {
+    ids.push_back(unknown_);
+    return;
+  }
+  const Vocabulary* vocabulary = &whole_;
+  while (!word.empty()) {
+    std::size_t length = word.size();
+    auto found = vocabulary->find(word);
+    while (found == vocabulary->end() && --length > 0) {
+      const bool character_boundary = (static_cast<unsigned char>(word[length]) & 0xC0u) != 0x80u;
+      if (character_boundary) found = vocabulary->find(word.substr(0, length));
+    }
+    if (found == vocabulary->end()) {
+      ids.resize(first);
+      ids.push_back(unknown_);
+      return;
+    }
+    ids.push_back(found->second);
+    word.remove_prefix(length);
+    vocabulary = &inside_;
+  }
+}
+
+std::int32_t WordPiece::assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                                 std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const {
+  const std::size_t marks = has_second ? 3 : 2;
+  invariant(ids.size() >= 5 && token_types.size() == ids.size(), "assemble needs room for five tokens");
+  const auto [keep_a, keep_b] = share(a.size(), has_second ? b.size() : 0, ids.size() - marks);
+  std::fill(token_types.begin(), token_types.end(), 0);
+  std::size_t at = 0;
+  ids[at++] = first_;
+  for (std::size_t i = 0; i < keep_a; ++i) ids[at++] = a[i];
+  ids[at++] = separator_;
+  if (has_second) {
+    const std::size_t second = at;
+    for (std::size_t i = 0; i < keep_b; ++i) ids[at++] = b[i];
+    ids[at++] = separator_;
+    std::fill(token_types.begin() + static_cast<std::ptrdiff_t>(second),
+              token_types.begin() + static_cast<std::ptrdiff_t>(at), 1);
+  }
+  std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), pad_);
+  return static_cast<std::int32_t>(at);
+}
+
+}  // namespace ptrain
