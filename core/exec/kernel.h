@@ -28,7 +28,7 @@ class Kernel {
 /// Everything a kernel factory may look at.
 struct KernelContext {
   const Op& op;
-  std::span<const TensorDesc> inputs;   // absent_input() where absent
+  std::span<const TensorDesc> inputs;  // absent_input() where absent
   std::span<const TensorDesc> outputs;
   bool exhaustive_search = true;  // time the candidate implementations and keep the fastest
 

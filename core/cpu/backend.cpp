@@ -1,0 +1,86 @@
+#include "core/cpu/backend.h"
+
+#include "core/base/errors.h"
+#include "core/cpu/registry.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace ptrain::cpu {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t mapped_size(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
+
+class CpuBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+
+  std::string library() const override {
+    const dnnl_version_t* v = dnnl_version();
+    return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+  }
+
+  DType preferred_low_precision() const override { return DType::bf16; }
+  bool kernels_convert_weights() const override { return true; }
+
+  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
+    const KernelFactory factory = find_kernel(context.op.type());
+    if (factory == nullptr) fail("the CPU backend has no kernel for {}", context.op.type());
+    return factory(context);
+  }
+
+  /// Large buffers are mapped on huge pages where the system grants them: fewer page faults and TLB misses.
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    if (bytes < huge_page) {
+      memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+      if (memory != nullptr) std::memset(memory, 0, bytes);
+    } else {
+      memory = mmap(nullptr, mapped_size(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) memory = nullptr;
+      if (memory != nullptr) madvise(memory, mapped_size(bytes), MADV_HUGEPAGE);
+    }
+    if (memory == nullptr) fail("out of memory: cannot allocate {} MiB", bytes >> 20);
+    return memory;
+  }
+
+  void release(void* memory, std::size_t bytes) override {
+    if (bytes < huge_page) {
+      std::free(memory);
+    } else {
+      munmap(memory, mapped_size(bytes));
+    }
+  }
+
+  /// What the kernel says can be had without swapping, and no more than the control group's limit leaves.
+  std::size_t available_memory() const override {
+    std::size_t available =
+        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+    std::ifstream meminfo("/proc/meminfo");
+    std::string key;
+    for (std::size_t kib = 0; meminfo >> key >> kib; meminfo.ignore(256, '\n')) {
+      if (key == "MemAvailable:") available = kib << 10;
+    }
+    std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current");
+    std::size_t limit = 0, used = 0;
+    if (limit_file >> limit && used_file >> used && limit > used) available = std::min(available, limit - used);
+    return available;
+  }
+
+  void copy_to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
+  void copy_to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
+  void synchronize() override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,65 @@
+// What the executor needs of a device: memory, copies and kernels.
+#pragma once
+
+#include "core/exec/kernel.h"
+
+#include <memory>
+#include <string>
+
+namespace ptrain {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;  // "cpu", "cuda"
+  /// The libraries that compute, with versions: "oneDNN 3.2.0".
+  virtual std::string library() const = 0;
+  /// The low precision that AMP's dtype auto stands for.
+  virtual DType preferred_low_precision() const = 0;
+  /// Whether kernels convert fp32 weights themselves (Op::converts_input), so that AMP need not cast them.
+  virtual bool kernels_convert_weights() const = 0;
+  /// Throws Error{failed} naming the op when no kernel can run it.
+  virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
+  /// Device memory, zeroed, aligned to at least 64 bytes. Throws Error{failed} when there is not enough.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory, std::size_t bytes) = 0;
+  /// Bytes that can still be allocated.
+  virtual std::size_t available_memory() const = 0;
+  virtual void copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
+  /// Waits for the work that makes the data.
+  virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+};
+
+/// Device memory that is released with its owner.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(Backend& backend, std::size_t bytes)
+      : backend_(&backend), memory_(bytes == 0 ? nullptr : backend.allocate(bytes)), bytes_(bytes) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceBuffer() {
+    if (memory_ != nullptr) backend_->release(memory_, bytes_);
+  }
+
+  std::byte* data() const { return static_cast<std::byte*>(memory_); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void swap(DeviceBuffer& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  Backend* backend_ = nullptr;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,111 @@
+#include "core/exec/plan.h"
+
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+
+namespace ptrain {
+
+Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options)
+    : graph_(std::move(graph)), backend_(backend), variables_(variables), memory_(plan_memory(graph_, options.memory)) {
+  const Stopwatch watch;
+  variables_.declare(graph_);
+  for (const Node& node : graph_.nodes()) {
+    const std::vector<TensorDesc> inputs = graph_.input_descs(node);
+    const std::vector<TensorDesc> outputs = graph_.output_descs(node);
+    Step step;
+    step.phase = node.phase;
+    step.kernel = backend_.make_kernel({*node.op, inputs, outputs, options.exhaustive_search});
+    workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
+    steps_.push_back(std::move(step));
+  }
+  compile_seconds_ = watch.seconds();
+}
+
+std::size_t Plan::input_bytes() const {
+  std::size_t bytes = 0;
+  for (const Value& value : graph_.values()) bytes += value.storage == Storage::input ? value.desc.bytes() : 0;
+  return bytes;
+}
+
+std::size_t Plan::bytes() const { return arena_bytes() + workspace_bytes_ + input_bytes(); }
+
+void Plan::bind() {
+  arena_ = DeviceBuffer(backend_, arena_bytes());
+  workspace_ = DeviceBuffer(backend_, workspace_bytes_);
+  addresses_.assign(graph_.values().size(), nullptr);
+  for (std::size_t i = 0; i < graph_.values().size(); ++i) {
+    const Value& value = graph_.values()[i];
+    if (value.storage == Storage::input) {
+      inputs_.emplace_back(backend_, value.desc.bytes());
+      addresses_[i] = inputs_.back().data();
+    } else if (value.storage != Storage::activation) {
+      addresses_[i] = variables_.at(value.name).data;
+    } else if (value.base == no_value) {
+      addresses_[i] = arena_.data() + memory_.offsets[i];
+    } else {
+      const ValueId root = graph_.root(static_cast<ValueId>(i));
+      addresses_[i] = variables_.at(graph_.value(root).name).data + value.byte_offset;
+    }
+  }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (const ValueId id : graph_.nodes()[i].inputs) steps_[i].inputs.push_back(address(id));
+    for (const ValueId id : graph_.nodes()[i].outputs) steps_[i].outputs.push_back(address(id));
+  }
+}
+
+void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
+
+void Plan::run(Phase first, Phase last) {
+  for (Step& step : steps_) {
+    if (step.phase < first || step.phase > last) continue;
+    if (!profiling_) {
+      step.kernel->run({step.inputs, step.outputs, workspace_.data()});
+      continue;
+    }
+    const Stopwatch watch;
+    step.kernel->run({step.inputs, step.outputs, workspace_.data()});
+    backend_.synchronize();
+    step.seconds += watch.seconds();
+    ++step.runs;
+  }
+}
+
+bool Plan::has_input(std::string_view name) const {
+  const ValueId id = graph_.find_value(name);
+  return id != no_value && graph_.value(id).storage == Storage::input;
+}
+
+void* Plan::input(std::string_view name) const {
+  if (!has_input(name)) throw std::logic_error(fmt::format("internal error: the graph has no input {}", name));
+  return address(graph_.find_value(name));
+}
+
+void Plan::write_input(std::string_view name, const void* host, std::size_t bytes) {
+  void* device = input(name);
+  invariant(bytes <= graph_.desc(graph_.find_value(name)).bytes(), "an input is written past its end");
+  backend_.copy_to_device(device, host, bytes);
+}
+
+void Plan::read_output(std::string_view name, void* host, std::size_t bytes) const {
+  const ValueId id = graph_.find_output(name);
+  if (id == no_value) throw std::logic_error(fmt::format("internal error: the graph has no output {}", name));
+  read_value(id, host, bytes);
+}
+
+void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {
+  invariant(bytes <= graph_.desc(id).bytes(), "a value is read past its end");
+  backend_.copy_to_host(host, address(id), bytes);
+}
+
+std::vector<NodeProfile> Plan::profile() const {
+  std::vector<NodeProfile> profiles;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Node& node = graph_.nodes()[i];
+    const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
+    profiles.push_back({node.name, std::string(node.op->type()), steps_[i].kernel->implementation(), node.phase, cost,
+                        steps_[i].seconds, steps_[i].runs});
+  }
+  return profiles;
+}
+
+}  // namespace ptrain

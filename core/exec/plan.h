@@ -1,0 +1,85 @@
+// A graph compiled for a backend: kernels chosen, memory placed, pointers bound. Compile once, run many.
+#pragma once
+
+#include "core/exec/backend.h"
+#include "core/exec/variables.h"
+#include "core/passes/memory_plan.h"
+
+namespace ptrain {
+
+struct PlanOptions {
+  MemoryReuse memory = MemoryReuse::on;
+  bool exhaustive_search = true;  // cudnn_exhaustive_search: time the candidate implementations of each primitive
+};
+
+/// What one node did and cost, for the report.
+struct NodeProfile {
+  std::string name;
+  std::string type;
+  std::string implementation;
+  Phase phase = Phase::forward;
+  Cost cost;           // of one run
+  double seconds = 0;  // total
+  std::int64_t runs = 0;
+};
+
+class Plan {
+ public:
+  /// Declares the graph's variables and compiles its kernels; takes no arena memory yet.
+  Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options);
+
+  /// Bytes of the arena, the workspace and the inputs: what bind() takes beside the variables.
+  std::size_t bytes() const;
+  std::size_t arena_bytes() const { return static_cast<std::size_t>(memory_.arena_bytes); }
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
+  std::size_t input_bytes() const;
+  /// Seconds spent choosing implementations.
+  double compile_seconds() const { return compile_seconds_; }
+
+  /// Allocates and binds every pointer. The variables must have been allocated.
+  void bind();
+
+  /// Runs the nodes of the phases from `first` to `last`.
+  void run(Phase first, Phase last);
+
+  const Graph& graph() const { return graph_; }
+  bool has_input(std::string_view name) const;
+  /// Device memory of a fed input. Throws std::logic_error when there is none of that name.
+  void* input(std::string_view name) const;
+  void write_input(std::string_view name, const void* host, std::size_t bytes);
+  /// Copies an output to the host; waits for it.
+  void read_output(std::string_view name, void* host, std::size_t bytes) const;
+  /// Copies any value to the host (a gradient, for tests).
+  void read_value(ValueId id, void* host, std::size_t bytes) const;
+
+  /// Times every node from now on (waits for the device after each: slower).
+  void enable_profile() { profiling_ = true; }
+  std::vector<NodeProfile> profile() const;
+
+ private:
+  struct Step {
+    std::unique_ptr<Kernel> kernel;
+    std::vector<void*> inputs;
+    std::vector<void*> outputs;
+    Phase phase;
+    double seconds = 0;
+    std::int64_t runs = 0;
+  };
+
+  void* address(ValueId id) const;
+
+  Graph graph_;
+  Backend& backend_;
+  Variables& variables_;
+  MemoryPlan memory_;
+  std::vector<Step> steps_;
+  std::vector<void*> addresses_;  // by value
+  DeviceBuffer arena_;
+  DeviceBuffer workspace_;
+  std::vector<DeviceBuffer> inputs_;
+  std::size_t workspace_bytes_ = 0;
+  double compile_seconds_ = 0;
+  bool profiling_ = false;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,76 @@
+#include "core/exec/variables.h"
+
+#include "core/base/errors.h"
+
+namespace ptrain {
+
+void Variables::declare(const Graph& graph) {
+  for (const Value& value : graph.values()) {
+    if (value.storage != Storage::parameter && value.storage != Storage::state) continue;
+    const auto [it, added] = entries_.try_emplace(value.name, Entry{value.desc, value.storage});
+    if (!added) {
+      if (it->second.desc != value.desc) {
+        throw std::logic_error(fmt::format("internal error: {} is {} here and {} there", value.name,
+                                           value.desc.to_string(), it->second.desc.to_string()));
+      }
+      continue;
+    }
+    if (value.base == no_value) continue;
+    it->second.view = true;
+    pending_views_.push_back({value.name, graph.value(value.base).name, value.byte_offset});
+  }
+}
+
+std::size_t Variables::pending_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.view && entry.data == nullptr) bytes += entry.desc.bytes();
+  }
+  return bytes;
+}
+
+void Variables::allocate() {
+  for (auto& [name, entry] : entries_) {
+    if (entry.view || entry.data != nullptr) continue;
+    buffers_.emplace_back(backend_, entry.desc.bytes());
+    entry.data = buffers_.back().data();
+  }
+  for (const View& view : pending_views_) {
+    entries_.find(view.name)->second.data = at(view.base).data + view.byte_offset;
+  }
+  pending_views_.clear();
+}
+
+const Variables::Entry& Variables::at(std::string_view name) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) throw std::logic_error(fmt::format("internal error: no variable named {}", name));
+  return it->second;
+}
+
+std::size_t Variables::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, entry] : entries_) bytes += entry.view ? 0 : entry.desc.bytes();
+  return bytes;
+}
+
+void Variables::write(std::string_view name, const void* host, std::size_t bytes) {
+  const Entry& entry = at(name);
+  invariant(bytes == entry.desc.bytes(), "a variable is written with the wrong size");
+  backend_.copy_to_device(entry.data, host, bytes);
+}
+
+void Variables::read(std::string_view name, void* host, std::size_t bytes) const {
+  const Entry& entry = at(name);
+  invariant(bytes == entry.desc.bytes(), "a variable is read with the wrong size");
+  backend_.copy_to_host(host, entry.data, bytes);
+}
+
+std::vector<float> Variables::read_f32(std::string_view name) const {
+  const Entry& entry = at(name);
+  invariant(entry.desc.dtype == DType::f32, "a variable is not f32");
+  std::vector<float> values(static_cast<std::size_t>(entry.desc.count()));
+  read(name, values.data(), entry.desc.bytes());
+  return values;
+}
+
+}  // namespace ptrain

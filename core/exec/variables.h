@@ -1,0 +1,52 @@
+// The tensors that persist between steps, by name: parameters, running statistics, optimizer state, flat buffers.
+// Plans of several graphs (training, evaluation) share one store.
+#pragma once
+
+#include "core/exec/backend.h"
+
+#include <map>
+#include <string>
+
+namespace ptrain {
+
+class Variables {
+ public:
+  explicit Variables(Backend& backend) : backend_(backend) {}
+
+  struct Entry {
+    TensorDesc desc;
+    Storage storage = Storage::state;
+    std::byte* data = nullptr;  // null until allocate()
+    bool view = false;          // lies in another entry's memory
+  };
+
+  /// Takes in every parameter and state of `graph`; those known already must have the same descriptor.
+  void declare(const Graph& graph);
+  /// Bytes that allocate() would still take.
+  std::size_t pending_bytes() const;
+  /// Gives memory (zeroed) to what was declared since the last call.
+  void allocate();
+
+  bool contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
+  /// Throws std::logic_error when there is none of that name.
+  const Entry& at(std::string_view name) const;
+  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+  std::size_t bytes() const;
+
+  void write(std::string_view name, const void* host, std::size_t bytes);
+  void read(std::string_view name, void* host, std::size_t bytes) const;
+  std::vector<float> read_f32(std::string_view name) const;
+
+ private:
+  struct View {
+    std::string name, base;
+    std::int64_t byte_offset;
+  };
+
+  Backend& backend_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<View> pending_views_;
+  std::vector<DeviceBuffer> buffers_;
+};
+
+}  // namespace ptrain
