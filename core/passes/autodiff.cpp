@@ -2,9 +2,6 @@
 
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/seed_gradient.h"
-
-#include <stdexcept>
 
 namespace ptrain {
 namespace {
@@ -111,15 +108,10 @@ std::vector<ParameterGradient> Differentiator::parameter_gradients() const {
 
 }  // namespace
 
-Differentiated differentiate(Graph graph, ValueId loss, float factor, ValueId loss_scale) {
-  invariant(graph.desc(loss) == TensorDesc{DType::f32, Shape{}}, "the loss is not an f32 scalar");
+Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds) {
   const std::size_t forward_nodes = graph.nodes().size();
   Differentiator differentiator(std::move(graph));
-  std::vector<ValueId> seed_inputs;
-  if (loss_scale != no_value) seed_inputs.push_back(loss_scale);
-  const ValueId seed = differentiator.graph().add("loss.grad", std::make_shared<SeedGradient>(factor),
-                                                  std::move(seed_inputs), Phase::backward);
-  differentiator.seed(loss, seed);
+  for (const GradientSeed& seed : seeds) differentiator.seed(seed.value, seed.gradient);
   differentiator.run_backward(forward_nodes);
   std::vector<ParameterGradient> gradients = differentiator.parameter_gradients();
   return {std::move(differentiator.graph()), std::move(gradients)};

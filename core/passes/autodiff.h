@@ -15,8 +15,13 @@ struct Differentiated {
   std::vector<ParameterGradient> gradients;  // in the order backward finishes them
 };
 
-/// Appends the backward nodes of `loss` (an f32 scalar), starting from `factor` times the loss scale when `loss_scale`
-/// (an f32[4] state, see LossScaleState) is given. Throws std::logic_error when a parameter gets no gradient.
-Differentiated differentiate(Graph graph, ValueId loss, float factor, ValueId loss_scale = no_value);
+/// Where backward starts: the gradient that arrives at a value.
+struct GradientSeed {
+  ValueId value;
+  ValueId gradient;
+};
+
+/// Appends the backward nodes of every parameter that leads to a seeded value.
+Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds);
 
 }  // namespace ptrain

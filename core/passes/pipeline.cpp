@@ -1,6 +1,7 @@
 #include "core/passes/pipeline.h"
 
 #include "core/base/errors.h"
+#include "core/ops/seed_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
 
@@ -38,7 +39,8 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const ValueId loss = result.graph.find_output(loss_output);
   invariant(loss != no_value, "the model has no output named loss");
   const float factor = 1.0f / static_cast<float>(options.accumulate_steps);
-  Differentiated differentiated = differentiate(std::move(result.graph), loss, factor, scale);
+  const ValueId seed = result.graph.add("loss.grad", std::make_shared<SeedGradient>(factor), {scale}, Phase::backward);
+  Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);
 
   OptimizerPassOptions optimizer;

@@ -11,7 +11,7 @@ class SeedGradientKernel final : public Kernel {
   explicit SeedGradientKernel(const KernelContext& context) : factor_(context.op_as<SeedGradient>().factor()) {}
 
   void run(const KernelArgs& args) override {
-    const auto* scale = args.inputs.empty() ? nullptr : static_cast<const float*>(args.inputs[0]);
+    const auto* scale = static_cast<const float*>(args.inputs[0]);
     *static_cast<float*>(args.outputs[0]) = factor_ * (scale == nullptr ? 1.0f : scale[LossScaleState::scale]);
   }
 
