@@ -1,0 +1,84 @@
+#include "core/ops/batch_norm.h"
+
+#include "core/ops/check.h"
+
+namespace ptrain {
+
+std::string BatchNorm::attributes() const {
+  std::string text = fmt::format("epsilon={:g}", attributes_.epsilon);
+  if (attributes_.training) text += fmt::format(" momentum={:g}", attributes_.momentum);
+  if (attributes_.relu) text += " relu";
+  if (!attributes_.training) text += " inference";
+  return text;
+}
+
+std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) const {
+  check(inputs.size() == 5 || inputs.size() == 6, "expected 5 or 6 inputs, got {}", inputs.size());
+  check_floating(inputs[x]);
+  check(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
+  const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
+  for (int i = gamma; i <= running_var; ++i) check_desc(inputs[static_cast<std::size_t>(i)], channels);
+  if (inputs.size() == 6 && !is_absent(inputs[residual])) check_desc(inputs[residual], inputs[x]);
+  if (!attributes_.training) return {inputs[x]};
+  check(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
+        inputs[x].to_string());
+  return {inputs[x], channels, channels};
+}
+
+void BatchNorm::gradient(GradientBuilder& builder) const {
+  if (!attributes_.training) Op::gradient(builder);
+  const bool has_residual = builder.input(residual) != no_value;
+  const bool masked_residual = attributes_.relu && has_residual;
+  const ValueId incoming = builder.output_gradient(0);
+  auto op = std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{attributes_.relu, masked_residual});
+  const std::vector<ValueId> gradients = builder.emit(
+      std::move(op), {incoming, builder.input(x), builder.input(gamma), builder.input(beta), builder.output(1),
+                      builder.output(2), masked_residual ? builder.output(0) : no_value});
+  if (builder.needs_gradient(x)) builder.set_input_gradient(x, gradients[0]);
+  if (builder.needs_gradient(gamma)) builder.set_input_gradient(gamma, gradients[1]);
+  if (builder.needs_gradient(beta)) builder.set_input_gradient(beta, gradients[2]);
+  if (has_residual && builder.needs_gradient(residual)) {
+    builder.set_input_gradient(residual, masked_residual ? gradients[3] : incoming);
+  }
+}
+
+int BatchNorm::inplace_input(int output) const {
+  if (output != 0) return -1;
+  return attributes_.training ? residual : x;
+}
+
+Cost BatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  const double elements = static_cast<double>(inputs[x].count());
+  const double statistics = attributes_.training ? 1 : 0;  // one more pass over x, three operations each
+  return {elements * (3 * statistics + 2 + (inputs.size() == 6) + attributes_.relu),
+          traffic(inputs, outputs) + statistics * static_cast<double>(inputs[x].bytes())};
+}
+
+std::string BatchNormGrad::attributes() const {
+  return attributes_.residual ? "relu residual" : attributes_.relu ? "relu" : "";
+}
+
+std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs) const {
+  check_count(inputs, 7);
+  check_floating(inputs[x]);
+  check(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
+  check_desc(inputs[dy], inputs[x]);
+  const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
+  for (int i = gamma; i <= saved_invstd; ++i) check_desc(inputs[static_cast<std::size_t>(i)], channels);
+  if (!attributes_.residual) return {inputs[x], channels, channels};
+  check(attributes_.relu, "a residual's gradient is of use only under a ReLU");
+  check_desc(inputs[y], inputs[x]);
+  return {inputs[x], channels, channels, inputs[x]};
+}
+
+int BatchNormGrad::inplace_input(int output) const {
+  if (output == 0) return attributes_.residual ? x : dy;
+  return output == 3 ? dy : -1;
+}
+
+Cost BatchNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  const double elements = static_cast<double>(inputs[x].count());
+  return {elements * (8 + attributes_.relu), traffic(inputs, outputs) + 2 * static_cast<double>(inputs[x].bytes())};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,68 @@
+// Batch normalisation over the channels of NHWC (or [N,C]) data, with the residual addition and the ReLU that may
+// follow.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// y = act((x - mean) * invstd * gamma + beta [+ residual]).
+/// Inputs: x[...,C]; gamma[C], beta[C] f32; running_mean[C], running_var[C] f32 state; optional residual (x's
+/// descriptor). Training: mean and (biased) variance are the batch's; running = (1 - momentum) running + momentum
+/// batch, with the unbiased variance (PyTorch's definition). Outputs: y in x's dtype, saved_mean[C], saved_invstd[C]
+/// f32. Inference: the running statistics are used and not changed. Output: y.
+class BatchNorm final : public Op {
+ public:
+  enum Input { x, gamma, beta, running_mean, running_var, residual };
+  struct Attributes {
+    float epsilon = 1e-5f;
+    float momentum = 0.1f;
+    bool relu = false;
+    bool training = true;
+  };
+  explicit BatchNorm(Attributes attributes) : attributes_(attributes) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  std::string_view type() const override { return "batch_norm"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool amp_casts_input(int input) const override { return input == x || input == residual; }
+  bool mutates_input(int input) const override {
+    return attributes_.training && (input == running_mean || input == running_var);
+  }
+  int inplace_input(int output) const override;
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Attributes attributes_;
+};
+
+/// Gradient of a training-mode batch_norm.
+/// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless both relu
+/// and residual are set (otherwise the ReLU's mask is computed again from x).
+/// Outputs: dx in x's dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
+class BatchNormGrad final : public Op {
+ public:
+  enum Input { dy, x, gamma, beta, saved_mean, saved_invstd, y };
+  struct Attributes {
+    bool relu = false;
+    bool residual = false;  // only where relu is set too; otherwise the residual's gradient is dy itself
+  };
+  explicit BatchNormGrad(Attributes attributes) : attributes_(attributes) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  std::string_view type() const override { return "batch_norm_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool amp_casts_input(int input) const override { return input == dy || input == x || input == y; }
+  int inplace_input(int output) const override;
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Attributes attributes_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,94 @@
+#include "core/ops/conv2d.h"
+
+#include "core/ops/check.h"
+
+namespace ptrain {
+namespace {
+
+/// Throws unless x[N,H,W,C], w[K,R,S,C/groups] and the geometry fit; returns y's shape.
+Shape check_geometry(const Conv2dAttributes& conv, const Shape& x, const Shape& w) {
+  check(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
+  check(w.rank() == 4, "expected weights [K,R,S,C/groups], got {}", w.to_string());
+  check(conv.stride > 0 && conv.padding >= 0 && conv.groups > 0 && conv.dilation > 0, "bad geometry: {}",
+        conv.to_string());
+  check(w[0] % conv.groups == 0 && w[3] * conv.groups == x[3], "weights {} in {} groups do not fit {} input channels",
+        w.to_string(), conv.groups, x[3]);
+  const std::int64_t height = conv.output_size(x[1], w[1]);
+  const std::int64_t width = conv.output_size(x[2], w[2]);
+  check(height > 0 && width > 0, "images {} are smaller than the kernel {}", x.to_string(), w.to_string());
+  return {x[0], height, width, w[0]};
+}
+
+/// Multiply-adds over every output element and kernel position, the padding's included.
+double flops(const Shape& y, const Shape& w) {
+  return 2.0 * static_cast<double>(y.count()) * static_cast<double>(w.count() / w[0]);
+}
+
+}  // namespace
+
+std::string Conv2dAttributes::to_string() const {
+  std::string text = fmt::format("stride={} padding={}", stride, padding);
+  if (groups != 1) text += fmt::format(" groups={}", groups);
+  if (dilation != 1) text += fmt::format(" dilation={}", dilation);
+  return text;
+}
+
+std::int64_t Conv2dAttributes::output_size(std::int64_t size, std::int64_t kernel) const {
+  const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const {
+  check_count(inputs, 2);
+  check_floating(inputs[0]);
+  check_floating(inputs[1]);
+  return {{inputs[0].dtype, check_geometry(attributes_, inputs[0].shape, inputs[1].shape)}};
+}
+
+void Conv2d::gradient(GradientBuilder& builder) const {
+  const ValueId x = builder.input(0);
+  const ValueId w = builder.input(1);
+  const ValueId dy = builder.output_gradient(0);
+  if (builder.needs_gradient(1)) {
+    auto op = std::make_shared<Conv2dGradWeight>(Conv2dGradWeight::Attributes{attributes_, builder.desc(w)});
+    builder.set_input_gradient(1, builder.emit(std::move(op), {x, dy})[0]);
+  }
+  if (builder.needs_gradient(0)) {
+    auto op = std::make_shared<Conv2dGradInput>(Conv2dGradInput::Attributes{attributes_, builder.desc(x).shape});
+    builder.set_input_gradient(0, builder.emit(std::move(op), {dy, w})[0]);
+  }
+}
+
+Cost Conv2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {flops(outputs[0].shape, inputs[1].shape), traffic(inputs, outputs)};
+}
+
+std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> inputs) const {
+  check_count(inputs, 2);
+  check_floating(inputs[0]);
+  check_floating(inputs[1]);
+  const Shape y = check_geometry(attributes_.conv, attributes_.input_shape, inputs[1].shape);
+  check(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
+  return {{inputs[0].dtype, attributes_.input_shape}};
+}
+
+Cost Conv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {flops(inputs[0].shape, inputs[1].shape), traffic(inputs, outputs)};
+}
+
+std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inputs) const {
+  check_count(inputs, 2);
+  check_floating(inputs[0]);
+  check(inputs[0].dtype == inputs[1].dtype, "expected x and dy of one dtype, got {} and {}", inputs[0].to_string(),
+        inputs[1].to_string());
+  check_floating(attributes_.weight);
+  const Shape y = check_geometry(attributes_.conv, inputs[0].shape, attributes_.weight.shape);
+  check(inputs[1].shape == y, "expected dy {}, got {}", y.to_string(), inputs[1].shape.to_string());
+  return {attributes_.weight};
+}
+
+Cost Conv2dGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {flops(inputs[1].shape, attributes_.weight.shape), traffic(inputs, outputs)};
+}
+
+}  // namespace ptrain

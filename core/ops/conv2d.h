@@ -1,0 +1,83 @@
+// Two-dimensional convolution (cross-correlation, as frameworks define it) without bias, and its two gradients.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Geometry shared by a convolution and its gradients; the same in both directions.
+struct Conv2dAttributes {
+  int stride = 1;
+  int padding = 0;  // zeros on every side
+  int groups = 1;   // divides input and output channels
+  int dilation = 1;
+
+  /// "stride=2 padding=1 ..."; what has its default is left out.
+  std::string to_string() const;
+  /// floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
+  std::int64_t output_size(std::int64_t size, std::int64_t kernel) const;
+};
+
+/// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer).
+/// Output: y[N,P,Q,K] in x's dtype.
+class Conv2d final : public Op {
+ public:
+  using Attributes = Conv2dAttributes;
+  explicit Conv2d(Attributes attributes) : attributes_(attributes) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  std::string_view type() const override { return "conv2d"; }
+  std::string attributes() const override { return attributes_.to_string(); }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  bool converts_input(int input) const override { return input == 1; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Attributes attributes_;
+};
+
+/// Inputs: dy[N,P,Q,K]; w[K,R,S,C/groups] of any floating dtype. Output: dx of the convolution's input shape, in dy's
+/// dtype.
+class Conv2dGradInput final : public Op {
+ public:
+  struct Attributes {
+    Conv2dAttributes conv;
+    Shape input_shape;  // [N,H,W,C]
+  };
+  explicit Conv2dGradInput(Attributes attributes) : attributes_(std::move(attributes)) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  std::string_view type() const override { return "conv2d_grad_input"; }
+  std::string attributes() const override { return attributes_.conv.to_string(); }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Attributes attributes_;
+};
+
+/// Inputs: x[N,H,W,C]; dy[N,P,Q,K], of one dtype. Output: dw[K,R,S,C/groups], accumulated in fp32 and rounded once to
+/// `weight.dtype`.
+class Conv2dGradWeight final : public Op {
+ public:
+  struct Attributes {
+    Conv2dAttributes conv;
+    TensorDesc weight;  // the result: [K,R,S,C/groups]
+  };
+  explicit Conv2dGradWeight(Attributes attributes) : attributes_(std::move(attributes)) {}
+
+  const Attributes& attrs() const { return attributes_; }
+  std::string_view type() const override { return "conv2d_grad_weight"; }
+  std::string attributes() const override { return attributes_.conv.to_string(); }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Attributes attributes_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,26 @@
+#include "core/ops/normalize_image.h"
+
+#include "core/ops/check.h"
+
+namespace ptrain {
+
+std::string NormalizeImage::attributes() const {
+  return fmt::format("channels={} dtype={}", attributes_.channels, name_of(attributes_.dtype));
+}
+
+std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs) const {
+  check_count(inputs, 1);
+  const Shape& x = inputs[0].shape;
+  check(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] == 3, "expected pixels u8[N,H,W,3], got {}",
+        inputs[0].to_string());
+  check(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
+        attributes_.channels);
+  check(is_floating(attributes_.dtype), "expected a floating-point output, got {}", name_of(attributes_.dtype));
+  return {{attributes_.dtype, {x[0], x[1], x[2], attributes_.channels}}};
+}
+
+Cost NormalizeImage::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {2 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+}
+
+}  // namespace ptrain
