@@ -1,0 +1,106 @@
+// Filling, compacting and padding the rows of a batch.
+#include "core/data/batch_slot.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ptrain {
+namespace {
+
+template <typename T>
+std::span<T> row_of(std::vector<T>& values, std::int64_t row, std::size_t length) {
+  return std::span<T>(values).subspan(static_cast<std::size_t>(row) * length, length);
+}
+
+template <typename T>
+void move_row(std::vector<T>& values, std::int64_t from, std::int64_t to, std::size_t length) {
+  if (length == 0 || from == to) return;
+  const auto source = row_of(values, from, length);
+  std::copy(source.begin(), source.end(), row_of(values, to, length).begin());
+}
+
+struct RowLengths {
+  std::size_t pixels = 0;
+  std::size_t tokens = 0;
+  explicit RowLengths(const DatasetInfo& info) {
+    if (info.kind == DataKind::image) pixels = static_cast<std::size_t>(info.image_size) * info.image_size * 3;
+    if (info.kind == DataKind::text) tokens = static_cast<std::size_t>(info.max_length);
+  }
+};
+
+}  // namespace
+
+void allocate(BatchSlot& slot, const DatasetInfo& info, std::int64_t batch_size) {
+  const RowLengths lengths(info);
+  const auto rows = static_cast<std::size_t>(batch_size);
+  slot.batch.pixels.resize(rows * lengths.pixels);
+  slot.batch.ids.resize(rows * lengths.tokens);
+  slot.batch.token_types.resize(rows * lengths.tokens);
+  slot.batch.lengths.resize(lengths.tokens > 0 ? rows : 0);
+  slot.batch.labels.resize(rows);
+  slot.batch.sample_indices.resize(rows);
+  slot.bad_rows.resize(rows);
+  slot.errors.resize(rows);
+}
+
+void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
+              std::int64_t position, Scratch& scratch) noexcept {
+  const auto at = static_cast<std::size_t>(row);
+  Batch& batch = slot.batch;
+  const RowLengths lengths(dataset.info());
+  slot.errors[at] = nullptr;
+  slot.bad_rows[at].clear();
+  SampleView view{row_of(batch.pixels, row, lengths.pixels), row_of(batch.ids, row, lengths.tokens),
+                  row_of(batch.token_types, row, lengths.tokens), lengths.tokens > 0 ? &batch.lengths[at] : nullptr};
+  try {
+    std::int64_t index = slot.order ? (*slot.order)[position] : position;
+    for (;;) {
+      try {
+        const SampleRandom random(options.seed, static_cast<std::uint64_t>(batch.epoch), index);
+        batch.labels[at] = dataset.load(index, random, scratch, view);
+        batch.sample_indices[at] = index;
+        return;
+      } catch (const BadSample& bad) {
+        slot.bad_rows[at].push_back({index, bad.what()});
+      }
+      const auto bad_count = static_cast<std::int64_t>(slot.bad_rows[at].size());
+      const bool give_up = bad_count > options.max_bad_samples || bad_count >= dataset.size();
+      if (options.order == SampleOrder::sequential || give_up) {
+        batch.sample_indices[at] = -1;
+        return;
+      }
+      index = (index + 1) % dataset.size();
+    }
+  } catch (...) {
+    slot.errors[at] = std::current_exception();
+  }
+}
+
+void finish_batch(BatchSlot& slot, const DatasetInfo& info, std::int64_t filled) {
+  const RowLengths lengths(info);
+  Batch& batch = slot.batch;
+  std::int64_t kept = 0;
+  for (std::int64_t row = 0; row < filled; ++row) {
+    if (batch.sample_indices[static_cast<std::size_t>(row)] < 0) continue;
+    move_row(batch.pixels, row, kept, lengths.pixels);
+    move_row(batch.ids, row, kept, lengths.tokens);
+    move_row(batch.token_types, row, kept, lengths.tokens);
+    if (lengths.tokens > 0) move_row(batch.lengths, row, kept, 1);
+    move_row(batch.labels, row, kept, 1);
+    move_row(batch.sample_indices, row, kept, 1);
+    ++kept;
+  }
+  batch.count = kept;
+  const auto from = static_cast<std::ptrdiff_t>(kept);
+  const auto fill_from = [from](auto& values, std::size_t length, auto value) {
+    std::fill(values.begin() + from * static_cast<std::ptrdiff_t>(length), values.end(), value);
+  };
+  fill_from(batch.pixels, lengths.pixels, std::uint8_t{0});
+  fill_from(batch.ids, lengths.tokens, 0);
+  fill_from(batch.token_types, lengths.tokens, 0);
+  if (lengths.tokens > 0) fill_from(batch.lengths, 1, 1);
+  fill_from(batch.labels, 1, 0);
+  fill_from(batch.sample_indices, 1, -1);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,41 @@
+// One prefetched batch and how it is filled: rows are independent, so any thread may fill any of them.
+#pragma once
+
+#include "core/data/batch.h"
+#include "core/data/dataset.h"
+#include "core/data/loader.h"
+#include "core/data/permutation.h"
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// A sample that was bad, found while filling a row.
+struct BadRow {
+  std::int64_t index = 0;
+  std::string message;
+};
+
+struct BatchSlot {
+  Batch batch;
+  std::optional<Permutation> order;           // empty for sequential
+  std::vector<std::vector<BadRow>> bad_rows;  // per row, almost always empty
+  std::vector<std::exception_ptr> errors;     // per row
+  std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex
+};
+
+/// Sizes the slot's buffers for `info`.
+void allocate(BatchSlot& slot, const DatasetInfo& info, std::int64_t batch_size);
+
+/// Loads row `row` from `position` of the epoch's order. Stores what goes wrong in the slot; throws nothing.
+void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
+              std::int64_t position, Scratch& scratch) noexcept;
+
+/// After all rows are filled: closes the gaps that left-out samples made, and pads the rest.
+void finish_batch(BatchSlot& slot, const DatasetInfo& info, std::int64_t filled);
+
+}  // namespace ptrain

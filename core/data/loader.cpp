@@ -1,0 +1,208 @@
+// A ring of batch slots. Workers claim a few rows at a time, oldest batch first; next() hands slots out in order. One
+// mutex guards the ring's counters, never the loading itself.
+#include "core/data/loader.h"
+
+#include "core/data/batch_plan.h"
+#include "core/data/batch_slot.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ptrain {
+namespace {
+
+void check(const Dataset& dataset, const LoaderOptions& options) {
+  if (options.batch_size < 1) fail_usage("batch size must be at least 1, got {}", options.batch_size);
+  if (options.workers < 0) fail_usage("workers must be at least 0, got {}", options.workers);
+  if (options.prefetch < 1) fail_usage("prefetch must be at least 1, got {}", options.prefetch);
+  if (options.rank < 0 || options.rank >= options.world_size) {
+    fail_usage("rank {} is not below the world size {}", options.rank, options.world_size);
+  }
+  if (dataset.size() == 0) fail("the data set has no samples");
+  const BatchPlan plan(dataset.size(), options);
+  if (plan.batches_per_epoch() == 0) {
+    fail_usage("the data set has {} samples, fewer than one batch of {} x {} rank(s)", dataset.size(),
+               options.batch_size, options.world_size);
+  }
+}
+
+/// Rows that a worker claims at once: few, so that the first batch is filled by all workers together.
+std::int64_t claim_size(const LoaderOptions& options) {
+  return std::clamp<std::int64_t>(options.batch_size / (4 * std::max(1, options.workers)), 1, 32);
+}
+
+}  // namespace
+
+struct Loader::State {
+  State(const Dataset& source, const LoaderOptions& wanted)
+      : dataset(source), options(wanted), plan(source.size(), wanted), claim(claim_size(wanted)) {
+    // One more than prefetched: the batch that the caller holds.
+    slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
+    for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options.batch_size);
+  }
+
+  BatchSlot& slot(std::int64_t sequence) {
+    return slots[static_cast<std::size_t>(sequence % static_cast<std::int64_t>(slots.size()))];
+  }
+  bool past_end(std::int64_t sequence) const {
+    return options.epochs > 0 && sequence >= options.epochs * plan.batches_per_epoch();
+  }
+  std::int64_t rows_of(std::int64_t sequence) const { return plan.count(sequence % plan.batches_per_epoch()); }
+
+  void start(std::int64_t sequence) {
+    BatchSlot& target = slot(sequence);
+    target.batch.epoch = sequence / plan.batches_per_epoch();
+    target.batch.index = sequence % plan.batches_per_epoch();
+    target.rows_left = rows_of(sequence);
+    target.order.reset();
+    if (options.order == SampleOrder::shuffled) {
+      target.order.emplace(options.seed, static_cast<std::uint64_t>(target.batch.epoch), dataset.size());
+    }
+  }
+  void fill(std::int64_t sequence, std::int64_t first, std::int64_t last, Scratch& scratch) {
+    BatchSlot& target = slot(sequence);
+    const std::int64_t begin = plan.begin(target.batch.index);
+    for (std::int64_t row = first; row < last; ++row) fill_row(target, dataset, options, row, begin + row, scratch);
+  }
+
+  bool can_claim() const {
+    return !paused && !past_end(filling) && filling < delivered + static_cast<std::int64_t>(slots.size()) - 1;
+  }
+  void work();
+  const Batch& deliver(BatchSlot& ready, std::int64_t filled);
+  void note(const BadRow& bad);
+
+  const Dataset& dataset;
+  const LoaderOptions options;
+  const BatchPlan plan;
+  const std::int64_t claim;
+  std::vector<BatchSlot> slots;
+  Scratch inline_scratch;
+  std::vector<std::thread> threads;
+
+  // Batches are numbered over all epochs. Guarded by `mutex`:
+  std::mutex mutex;
+  std::condition_variable work_ready;
+  std::condition_variable batch_ready;
+  std::int64_t filling = 0;    // the batch whose rows are being claimed
+  std::int64_t next_row = 0;   // its first unclaimed row
+  std::int64_t delivered = 0;  // the next batch for the caller
+  int busy = 0;                // workers that hold a claim
+  bool paused = false;
+  bool stopping = false;
+
+  // The caller's thread only:
+  double reader_seconds = 0;
+  std::map<std::int64_t, std::string> bad;
+  std::string last_bad;
+};
+
+void Loader::State::work() {
+  Scratch scratch;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    work_ready.wait(lock, [this] { return stopping || can_claim(); });
+    if (stopping) return;
+    if (next_row == 0) start(filling);
+    const std::int64_t sequence = filling;
+    const std::int64_t first = next_row;
+    const std::int64_t rows = rows_of(sequence);
+    const std::int64_t last = std::min(rows, first + claim);
+    next_row = last;
+    if (last == rows) {
+      ++filling;
+      next_row = 0;
+    }
+    ++busy;
+    lock.unlock();
+    fill(sequence, first, last, scratch);
+    lock.lock();
+    --busy;
+    slot(sequence).rows_left -= last - first;
+    batch_ready.notify_all();
+  }
+}
+
+void Loader::State::note(const BadRow& row) {
+  if (!bad.emplace(row.index, row.message).second) return;
+  last_bad = row.message;
+  const auto count = static_cast<std::int64_t>(bad.size());
+  if (count <= options.max_bad_samples) return;
+  if (options.max_bad_samples == 0) fail("{}", row.message);
+  fail("{} (more than {} bad samples)", row.message, options.max_bad_samples);
+}
+
+const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
+  for (std::size_t row = 0; row < static_cast<std::size_t>(filled); ++row) {
+    if (ready.errors[row]) std::rethrow_exception(ready.errors[row]);
+    for (const BadRow& found : ready.bad_rows[row]) note(found);
+  }
+  finish_batch(ready, dataset.info(), filled);
+  if (options.order == SampleOrder::shuffled && ready.batch.count < filled) fail("every sample of the data set is bad");
+  return ready.batch;
+}
+
+Loader::Loader(const Dataset& dataset, const LoaderOptions& options) {
+  check(dataset, options);
+  state_ = std::make_unique<State>(dataset, options);
+  State* const state = state_.get();
+  for (int i = 0; i < options.workers; ++i) state->threads.emplace_back([state] { state->work(); });
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work_ready.notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+std::int64_t Loader::batches_per_epoch() const { return state_->plan.batches_per_epoch(); }
+
+const Batch& Loader::next() {
+  State& s = *state_;
+  const auto begin = std::chrono::steady_clock::now();
+  std::int64_t sequence = 0;
+  {
+    std::unique_lock lock(s.mutex);
+    sequence = s.delivered;
+    invariant(!s.past_end(sequence), "Loader::next() past the last epoch");
+    if (s.options.workers == 0) {
+      s.start(sequence);
+      s.fill(sequence, 0, s.rows_of(sequence), s.inline_scratch);
+    } else {
+      s.batch_ready.wait(lock, [&s, sequence] { return s.filling > sequence && s.slot(sequence).rows_left == 0; });
+    }
+    ++s.delivered;
+  }
+  s.work_ready.notify_all();
+  const Batch& batch = s.deliver(s.slot(sequence), s.rows_of(sequence));
+  s.reader_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return batch;
+}
+
+void Loader::seek(std::int64_t epoch, std::int64_t batch_index) {
+  State& s = *state_;
+  invariant(epoch >= 0 && batch_index >= 0 && batch_index <= batches_per_epoch(), "Loader::seek() outside the epoch");
+  {
+    std::unique_lock lock(s.mutex);
+    s.paused = true;
+    s.batch_ready.wait(lock, [&s] { return s.busy == 0; });
+    s.filling = s.delivered = epoch * batches_per_epoch() + batch_index;
+    s.next_row = 0;
+    s.paused = false;
+  }
+  s.work_ready.notify_all();
+}
+
+double Loader::reader_seconds() const { return state_->reader_seconds; }
+std::int64_t Loader::bad_samples() const { return static_cast<std::int64_t>(state_->bad.size()); }
+const std::string& Loader::last_bad_sample() const { return state_->last_bad; }
+
+}  // namespace ptrain
