@@ -1,0 +1,39 @@
+// BERT for sequence classification (Devlin et al. 2019), tiny to large.
+#pragma once
+
+#include "core/ops/activation.h"
+#include "core/ops/attention.h"
+#include "models/model.h"
+
+#include <filesystem>
+
+namespace ptrain {
+
+struct BertSpec {
+  std::int64_t layers = 12;
+  std::int64_t hidden = 768;
+  std::int64_t heads = 12;
+  std::int64_t intermediate = 3072;
+  std::int64_t vocab_size = 30522;
+  std::int64_t max_positions = 512;
+  std::int64_t token_types = 2;
+  float layer_norm_epsilon = 1e-12f;
+  std::int64_t classes = 2;
+  std::int64_t max_length = 128;  // tokens per sequence
+  float dropout = 0.1f;           // hidden states and attention weights
+  AttentionAlgorithm attention = AttentionAlgorithm::flash;
+  Activation gelu = Activation::gelu_erf;
+  float label_smoothing = 0;
+};
+
+/// Layers, width and heads of "tiny", "mini", "small", "medium", "base" or "large" (Turc et al. 2019).
+/// Throws Error{usage} for another name.
+BertSpec bert_spec_of_size(std::string_view size);
+/// The same from transformers' config.json. Throws Error{failed} naming the file and the field that is missing or
+/// wrong.
+BertSpec bert_spec_from_config(const std::filesystem::path& config_json);
+
+/// Throws Error{usage} when heads do not divide the width, or max_length exceeds max_positions.
+std::unique_ptr<Model> make_bert(const BertSpec& spec);
+
+}  // namespace ptrain

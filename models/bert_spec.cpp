@@ -1,0 +1,66 @@
+// Sizes of BERT: the published ones by name, any other from transformers' config.json.
+#include "core/base/errors.h"
+#include "models/bert.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+struct NamedSize {
+  std::string_view name;
+  std::int64_t layers, hidden, heads;
+};
+
+constexpr std::array<NamedSize, 6> sizes{{{"tiny", 2, 128, 2},
+                                          {"mini", 4, 256, 4},
+                                          {"small", 4, 512, 8},
+                                          {"medium", 8, 512, 8},
+                                          {"base", 12, 768, 12},
+                                          {"large", 24, 1024, 16}}};
+
+std::int64_t integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
+  const auto it = json.find(field);
+  if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 1) {
+    fail("{}: {}: expected a positive integer", file.string(), field);
+  }
+  return it->get<std::int64_t>();
+}
+
+}  // namespace
+
+BertSpec bert_spec_of_size(std::string_view size) {
+  for (const NamedSize& s : sizes) {
+    if (s.name != size) continue;
+    BertSpec spec;
+    spec.layers = s.layers;
+    spec.hidden = s.hidden;
+    spec.heads = s.heads;
+    spec.intermediate = 4 * s.hidden;
+    return spec;
+  }
+  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", size);
+}
+
+BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
+  std::ifstream file(config_json);
+  if (!file) fail("{}: cannot be read: expected transformers' config.json beside the weights", config_json.string());
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
+  BertSpec spec;
+  spec.layers = integer(json, "num_hidden_layers", config_json);
+  spec.hidden = integer(json, "hidden_size", config_json);
+  spec.heads = integer(json, "num_attention_heads", config_json);
+  spec.intermediate = integer(json, "intermediate_size", config_json);
+  spec.vocab_size = integer(json, "vocab_size", config_json);
+  spec.max_positions = integer(json, "max_position_embeddings", config_json);
+  spec.token_types = integer(json, "type_vocab_size", config_json);
+  const auto epsilon = json.find("layer_norm_eps");
+  if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
+  return spec;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,74 @@
+// What every reference model offers: its graph for any batch size, its weights' names elsewhere, its initial values.
+#pragma once
+
+#include "core/graph/graph.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+enum class Mode { training, evaluation };
+
+/// Names of the values that are fed and read.
+namespace model_io {
+inline constexpr const char* images = "images";               // u8 [N,H,W,3]
+inline constexpr const char* ids = "input_ids";               // i32 [N,S]
+inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S]
+inline constexpr const char* lengths = "lengths";             // i32 [N]
+inline constexpr const char* labels = "labels";               // i32 [N]; -1 marks padding rows
+inline constexpr const char* rng = "rng";                     // i64 [2] = {seed, step}, only with dropout
+inline constexpr const char* loss = "loss";                   // output f32 []
+inline constexpr const char* logits = "logits";               // output [N, classes]
+}  // namespace model_io
+
+/// How a variable here corresponds to a tensor in a weights file.
+struct WeightMapping {
+  enum class Layout {
+    plain,
+    conv_krsc,  // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
+    rows,       // there [rows, ...]: rows `row_begin`.. of the variable here
+  };
+  std::string variable;
+  std::string external;  // torchvision's or transformers' name
+  Shape external_shape;
+  Layout layout = Layout::plain;
+  std::int64_t row_begin = 0;
+  bool head =
+      false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
+};
+
+/// Starting values of a variable.
+struct Initializer {
+  enum class Kind { constant, normal, uniform };
+  Kind kind = Kind::constant;
+  float value = 0;              // constant: the value; normal: standard deviation; uniform: bound of [-value, value)
+  std::int64_t zero_from = -1;  // channels of the last axis from here on are zero; -1: none
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual std::string name() const = 0;
+  /// One line that tells apart models whose checkpoints do not fit each other.
+  virtual std::string signature() const = 0;
+  /// The forward graph with outputs "loss" and "logits". Throws Error{usage} when the input size does not fit.
+  virtual Graph build(std::int64_t batch, Mode mode) const = 0;
+  virtual std::vector<WeightMapping> weights() const = 0;
+  /// For every parameter and state of the graph.
+  virtual Initializer initializer(const Value& variable) const = 0;
+  /// Inputs that hold one integer or pixel row per sample, in the order the loader fills them.
+  virtual bool is_text() const = 0;
+};
+
+/// Fills `values` by `initializer`, from Philox keyed by `seed` and the variable's name.
+void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
+                std::span<float> values);
+
+/// True for matrices and convolution filters: what usual recipes apply weight decay to (no biases, no norms).
+bool is_weight_matrix(const Shape& shape);
+
+}  // namespace ptrain

@@ -1,0 +1,28 @@
+// ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution.
+#pragma once
+
+#include "models/model.h"
+
+#include <array>
+
+namespace ptrain {
+
+enum class ResNetStem {
+  imagenet,  // 7x7 stride 2, max pooling: for images above 64 px
+  small,     // 3x3 stride 1, no pooling
+};
+
+struct ResNetSpec {
+  int depth = 50;  // 18, 34, 50, 101 or 152
+  std::int64_t classes = 1000;
+  std::int64_t image_size = 224;
+  ResNetStem stem = ResNetStem::imagenet;
+  float label_smoothing = 0;
+  std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
+  std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
+};
+
+/// Throws Error{usage} when the depth is none of the five.
+std::unique_ptr<Model> make_resnet(const ResNetSpec& spec);
+
+}  // namespace ptrain
