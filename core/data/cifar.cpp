@@ -57,7 +57,7 @@ class CifarDataset : public Dataset {
       : form_(*place.form),
         record_(form_.label_bytes + 3 * plane),
         transform_(settings.image_size > 0 ? settings.image_size : side,
-                   resolve_augment(settings, split, Augment::crop_flip)) {
+                   resolve_augment(settings, split, Augmentation::crop_flip)) {
     for (const std::string& name : file_names(split)) append(place.directory / name);
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size > 0 ? settings.image_size : side;

@@ -8,41 +8,41 @@
 namespace ptrain {
 namespace {
 
-constexpr std::pair<const char*, DataSource> sources[] = {
-    {"idx", DataSource::idx},
-    {"image_folder", DataSource::image_folder},
-    {"cifar", DataSource::cifar},
-    {"tsv", DataSource::tsv},
-    {"synthetic", DataSource::synthetic_image},
-    {"synthetic_text", DataSource::synthetic_text},
+constexpr std::pair<const char*, SourceKind> sources[] = {
+    {"idx", SourceKind::idx},
+    {"image_folder", SourceKind::image_folder},
+    {"cifar", SourceKind::cifar},
+    {"tsv", SourceKind::tsv},
+    {"synthetic", SourceKind::synthetic_image},
+    {"synthetic_text", SourceKind::synthetic_text},
 };
 
-constexpr std::pair<const char*, Augment> augments[] = {
-    {"auto", Augment::automatic},
-    {"none", Augment::none},
-    {"crop_flip", Augment::crop_flip},
-    {"random_resized_crop", Augment::random_resized_crop},
+constexpr std::pair<const char*, Augmentation> augments[] = {
+    {"auto", Augmentation::automatic},
+    {"none", Augmentation::none},
+    {"crop_flip", Augmentation::crop_flip},
+    {"random_resized_crop", Augmentation::random_resized_crop},
 };
 
 }  // namespace
 
-DataSource data_source_from_name(const std::string& name) {
+SourceKind data_source_from_name(const std::string& name) {
   for (const auto& [known, source] : sources) {
     if (name == known) return source;
   }
   fail_usage("unknown data source \"{}\", expected idx, image_folder, cifar, tsv, synthetic or synthetic_text", name);
 }
 
-Augment augment_from_name(const std::string& name) {
+Augmentation augment_from_name(const std::string& name) {
   for (const auto& [known, augment] : augments) {
     if (name == known) return augment;
   }
   fail_usage("unknown augmentation \"{}\", expected auto, none, crop_flip or random_resized_crop", name);
 }
 
-Augment resolve_augment(const DataSettings& settings, Split split, Augment natural) {
-  if (split == Split::eval) return Augment::none;
-  return settings.augment == Augment::automatic ? natural : settings.augment;
+Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural) {
+  if (split == Split::eval) return Augmentation::none;
+  return settings.augment == Augmentation::automatic ? natural : settings.augment;
 }
 
 void require_path(const DataSettings& settings, std::string_view source) {
@@ -57,17 +57,17 @@ std::vector<std::string> numbered_classes(int classes) {
 
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
   switch (settings.source) {
-    case DataSource::idx:
+    case SourceKind::idx:
       return open_idx(settings, split);
-    case DataSource::image_folder:
+    case SourceKind::image_folder:
       return open_image_folder(settings, split);
-    case DataSource::cifar:
+    case SourceKind::cifar:
       return open_cifar(settings, split);
-    case DataSource::tsv:
+    case SourceKind::tsv:
       return open_tsv(settings, split);
-    case DataSource::synthetic_image:
+    case SourceKind::synthetic_image:
       return open_synthetic_images(settings, split);
-    case DataSource::synthetic_text:
+    case SourceKind::synthetic_text:
       return open_synthetic_text(settings, split);
   }
   fail_usage("unknown data source");

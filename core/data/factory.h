@@ -9,18 +9,18 @@
 
 namespace ptrain {
 
-enum class DataSource { idx, image_folder, cifar, tsv, synthetic_image, synthetic_text };
+enum class SourceKind { idx, image_folder, cifar, tsv, synthetic_image, synthetic_text };
 /// How training images are varied. `automatic` is random_resized_crop for folders above 64 px, crop_flip for folders up
 /// to 64 px and CIFAR, none for IDX and synthetic images.
-enum class Augment { automatic, none, crop_flip, random_resized_crop };
+enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
 
 struct DataSettings {
-  DataSource source = DataSource::idx;
+  SourceKind source = SourceKind::idx;
   std::string path;        // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
   std::string train_file;  // tsv: relative to path; empty: train.tsv or train.csv
   std::string dev_file;    // tsv: relative to path; empty: dev.tsv or dev.csv
   int image_size = 0;      // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder)
-  Augment augment = Augment::automatic;
+  Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path;           // tsv: BERT's vocab.txt
   bool lowercase = true;            // tsv: lower-case and strip accents
@@ -31,9 +31,9 @@ struct DataSettings {
 };
 
 /// "idx", "image_folder", "cifar", "tsv", "synthetic" (images) or "synthetic_text"; throws a usage Error otherwise.
-DataSource data_source_from_name(const std::string& name);
+SourceKind data_source_from_name(const std::string& name);
 /// "auto", "none", "crop_flip" or "random_resized_crop"; throws a usage Error otherwise.
-Augment augment_from_name(const std::string& name);
+Augmentation augment_from_name(const std::string& name);
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,
 /// evaluation images are not. Throws Error when files are missing or malformed, when a label is out of range, or when

@@ -33,7 +33,7 @@ class IdxDataset : public Dataset {
  public:
   IdxDataset(const DataSettings& settings, Split split, const fs::path& directory)
       : transform_(settings.image_size > 0 ? settings.image_size : 28,
-                   resolve_augment(settings, split, Augment::none)) {
+                   resolve_augment(settings, split, Augmentation::none)) {
     const std::string prefix = split == Split::train ? "train" : "t10k";
     const fs::path images_path = find_file(directory, prefix + "-images-idx3-ubyte");
     const fs::path labels_path = find_file(directory, prefix + "-labels-idx1-ubyte");

@@ -81,7 +81,7 @@ std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
 }  // namespace
 
 ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) const {
-  if (augment_ == Augment::random_resized_crop) {
+  if (augment_ == Augmentation::random_resized_crop) {
     ImagePlan plan;
     plan.crop = random_area(width, height, random);
     plan.resized_width = size_;
@@ -89,9 +89,9 @@ ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) cons
     plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
     return plan;
   }
-  const bool small = size_ <= small_image || augment_ == Augment::crop_flip;
+  const bool small = size_ <= small_image || augment_ == Augmentation::crop_flip;
   ImagePlan plan = centre_crop(width, height, small ? size_ : (size_ * 256 + 112) / 224, size_);
-  if (augment_ == Augment::crop_flip) {
+  if (augment_ == Augmentation::crop_flip) {
     const int reach = std::max(4, size_ / 8);
     plan.shift_x = random.below(2 * reach + 1) - reach;
     plan.shift_y = random.below(2 * reach + 1) - reach;
@@ -138,7 +138,7 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
   JpegDecoder decoder(bytes, name);
   const ImagePlan drawn = plan(decoder.width(), decoder.height(), random);
   // Evaluation keeps twice the pixels, so that its result stays that of a full decode and resize.
-  const int reduction = decoder_reduction(drawn, augment_ == Augment::random_resized_crop ? 1 : 2);
+  const int reduction = decoder_reduction(drawn, augment_ == Augmentation::random_resized_crop ? 1 : 2);
   decoder.set_scale(reduction);
   const int scaled_width = (decoder.width() + reduction - 1) / reduction;
   const int scaled_height = (decoder.height() + reduction - 1) / reduction;

@@ -32,7 +32,7 @@ struct ImagePlan {
 class ImageTransform {
  public:
   /// `augment` is not `automatic` here.
-  ImageTransform(int size, Augment augment) : size_(size), augment_(augment) {}
+  ImageTransform(int size, Augmentation augment) : size_(size), augment_(augment) {}
 
   ImagePlan plan(int width, int height, SampleRandom& random) const;
   /// From RGB8 pixels; `source` holds the whole image.
@@ -49,7 +49,7 @@ class ImageTransform {
               Scratch& scratch, std::span<std::uint8_t> out) const;
 
   int size_;
-  Augment augment_;
+  Augmentation augment_;
 };
 
 }  // namespace ptrain

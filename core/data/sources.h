@@ -16,7 +16,7 @@ std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Spl
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
 
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
-Augment resolve_augment(const DataSettings& settings, Split split, Augment natural);
+Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
 /// Throws Error when a path that this source needs is empty; the message names the source.
 void require_path(const DataSettings& settings, std::string_view source);
 /// "0", "1", ... for sources whose classes have no names.
