@@ -11,8 +11,12 @@
 #include "core/ops/select_token.h"
 #include "core/ops/softmax_cross_entropy.h"
 
+#include <array>
+
 namespace ptrain {
 namespace {
+
+constexpr std::array<const char*, 3> joined_parts{"query", "key", "value"};  // rows of "qkv", in this order
 
 class BertBuilder {
  public:
@@ -135,7 +139,7 @@ class Bert final : public Model {
       std::vector<std::int64_t> dims = value.desc.shape.dims();
       dims[0] /= 3;
       std::int64_t row = 0;
-      for (const char* part : {"query", "key", "value"}) {
+      for (const char* part : joined_parts) {
         std::string external = value.name;
         external.replace(joined + 1, 3, part);
         mappings.push_back({value.name, external, Shape(dims), WeightMapping::Layout::rows, row});
