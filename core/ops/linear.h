@@ -26,6 +26,7 @@ class Linear final : public Op {
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   bool amp_casts_input(int input) const override { return input != 2; }
+  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
