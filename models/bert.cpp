@@ -128,7 +128,8 @@ class Bert final : public Model {
 
   std::vector<WeightMapping> weights() const override {
     std::vector<WeightMapping> mappings;
-    for (const Value& value : build(1, Mode::evaluation).values()) {
+    const Graph graph = build(1, Mode::evaluation);
+    for (const Value& value : graph.values()) {
       if (value.storage != Storage::parameter) continue;
       const std::size_t joined = value.name.find(".qkv.");
       if (joined == std::string::npos) {

@@ -158,7 +158,8 @@ class ResNet final : public Model {
 
   std::vector<WeightMapping> weights() const override {
     std::vector<WeightMapping> mappings;
-    for (const Value& value : build(1, Mode::evaluation).values()) {
+    const Graph graph = build(1, Mode::evaluation);
+    for (const Value& value : graph.values()) {
       if (value.storage != Storage::parameter && value.storage != Storage::state) continue;
       WeightMapping mapping{value.name, value.name, value.desc.shape};
       if (value.desc.shape.rank() == 4) {
