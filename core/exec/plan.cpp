@@ -5,6 +5,16 @@
 
 namespace ptrain {
 
+PlanMemory::PlanMemory(Backend& backend, std::initializer_list<const Plan*> plans) {
+  std::size_t arena_bytes = 0, workspace_bytes = 0;
+  for (const Plan* plan : plans) {
+    arena_bytes = std::max(arena_bytes, plan->arena_bytes());
+    workspace_bytes = std::max(workspace_bytes, plan->workspace_bytes());
+  }
+  arena = DeviceBuffer(backend, arena_bytes);
+  workspace = DeviceBuffer(backend, workspace_bytes);
+}
+
 Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options)
     : graph_(std::move(graph)), backend_(backend), variables_(variables), memory_(plan_memory(graph_, options.memory)) {
   const Stopwatch watch;
@@ -27,11 +37,8 @@ std::size_t Plan::input_bytes() const {
   return bytes;
 }
 
-std::size_t Plan::bytes() const { return arena_bytes() + workspace_bytes_ + input_bytes(); }
-
-void Plan::bind() {
-  arena_ = DeviceBuffer(backend_, arena_bytes());
-  workspace_ = DeviceBuffer(backend_, workspace_bytes_);
+void Plan::bind(const PlanMemory& memory) {
+  workspace_ = memory.workspace.data();
   addresses_.assign(graph_.values().size(), nullptr);
   for (std::size_t i = 0; i < graph_.values().size(); ++i) {
     const Value& value = graph_.values()[i];
@@ -41,7 +48,7 @@ void Plan::bind() {
     } else if (value.storage != Storage::activation) {
       addresses_[i] = variables_.at(value.name).data;
     } else if (value.base == no_value) {
-      addresses_[i] = arena_.data() + memory_.offsets[i];
+      addresses_[i] = memory.arena.data() + memory_.offsets[i];
     } else {
       const ValueId root = graph_.root(static_cast<ValueId>(i));
       addresses_[i] = variables_.at(graph_.value(root).name).data + value.byte_offset;
@@ -59,11 +66,11 @@ void Plan::run(Phase first, Phase last) {
   for (Step& step : steps_) {
     if (step.phase < first || step.phase > last) continue;
     if (!profiling_) {
-      step.kernel->run({step.inputs, step.outputs, workspace_.data()});
+      step.kernel->run({step.inputs, step.outputs, workspace_});
       continue;
     }
     const Stopwatch watch;
-    step.kernel->run({step.inputs, step.outputs, workspace_.data()});
+    step.kernel->run({step.inputs, step.outputs, workspace_});
     backend_.synchronize();
     step.seconds += watch.seconds();
     ++step.runs;

@@ -5,6 +5,8 @@
 #include "core/exec/variables.h"
 #include "core/passes/memory_plan.h"
 
+#include <initializer_list>
+
 namespace ptrain {
 
 struct PlanOptions {
@@ -23,21 +25,30 @@ struct NodeProfile {
   std::int64_t runs = 0;
 };
 
+class Plan;
+
+/// Memory that plans which never run at the same time (training, evaluation) share.
+struct PlanMemory {
+  PlanMemory(Backend& backend, std::initializer_list<const Plan*> plans);
+
+  DeviceBuffer arena;
+  DeviceBuffer workspace;
+};
+
 class Plan {
  public:
   /// Declares the graph's variables and compiles its kernels; takes no arena memory yet.
   Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options);
 
-  /// Bytes of the arena, the workspace and the inputs: what bind() takes beside the variables.
-  std::size_t bytes() const;
   std::size_t arena_bytes() const { return static_cast<std::size_t>(memory_.arena_bytes); }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   std::size_t input_bytes() const;
   /// Seconds spent choosing implementations.
   double compile_seconds() const { return compile_seconds_; }
 
-  /// Allocates and binds every pointer. The variables must have been allocated.
-  void bind();
+  /// Allocates the inputs and binds every pointer. The variables must have been allocated, and `memory` outlive the
+  /// plan.
+  void bind(const PlanMemory& memory);
 
   /// Runs the nodes of the phases from `first` to `last`.
   void run(Phase first, Phase last);
@@ -74,8 +85,7 @@ class Plan {
   MemoryPlan memory_;
   std::vector<Step> steps_;
   std::vector<void*> addresses_;  // by value
-  DeviceBuffer arena_;
-  DeviceBuffer workspace_;
+  void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
   double compile_seconds_ = 0;

@@ -73,7 +73,8 @@ class Bench {
     verify(graph);
     plan_ = std::make_unique<Plan>(graph, *backend_, variables_, PlanOptions{});
     variables_.allocate();
-    plan_->bind();
+    memory_ = std::make_unique<PlanMemory>(*backend_, std::initializer_list<const Plan*>{plan_.get()});
+    plan_->bind(*memory_);
     for (const auto& [name, t] : written_) {
       std::vector<std::byte> bytes;
       visit_any(t.desc.dtype, [&](auto zero) { store<decltype(zero)>(bytes, t.values); });
@@ -95,6 +96,7 @@ class Bench {
   std::unique_ptr<Backend> backend_;
   Variables variables_;
   std::unique_ptr<Plan> plan_;
+  std::unique_ptr<PlanMemory> memory_;
   std::vector<std::pair<std::string, HostTensor>> written_;
 };
 
