@@ -1,12 +1,12 @@
 // Row look-up in a table, the sum of BERT's three look-ups, and their dense, deterministic gradients.
-// Ids are trusted to be in range: they are checked where data is read.
+// All of it is f32 at every AMP level. Ids are trusted to be in range: they are checked where data is read.
 #pragma once
 
 #include "core/graph/op.h"
 
 namespace ptrain {
 
-/// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H] in the table's dtype.
+/// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H].
 class Embedding final : public Op {
  public:
   std::string_view type() const override { return "embedding"; }
@@ -15,7 +15,7 @@ class Embedding final : public Op {
   AmpClass amp_class() const override { return AmpClass::extra_black; }
 };
 
-/// inputs: ids i32 [...]; dy [..., H].  outputs: dtable [rows, H] in dy's dtype.
+/// inputs: ids i32 [...]; dy [..., H].  outputs: dtable [rows, H].
 class EmbeddingGrad final : public Op {
  public:
   explicit EmbeddingGrad(std::int64_t rows) : rows_(rows) {}
@@ -48,7 +48,7 @@ struct BertTableRows {
 };
 
 /// inputs:  ids i32 [B, S]; token_types i32 [B, S]; dy [B, S, H].
-/// outputs: dword [V, H]; dposition [P, H]; dtoken_type [T, H], in dy's dtype.
+/// outputs: dword [V, H]; dposition [P, H]; dtoken_type [T, H].
 class BertEmbeddingGrad final : public Op {
  public:
   explicit BertEmbeddingGrad(BertTableRows rows) : rows_(rows) {}

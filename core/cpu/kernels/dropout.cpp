@@ -1,0 +1,47 @@
+#include "core/ops/dropout.h"
+
+#include "core/cpu/convert.h"
+#include "core/cpu/kernels.h"
+
+namespace ptrain::cpu {
+namespace {
+
+/// Forward and backward are the same product with the mask.
+class DropoutKernel final : public Kernel {
+ public:
+  DropoutKernel(DropoutAttributes attributes, TensorDesc x) : attributes_(attributes), x_(std::move(x)) {}
+
+  void run(const KernelArgs& args) override {
+    const DropoutMask mask = dropout_mask(attributes_.p, args.inputs[1], attributes_.stream);
+    visit_floating(x_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* x = static_cast<const T*>(args.inputs[0]);
+      auto* y = static_cast<T*>(args.outputs[0]);
+      parallel_for(x_.count(), 1 << 12, [&](std::int64_t begin, std::int64_t end) {
+        float factors[1024];
+        for (std::int64_t i = begin; i < end;) {
+          // Up to the next multiple of the buffer, so that later runs are aligned to the mask's groups.
+          const std::int64_t part = std::min<std::int64_t>(1024 - i % 1024, end - i);
+          dropout_factors(mask, static_cast<std::uint64_t>(i), part, factors);
+          for (std::int64_t j = 0; j < part; ++j) y[i + j] = T(static_cast<float>(x[i + j]) * factors[j]);
+          i += part;
+        }
+      });
+    });
+  }
+
+ private:
+  DropoutAttributes attributes_;
+  TensorDesc x_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dropout(const KernelContext& context) {
+  return std::make_unique<DropoutKernel>(context.op_as<Dropout>().attrs(), context.inputs[0]);
+}
+std::unique_ptr<Kernel> make_dropout_grad(const KernelContext& context) {
+  return std::make_unique<DropoutKernel>(context.op_as<DropoutGrad>().attrs(), context.inputs[0]);
+}
+
+}  // namespace ptrain::cpu

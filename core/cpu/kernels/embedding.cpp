@@ -1,0 +1,158 @@
+// Embedding gradients split the columns among the threads: each element is summed in token order by one thread, so the
+// result depends neither on timing nor on the thread count.
+#include "core/ops/embedding.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+
+#include <cstring>
+
+namespace ptrain::cpu {
+namespace {
+
+constexpr std::int64_t column_grain = 64;
+
+/// A run of columns of row-major matrices that share their width.
+struct Columns {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t width;
+
+  void zero(float* table, std::int64_t rows) const {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::memset(table + r * width + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+    }
+  }
+  void add(const float* from, std::int64_t from_row, float* to, std::int64_t to_row) const {
+    const float* source = from + from_row * width;
+    float* target = to + to_row * width;
+    for (std::int64_t c = begin; c < end; ++c) target[c] += source[c];
+  }
+};
+
+template <typename Body>
+void for_columns(std::int64_t width, Body&& body) {
+  parallel_for(width, column_grain, [&](std::int64_t begin, std::int64_t end) { body(Columns{begin, end, width}); });
+}
+
+class EmbeddingKernel final : public Kernel {
+ public:
+  explicit EmbeddingKernel(const KernelContext& context)
+      : tokens_(context.inputs[0].count()), width_(context.inputs[1].shape[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
+    const auto* table = static_cast<const float*>(args.inputs[1]);
+    auto* y = static_cast<float*>(args.outputs[0]);
+    parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t t = begin; t < end; ++t) {
+        std::memcpy(y + t * width_, table + ids[t] * width_, static_cast<std::size_t>(width_) * sizeof(float));
+      }
+    });
+  }
+
+ private:
+  std::int64_t tokens_;
+  std::int64_t width_;
+};
+
+class EmbeddingGradKernel final : public Kernel {
+ public:
+  explicit EmbeddingGradKernel(const KernelContext& context)
+      : tokens_(context.inputs[0].count()), rows_(context.outputs[0].shape[0]), width_(context.outputs[0].shape[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
+    const auto* dy = static_cast<const float*>(args.inputs[1]);
+    auto* table = static_cast<float*>(args.outputs[0]);
+    for_columns(width_, [&](const Columns& columns) {
+      columns.zero(table, rows_);
+      for (std::int64_t t = 0; t < tokens_; ++t) columns.add(dy, t, table, ids[t]);
+    });
+  }
+
+ private:
+  std::int64_t tokens_;
+  std::int64_t rows_;
+  std::int64_t width_;
+};
+
+class BertEmbeddingKernel final : public Kernel {
+ public:
+  explicit BertEmbeddingKernel(const KernelContext& context)
+      : tokens_(context.inputs[0].count()), length_(context.inputs[0].shape[1]), width_(context.inputs[2].shape[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
+    const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
+    const auto* word = static_cast<const float*>(args.inputs[2]);
+    const auto* position = static_cast<const float*>(args.inputs[3]);
+    const auto* token_type = static_cast<const float*>(args.inputs[4]);
+    auto* y = static_cast<float*>(args.outputs[0]);
+    parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t t = begin; t < end; ++t) {
+        const float* w = word + ids[t] * width_;
+        const float* p = position + t % length_ * width_;
+        const float* k = token_type + types[t] * width_;
+        float* out = y + t * width_;
+        for (std::int64_t c = 0; c < width_; ++c) out[c] = w[c] + p[c] + k[c];
+      }
+    });
+  }
+
+ private:
+  std::int64_t tokens_;
+  std::int64_t length_;
+  std::int64_t width_;
+};
+
+class BertEmbeddingGradKernel final : public Kernel {
+ public:
+  explicit BertEmbeddingGradKernel(const KernelContext& context)
+      : tokens_(context.inputs[0].count()),
+        length_(context.inputs[0].shape[1]),
+        width_(context.inputs[2].shape[2]),
+        rows_(context.op_as<BertEmbeddingGrad>().rows()) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
+    const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
+    const auto* dy = static_cast<const float*>(args.inputs[2]);
+    auto* word = static_cast<float*>(args.outputs[0]);
+    auto* position = static_cast<float*>(args.outputs[1]);
+    auto* token_type = static_cast<float*>(args.outputs[2]);
+    for_columns(width_, [&](const Columns& columns) {
+      columns.zero(word, rows_.words);
+      columns.zero(position, rows_.positions);
+      columns.zero(token_type, rows_.token_types);
+      for (std::int64_t t = 0; t < tokens_; ++t) {
+        columns.add(dy, t, word, ids[t]);
+        columns.add(dy, t, position, t % length_);
+        columns.add(dy, t, token_type, types[t]);
+      }
+    });
+  }
+
+ private:
+  std::int64_t tokens_;
+  std::int64_t length_;
+  std::int64_t width_;
+  BertTableRows rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_bert_embedding(const KernelContext& context) {
+  return std::make_unique<BertEmbeddingKernel>(context);
+}
+std::unique_ptr<Kernel> make_bert_embedding_grad(const KernelContext& context) {
+  return std::make_unique<BertEmbeddingGradKernel>(context);
+}
+std::unique_ptr<Kernel> make_embedding(const KernelContext& context) {
+  return std::make_unique<EmbeddingKernel>(context);
+}
+std::unique_ptr<Kernel> make_embedding_grad(const KernelContext& context) {
+  return std::make_unique<EmbeddingGradKernel>(context);
+}
+
+}  // namespace ptrain::cpu

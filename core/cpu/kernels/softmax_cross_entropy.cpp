@@ -1,0 +1,116 @@
+#include "core/ops/softmax_cross_entropy.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+#include "core/ops/math/exp.h"
+
+#include <cmath>
+
+namespace ptrain::cpu {
+namespace {
+
+std::int64_t counted_rows(const std::int32_t* labels, std::int64_t rows) {
+  return std::count_if(labels, labels + rows, [](std::int32_t label) { return label != ignored_label; });
+}
+
+/// Writes softmax(logits) of one row and returns its cross entropy.
+template <typename T>
+float softmax_row(const T* logits, std::int64_t classes, std::int32_t label, float smoothing, float* probabilities) {
+  float largest = -std::numeric_limits<float>::infinity();
+  float mean = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const auto value = static_cast<float>(logits[c]);
+    largest = std::max(largest, value);
+    mean += value / static_cast<float>(classes);
+  }
+  float sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const auto value = static_cast<float>(logits[c]);
+    // A NaN must reach the loss; max() above does not carry it.
+    probabilities[c] = std::isnan(value) ? value : std::exp(value - largest);
+    sum += probabilities[c];
+  }
+  const float scale = 1 / sum;
+  for (std::int64_t c = 0; c < classes; ++c) probabilities[c] *= scale;
+  if (label == ignored_label) return 0;
+  const float log_sum = largest + std::log(sum);
+  return log_sum - (1 - smoothing) * static_cast<float>(logits[label]) - smoothing * mean;
+}
+
+class SoftmaxCrossEntropyKernel final : public Kernel {
+ public:
+  explicit SoftmaxCrossEntropyKernel(const KernelContext& context)
+      : logits_(context.inputs[0]), smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
+
+  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
+
+  void run(const KernelArgs& args) override {
+    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    auto* losses = static_cast<float*>(args.workspace);
+    auto* probabilities = static_cast<float*>(args.outputs[1]);
+    const std::int64_t rows = logits_.shape[0];
+    const std::int64_t classes = logits_.shape[1];
+    visit_floating(logits_.dtype, [&](auto zero) {
+      const auto* logits = static_cast<const decltype(zero)*>(args.inputs[0]);
+      parallel_for(rows, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          losses[r] = softmax_row(logits + r * classes, classes, labels[r], smoothing_, probabilities + r * classes);
+        }
+      });
+    });
+    double total = 0;
+    for (std::int64_t r = 0; r < rows; ++r) total += static_cast<double>(losses[r]);
+    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels, rows));
+    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / static_cast<double>(counted));
+  }
+
+ private:
+  TensorDesc logits_;
+  float smoothing_;
+};
+
+class SoftmaxCrossEntropyGradKernel final : public Kernel {
+ public:
+  explicit SoftmaxCrossEntropyGradKernel(const KernelContext& context)
+      : shape_(context.inputs[0].shape), attributes_(context.op_as<SoftmaxCrossEntropyGrad>().attrs()) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* probabilities = static_cast<const float*>(args.inputs[0]);
+    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    const std::int64_t rows = shape_[0];
+    const std::int64_t classes = shape_[1];
+    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels, rows));
+    const float scale = *static_cast<const float*>(args.inputs[2]) / static_cast<float>(counted);
+    const float everywhere = attributes_.label_smoothing / static_cast<float>(classes);
+    visit_floating(attributes_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      auto* dlogits = static_cast<T*>(args.outputs[0]);
+      parallel_for(rows, 1 + 16384 / classes, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const float row_scale = labels[r] == ignored_label ? 0.0f : scale;
+          const float* p = probabilities + r * classes;
+          T* d = dlogits + r * classes;
+          for (std::int64_t c = 0; c < classes; ++c) {
+            const float target = everywhere + (c == labels[r] ? 1 - attributes_.label_smoothing : 0.0f);
+            d[c] = T(row_scale == 0 ? 0.0f : (p[c] - target) * row_scale);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  Shape shape_;
+  SoftmaxCrossEntropyGradAttributes attributes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_softmax_cross_entropy(const KernelContext& context) {
+  return std::make_unique<SoftmaxCrossEntropyKernel>(context);
+}
+std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const KernelContext& context) {
+  return std::make_unique<SoftmaxCrossEntropyGradKernel>(context);
+}
+
+}  // namespace ptrain::cpu
