@@ -1,6 +1,6 @@
 #include "core/ops/batch_norm.h"
 
-#include "core/ops/check.h"
+#include "core/ops/require.h"
 
 namespace ptrain {
 
@@ -13,15 +13,16 @@ std::string BatchNorm::attributes() const {
 }
 
 std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) const {
-  check(inputs.size() == 5 || inputs.size() == 6, "expected 5 or 6 inputs, got {}", inputs.size());
-  check_floating(inputs[x]);
-  check(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
+  require_count(inputs, 5, 6);
+  require_floating(inputs[x], "x");
+  require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
-  for (int i = gamma; i <= running_var; ++i) check_desc(inputs[static_cast<std::size_t>(i)], channels);
-  if (inputs.size() == 6 && !is_absent(inputs[residual])) check_desc(inputs[residual], inputs[x]);
+  for (int i = gamma; i <= running_var; ++i)
+    require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
+  if (inputs.size() == 6 && !is_absent(inputs[residual])) require_desc(inputs[residual], inputs[x], "residual");
   if (!attributes_.training) return {inputs[x]};
-  check(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
-        inputs[x].to_string());
+  require(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
+          inputs[x].to_string());
   return {inputs[x], channels, channels};
 }
 
@@ -59,15 +60,16 @@ std::string BatchNormGrad::attributes() const {
 }
 
 std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 7);
-  check_floating(inputs[x]);
-  check(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
-  check_desc(inputs[dy], inputs[x]);
+  require_count(inputs, 7, 7);
+  require_floating(inputs[x], "x");
+  require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
+  require_desc(inputs[dy], inputs[x], "dy");
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
-  for (int i = gamma; i <= saved_invstd; ++i) check_desc(inputs[static_cast<std::size_t>(i)], channels);
+  for (int i = gamma; i <= saved_invstd; ++i)
+    require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
   if (!attributes_.residual) return {inputs[x], channels, channels};
-  check(attributes_.relu, "a residual's gradient is of use only under a ReLU");
-  check_desc(inputs[y], inputs[x]);
+  require(attributes_.relu, "a residual's gradient is of use only under a ReLU");
+  require_desc(inputs[y], inputs[x], "y");
   return {inputs[x], channels, channels, inputs[x]};
 }
 

@@ -1,21 +1,21 @@
 #include "core/ops/conv2d.h"
 
-#include "core/ops/check.h"
+#include "core/ops/require.h"
 
 namespace ptrain {
 namespace {
 
 /// Throws unless x[N,H,W,C], w[K,R,S,C/groups] and the geometry fit; returns y's shape.
 Shape check_geometry(const Conv2dAttributes& conv, const Shape& x, const Shape& w) {
-  check(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
-  check(w.rank() == 4, "expected weights [K,R,S,C/groups], got {}", w.to_string());
-  check(conv.stride > 0 && conv.padding >= 0 && conv.groups > 0 && conv.dilation > 0, "bad geometry: {}",
-        conv.to_string());
-  check(w[0] % conv.groups == 0 && w[3] * conv.groups == x[3], "weights {} in {} groups do not fit {} input channels",
-        w.to_string(), conv.groups, x[3]);
+  require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
+  require(w.rank() == 4, "expected weights [K,R,S,C/groups], got {}", w.to_string());
+  require(conv.stride > 0 && conv.padding >= 0 && conv.groups > 0 && conv.dilation > 0, "bad geometry: {}",
+          conv.to_string());
+  require(w[0] % conv.groups == 0 && w[3] * conv.groups == x[3], "weights {} in {} groups do not fit {} input channels",
+          w.to_string(), conv.groups, x[3]);
   const std::int64_t height = conv.output_size(x[1], w[1]);
   const std::int64_t width = conv.output_size(x[2], w[2]);
-  check(height > 0 && width > 0, "images {} are smaller than the kernel {}", x.to_string(), w.to_string());
+  require(height > 0 && width > 0, "images {} are smaller than the kernel {}", x.to_string(), w.to_string());
   return {x[0], height, width, w[0]};
 }
 
@@ -39,9 +39,9 @@ std::int64_t Conv2dAttributes::output_size(std::int64_t size, std::int64_t kerne
 }
 
 std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 2);
-  check_floating(inputs[0]);
-  check_floating(inputs[1]);
+  require_count(inputs, 2, 2);
+  require_floating(inputs[0], "data");
+  require_floating(inputs[1], "weight");
   return {{inputs[0].dtype, check_geometry(attributes_, inputs[0].shape, inputs[1].shape)}};
 }
 
@@ -64,11 +64,11 @@ Cost Conv2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc
 }
 
 std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 2);
-  check_floating(inputs[0]);
-  check_floating(inputs[1]);
+  require_count(inputs, 2, 2);
+  require_floating(inputs[0], "data");
+  require_floating(inputs[1], "weight");
   const Shape y = check_geometry(attributes_.conv, attributes_.input_shape, inputs[1].shape);
-  check(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
+  require(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 
@@ -77,13 +77,13 @@ Cost Conv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const T
 }
 
 std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 2);
-  check_floating(inputs[0]);
-  check(inputs[0].dtype == inputs[1].dtype, "expected x and dy of one dtype, got {} and {}", inputs[0].to_string(),
-        inputs[1].to_string());
-  check_floating(attributes_.weight);
+  require_count(inputs, 2, 2);
+  require_floating(inputs[0], "data");
+  require(inputs[0].dtype == inputs[1].dtype, "expected x and dy of one dtype, got {} and {}", inputs[0].to_string(),
+          inputs[1].to_string());
+  require_floating(attributes_.weight, "weight");
   const Shape y = check_geometry(attributes_.conv, inputs[0].shape, attributes_.weight.shape);
-  check(inputs[1].shape == y, "expected dy {}, got {}", y.to_string(), inputs[1].shape.to_string());
+  require(inputs[1].shape == y, "expected dy {}, got {}", y.to_string(), inputs[1].shape.to_string());
   return {attributes_.weight};
 }
 

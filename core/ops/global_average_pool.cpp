@@ -1,14 +1,14 @@
 #include "core/ops/global_average_pool.h"
 
-#include "core/ops/check.h"
+#include "core/ops/require.h"
 
 namespace ptrain {
 
 std::vector<TensorDesc> GlobalAveragePool::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 1);
-  check_floating(inputs[0]);
+  require_count(inputs, 1, 1);
+  require_floating(inputs[0], "data");
   const Shape& x = inputs[0].shape;
-  check(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
+  require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   return {{inputs[0].dtype, {x[0], x[3]}}};
 }
 
@@ -23,10 +23,10 @@ Cost GlobalAveragePool::cost(std::span<const TensorDesc> inputs, std::span<const
 }
 
 std::vector<TensorDesc> GlobalAveragePoolGrad::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 1);
-  check_floating(inputs[0]);
+  require_count(inputs, 1, 1);
+  require_floating(inputs[0], "data");
   const Shape& x = attributes_.input_shape;
-  check_desc(inputs[0], {inputs[0].dtype, {x[0], x[3]}});
+  require_shape(inputs[0], {x[0], x[3]}, "dy");
   return {{inputs[0].dtype, x}};
 }
 

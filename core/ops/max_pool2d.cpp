@@ -1,16 +1,17 @@
 #include "core/ops/max_pool2d.h"
 
-#include "core/ops/check.h"
+#include "core/ops/require.h"
 
 namespace ptrain {
 namespace {
 
 Shape pooled_shape(const MaxPool2dAttributes& pool, const Shape& x) {
-  check(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
-  check(pool.kernel > 0 && pool.kernel <= 16, "expected a pooling window of 1 to 16, got {}", pool.kernel);
-  check(pool.stride > 0 && pool.padding >= 0 && 2 * pool.padding <= pool.kernel, "bad geometry: {}", pool.to_string());
-  check(x[1] + 2 * pool.padding >= pool.kernel && x[2] + 2 * pool.padding >= pool.kernel,
-        "images {} are smaller than the pooling window of {}", x.to_string(), pool.kernel);
+  require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
+  require(pool.kernel > 0 && pool.kernel <= 16, "expected a pooling window of 1 to 16, got {}", pool.kernel);
+  require(pool.stride > 0 && pool.padding >= 0 && 2 * pool.padding <= pool.kernel, "bad geometry: {}",
+          pool.to_string());
+  require(x[1] + 2 * pool.padding >= pool.kernel && x[2] + 2 * pool.padding >= pool.kernel,
+          "images {} are smaller than the pooling window of {}", x.to_string(), pool.kernel);
   return {x[0], pool.output_size(x[1]), pool.output_size(x[2]), x[3]};
 }
 
@@ -21,8 +22,8 @@ std::string MaxPool2dAttributes::to_string() const {
 }
 
 std::vector<TensorDesc> MaxPool2d::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 1);
-  check_floating(inputs[0]);
+  require_count(inputs, 1, 1);
+  require_floating(inputs[0], "data");
   const Shape y = pooled_shape(attributes_, inputs[0].shape);
   return {{inputs[0].dtype, y}, {DType::u8, y}};
 }
@@ -38,11 +39,11 @@ Cost MaxPool2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 }
 
 std::vector<TensorDesc> MaxPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 2);
-  check_floating(inputs[0]);
+  require_count(inputs, 2, 2);
+  require_floating(inputs[0], "data");
   const Shape y = pooled_shape(attributes_.pool, attributes_.input_shape);
-  check(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
-  check_desc(inputs[1], {DType::u8, y});
+  require(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
+  require_desc(inputs[1], {DType::u8, y}, "argmax");
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 

@@ -1,6 +1,6 @@
 #include "core/ops/normalize_image.h"
 
-#include "core/ops/check.h"
+#include "core/ops/require.h"
 
 namespace ptrain {
 
@@ -9,13 +9,13 @@ std::string NormalizeImage::attributes() const {
 }
 
 std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs) const {
-  check_count(inputs, 1);
+  require_count(inputs, 1, 1);
   const Shape& x = inputs[0].shape;
-  check(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] == 3, "expected pixels u8[N,H,W,3], got {}",
+  require(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] == 3, "expected pixels u8[N,H,W,3], got {}",
         inputs[0].to_string());
-  check(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
+  require(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
         attributes_.channels);
-  check(is_floating(attributes_.dtype), "expected a floating-point output, got {}", name_of(attributes_.dtype));
+  require(is_floating(attributes_.dtype), "expected a floating-point output, got {}", name_of(attributes_.dtype));
   return {{attributes_.dtype, {x[0], x[1], x[2], attributes_.channels}}};
 }
 
