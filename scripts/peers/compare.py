@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Runs the same training in ptrain and in PyTorch by turns and prints the ratios; needs no packages itself.
+
+    scripts/peers/compare.py --out results/MACHINE/peers.json      # all cases: an hour or two on two cores
+    scripts/peers/compare.py --cases resnet50-64 --precisions fp32 --repeats 1
+    scripts/peers/compare.py --table results/MACHINE/peers.json    # only prints the table of a saved file
+
+Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that drift of the machine hits
+all alike. Speed: median over rounds, against the faster of eager and compiled. Memory: ptrain's largest peak against
+the smaller of PyTorch's. The result is written after every measurement; a failure is a record in it.
+"""
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+AMP = {"fp32": ("O0", "fp32"), "O1": ("O1", "bf16"), "O2": ("O2", "pure-bf16")}
+
+
+@dataclasses.dataclass
+class Case:
+    """One model and size. `keys` are ptrain's, `peer` is the script with the options that mean the same."""
+    name: str
+    title: str
+    steps: int  # timed
+    keys: dict
+    peer: list
+    warmup: int = 4
+
+    def ptrain_keys(self, precision, threads):
+        keys = {"data.source": "synthetic", "amp.level": AMP[precision][0], "train.steps": self.steps + self.warmup,
+                "train.measure_after_steps": self.warmup, "eval.every_epochs": 0, "train.schedule.name": "constant",
+                "data.synthetic_samples": 16 * self.keys["data.batch_size"]}
+        if threads:
+            keys["threads"] = threads
+        return {**keys, **self.keys}
+
+
+def resnet(size, batch, steps):
+    return Case(f"resnet50-{size}", f"ResNet-50, {size} px, batch {batch}", steps,
+                {"model.name": "resnet50", "model.classes": 1000, "model.stem": "imagenet", "data.image_size": size,
+                 "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
+                ["resnet_peer.py", "--size", size, "--batch", batch])
+
+
+def bert(name, title, size, keys, length, batch, steps):
+    return Case(name, f"{title}, length {length}, batch {batch}", steps,
+                {"model.name": "bert", "model.classes": 2, "data.max_length": length, "data.batch_size": batch,
+                 "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5, "train.optimizer.weight_decay": 0.01,
+                 **keys},
+                ["bert_peer.py", "--size", size, "--length", length, "--batch", batch])
+
+
+CASES = [
+    resnet(224, 16, 8),
+    resnet(64, 32, 20),
+    bert("bert-base", "BERT-base", "base", {"model.size": "base", "model.vocab_size": 30522}, 128, 8, 8),
+    bert("minilm-l6", "MiniLM-L6", "minilm-l6",
+         {"model.weights": "weights/all-minilm-l6-v2/model.safetensors",  # scripts/fetch_weights.sh
+          "data.vocab": "weights/all-minilm-l6-v2/vocab.txt"}, 64, 32, 16),
+]
+
+
+def run(command, environment=None):
+    """(stdout, error): error is None when the command succeeded, else the last lines it wrote."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment, check=False,
+                          cwd=ROOT)
+    if done.returncode == 0:
+        return done.stdout, None
+    return done.stdout, f"exit code {done.returncode}: " + " | ".join((done.stderr or done.stdout).splitlines()[-3:])
+
+
+def run_ptrain(options, case, precision):
+    with tempfile.TemporaryDirectory() as folder:
+        report, config = pathlib.Path(folder, "report.json"), pathlib.Path(folder, "run.yaml")
+        keys = case.ptrain_keys(precision, options.threads)
+        config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
+                          % (keys["model.name"], keys["model.classes"]))
+        overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
+        _, error = run([options.ptrain, "run", config, "--device", "cpu", "--report", report, "--output-dir", folder,
+                        "--progress", "none", *overrides])
+        if error:
+            return {"error": error}
+        data = json.loads(report.read_text())
+    return {"samples_per_second": data["throughput"]["value"], "peak_bytes": data["memory"]["measured_peak_bytes"],
+            "planned_peak_bytes": data["memory"].get("planned_peak_bytes"),
+            "step_ms": data.get("latency_ms", {}).get("step")}
+
+
+def run_peer(options, case, precision, compiled):
+    command = [options.python, ROOT / "scripts/peers" / case.peer[0], *case.peer[1:], "--dtype", AMP[precision][1],
+               "--steps", case.steps, "--warmup", case.warmup, "--threads", options.threads]
+    environment = dict(os.environ)
+    if options.preload:
+        environment["LD_PRELOAD"] = options.preload
+    out, error = run(command + (["--compile"] if compiled else []), environment)
+    if error:
+        return {"error": error}
+    data = json.loads(out.splitlines()[-1])
+    return {"samples_per_second": data["samples_per_second"], "peak_bytes": data["peak_rss_bytes"],
+            "baseline_bytes": data["baseline_rss_bytes"], "step_ms": data["step_ms"], "framework": data["framework"]}
+
+
+def find_allocator():
+    """PyTorch's tuning guide advises tcmalloc or jemalloc; the system's own is kept when neither is installed."""
+    listing, _ = run(["ldconfig", "-p"])
+    for library in ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libjemalloc.so.2"):
+        for line in (listing or "").splitlines():
+            if line.strip().startswith(library + " "):
+                return line.split("=>")[1].strip()
+    return ""
+
+
+def describe_machine(options):
+    cpu = {}
+    for line in run(["lscpu"])[0].splitlines():
+        key, _, value = line.partition(":")
+        cpu[key.strip()] = value.strip()
+    flags = cpu.get("Flags", "").split()
+    memory = next((line.split()[1] for line in open("/proc/meminfo") if line.startswith("MemTotal")), "0")
+    commit, _ = run(["git", "-C", ROOT, "rev-parse", "HEAD"])
+    return {"cpu": cpu.get("Model name", platform.processor()), "cores": len(os.sched_getaffinity(0)),
+            "threads": options.threads or len(os.sched_getaffinity(0)),
+            "isa": [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if flag in flags],
+            "memory_bytes": int(memory) * 1024, "kernel": platform.release(), "commit": commit.strip(),
+            "pytorch_allocator": options.preload or "glibc", "date": datetime.date.today().isoformat()}
+
+
+def summary(runs):
+    """Per contestant the median speed and the extremes of memory over its good runs; empty when none was good."""
+    good = [run for run in runs if "error" not in run]
+    if not good:
+        return {}
+    peaks = [run["peak_bytes"] for run in good if run["peak_bytes"]]
+    return {"speed": statistics.median(run["samples_per_second"] for run in good),
+            "least": min(peaks, default=None), "most": max(peaks, default=None)}
+
+
+def table(results):
+    machine = results["machine"]
+    frameworks = {run["framework"] for entry in results["cases"] for run in entry["eager"] if "framework" in run}
+    lines = [f"{machine['cpu']}, {machine['threads']} threads, {' '.join(machine['isa'])}; "
+             f"{', '.join(sorted(frameworks))}, allocator {os.path.basename(machine['pytorch_allocator'])}; "
+             f"{machine['date']}", "",
+             "| Training | precision | ptrain /s | PyTorch /s (eager, compiled) | speed | ptrain memory | PyTorch memory "
+             "| memory | planned |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for entry in results["cases"]:
+        ours, eager, compiled = (summary(entry[name]) for name in ("ptrain", "eager", "compiled"))
+        peers = [peer for peer in (eager, compiled) if peer]
+        rates = ", ".join(f"{peer['speed']:.1f}" if peer else "-" for peer in (eager, compiled))
+        cells = [entry["title"], entry["precision"], f"{ours['speed']:.1f}" if ours else "failed", rates]
+        if ours and peers:
+            least = min(peer["least"] for peer in peers)
+            planned = [run["planned_peak_bytes"] for run in entry["ptrain"] if run.get("planned_peak_bytes")]
+            cells += [f"**{ours['speed'] / max(peer['speed'] for peer in peers):.2f}x**", f"{ours['most'] / 2**20:.0f} MiB",
+                      f"{least / 2**20:.0f} MiB", f"{ours['most'] / least:.2f}x",
+                      f"{max(planned) / ours['most']:.2f}x" if planned else "-"]
+        else:
+            cells += ["-"] * 5
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def parse_options():
+    venv = pathlib.Path(os.environ.get("PTRAIN_PEERS_VENV", ROOT / ".deps/peers"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptrain", default=ROOT / "build/release/bin/ptrain", help="the binary")
+    parser.add_argument("--python", default=venv / "bin/python", help="of the environment that setup.sh makes")
+    parser.add_argument("--cases", nargs="+", choices=[case.name for case in CASES],
+                        default=[case.name for case in CASES])
+    parser.add_argument("--precisions", nargs="+", choices=list(AMP), default=list(AMP))
+    parser.add_argument("--variants", nargs="+", choices=["eager", "compiled"], default=["eager", "compiled"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=0, help="0: all cores")
+    parser.add_argument("--preload", default=None, help="allocator library for PyTorch; '' for none; default: the best found")
+    parser.add_argument("--out", type=pathlib.Path, help="JSON file for the results")
+    parser.add_argument("--table", type=pathlib.Path, help="print the table of this file and do nothing else")
+    options = parser.parse_args()
+    options.ptrain, options.python = (pathlib.Path(path).absolute() for path in (options.ptrain, options.python))
+    if options.preload is None:
+        options.preload = find_allocator()
+    return options
+
+
+def main():
+    options = parse_options()
+    if options.table:
+        print(table(json.loads(options.table.read_text())))
+        return 0
+    for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
+        if not pathlib.Path(needed).exists():
+            sys.exit(f"{needed} does not exist: {remedy}")
+    results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
+    for case in (case for case in CASES if case.name in options.cases):
+        for precision in options.precisions:
+            entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
+                     "ptrain": [], "eager": [], "compiled": []}
+            results["cases"].append(entry)
+            for _ in range(options.repeats):
+                for contestant in ["ptrain", *options.variants]:
+                    if contestant == "ptrain":
+                        outcome = run_ptrain(options, case, precision)
+                    else:
+                        outcome = run_peer(options, case, precision, contestant == "compiled")
+                    entry[contestant].append(outcome)
+                    print(f"{case.name} {precision} {contestant}: "
+                          + outcome.get("error", f"{outcome.get('samples_per_second', 0):.2f}/s"), file=sys.stderr)
+                    if options.out:
+                        options.out.parent.mkdir(parents=True, exist_ok=True)
+                        options.out.write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+    failed = any("error" in run for entry in results["cases"] for name in ("ptrain", "eager", "compiled")
+                 for run in entry[name])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Makes the Python environment of the PyTorch peers in $PTRAIN_PEERS_VENV (default .deps/peers): about 1 GB, CPU build.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+venv=${PTRAIN_PEERS_VENV:-.deps/peers}
+if ! python3 -c 'import ensurepip' 2>/dev/null; then
+  echo "Python's venv is missing. On Debian or Ubuntu: apt-get install python3-venv" >&2
+  exit 1
+fi
+[[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+# PyTorch's own index has the build without CUDA; PyPI's build runs the same CPU code where that index is out of reach.
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision \
+  --index-url https://download.pytorch.org/whl/cpu ||
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check transformers safetensors numpy
+"$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'
+echo "Peers: $venv/bin/python"
