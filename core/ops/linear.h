@@ -39,6 +39,7 @@ class LinearGradInput final : public Op {
   std::string_view type() const override { return "linear_grad_input"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
+  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
