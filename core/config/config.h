@@ -2,6 +2,8 @@
 // core/config/keys.h.
 #pragma once
 
+#include "core/base/amp_level.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +16,6 @@ enum class Stem { automatic, imagenet, small };
 enum class AttentionMode { flash, math };
 enum class GeluForm { erf, tanh };
 enum class DeviceKind { automatic, cpu, cuda };
-enum class AmpLevel { O0, O1, O2 };
 enum class AmpDType { automatic, bf16, fp16 };
 enum class Tristate { automatic, yes, no };
 enum class FusionMode { off, full };

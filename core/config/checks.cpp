@@ -1,0 +1,112 @@
+#include "core/config/checks.h"
+
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+#include "core/config/unread.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+/// Refuses the value of `key`, at the place that set it.
+class Refusal {
+ public:
+  explicit Refusal(const LoadedConfig& loaded) : loaded_(loaded) {}
+
+  template <typename... Args>
+  [[noreturn]] void operator()(const std::string& key, fmt::format_string<Args...> format, Args&&... args) const {
+    const std::string& origin = loaded_.origins.at(key);
+    fail_usage("{}: {}: {}", origin == "default" ? loaded_.file : origin, key,
+               fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  const LoadedConfig& loaded_;
+};
+
+bool has(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void check_amp(const Config& config, const Refusal& refuse) {
+  for (const std::string& op : config.amp.custom_white_list) {
+    if (has(config.amp.custom_black_list, op))
+      refuse("amp.custom_white_list", "{} is in amp.custom_black_list too", op);
+  }
+  if (has(config.amp.custom_white_list, "batch_norm")) {
+    refuse("amp.custom_white_list", "batch_norm keeps its own precision and can be in no list");
+  }
+  if (has(config.amp.custom_black_list, "batch_norm")) {
+    refuse("amp.custom_black_list", "batch_norm keeps its own precision and can be in no list");
+  }
+}
+
+void check_data(const Config& config, const Refusal& refuse) {
+  const bool bert = config.model.name == "bert";
+  const DataSource source = config.data.source;
+  if (bert && source != DataSource::tsv && source != DataSource::synthetic) {
+    refuse("data.source", "bert reads tsv or synthetic, got {}", choice_name(source));
+  }
+  if (!bert && source == DataSource::tsv) {
+    refuse("data.source", "{} reads idx|image_folder|cifar|synthetic, got tsv", config.model.name);
+  }
+  if (source != DataSource::synthetic && config.data.path.empty()) {
+    refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
+  }
+  if (source == DataSource::tsv && config.data.vocab.empty()) {
+    refuse("data.vocab", "required by data.source tsv: a WordPiece vocab.txt");
+  }
+  if (source == DataSource::tsv && config.data.train_file.empty()) {
+    refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
+  }
+  if (bert && config.data.max_length > config.model.max_positions) {
+    refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
+           config.model.max_positions);
+  }
+}
+
+void check_training(const Config& config, const Refusal& refuse) {
+  const ScheduleConfig& schedule = config.train.schedule;
+  if (config.train.epochs == 0 && config.train.steps == 0) {
+    refuse("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
+  }
+  if (!schedule.milestones.empty() && schedule.name != ScheduleName::piecewise) {
+    refuse("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", choice_name(schedule.name));
+  }
+  if (schedule.name == ScheduleName::piecewise && schedule.milestones.empty()) {
+    refuse("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
+  }
+  if (std::adjacent_find(schedule.milestones.begin(), schedule.milestones.end(), std::greater_equal<>()) !=
+      schedule.milestones.end()) {
+    refuse("train.schedule.milestones", "expected rising epochs");
+  }
+  if (schedule.warmup_steps > 0 && schedule.warmup_ratio > 0) {
+    refuse("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
+  }
+  if (schedule.end_lr > config.train.optimizer.lr) {
+    refuse("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
+  }
+}
+
+void check_run(const Config& config, const Refusal& refuse) {
+  if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
+  if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
+  if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {
+    refuse("threads", "{} threads are too few for dist.ranks {}", config.threads, config.dist.ranks);
+  }
+}
+
+}  // namespace
+
+void check_across(LoadedConfig& loaded) {
+  const Refusal refuse(loaded);
+  check_amp(loaded.config, refuse);
+  check_data(loaded.config, refuse);
+  check_training(loaded.config, refuse);
+  check_run(loaded.config, refuse);
+  note_unread(loaded);
+}
+
+}  // namespace ptrain

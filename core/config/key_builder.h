@@ -1,0 +1,58 @@
+// Builds Keys from pointers to members, so that type, default and choices follow from Config itself.
+#pragma once
+
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ptrain {
+
+/// Follows members from a Config: reach(c, &Config::train, &TrainConfig::epochs) is c.train.epochs.
+template <typename Object>
+auto& reach(Object& object) {
+  return object;
+}
+template <typename Object, typename First, typename... Rest>
+auto& reach(Object& object, First first, Rest... rest) {
+  return reach(object.*first, rest...);
+}
+
+template <typename T>
+constexpr KeyType key_type_of() {
+  if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
+  if constexpr (std::is_same_v<T, std::int64_t>) return KeyType::integer;
+  if constexpr (std::is_same_v<T, double>) return KeyType::number;
+  if constexpr (std::is_enum_v<T>) return KeyType::choice;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
+  if constexpr (std::is_same_v<T, std::vector<double>>) return KeyType::number_list;
+  return KeyType::text;
+}
+
+/// The key `name` for the member that `path` leads to.
+template <typename... Path>
+Key make_key(std::string name, std::string help, Path... path) {
+  using T = std::remove_reference_t<decltype(reach(std::declval<Config&>(), path...))>;
+  Key key;
+  key.name = std::move(name);
+  key.help = std::move(help);
+  key.type = key_type_of<T>();
+  if constexpr (std::is_enum_v<T>) {
+    key.choices.assign(Choices<T>::names.begin(), Choices<T>::names.end());
+    key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
+    key.set = [=, names = key.choices](Config& config, const nlohmann::json& value) {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == value) reach(config, path...) = static_cast<T>(i);
+      }
+    };
+  } else {
+    key.get = [=](const Config& config) { return nlohmann::json(reach(config, path...)); };
+    key.set = [=](Config& config, const nlohmann::json& value) { reach(config, path...) = value.get<T>(); };
+  }
+  return key;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,16 @@
+// The parts of the key table, one per group of sections; core/config/keys.cpp joins them.
+#pragma once
+
+#include "core/config/keys.h"
+
+#include <vector>
+
+namespace ptrain {
+
+std::vector<Key> model_keys();    // model, device, seed, threads
+std::vector<Key> numeric_keys();  // amp, flags, tf32, fusion, memory_plan
+std::vector<Key> data_keys();     // data
+std::vector<Key> train_keys();    // train
+std::vector<Key> run_keys();      // eval, dist, output, resume
+
+}  // namespace ptrain

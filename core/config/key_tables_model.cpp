@@ -1,0 +1,80 @@
+// Keys of what is trained and on which numerics: model, device, amp, flags.
+#include "core/config/key_builder.h"
+#include "core/config/key_tables.h"
+
+namespace ptrain {
+namespace {
+
+template <typename Member>
+Key model_key(std::string name, Member member, std::string help) {
+  return make_key("model." + std::move(name), std::move(help), &Config::model, member);
+}
+template <typename Member>
+Key amp_key(std::string name, Member member, std::string help) {
+  return make_key("amp." + std::move(name), std::move(help), &Config::amp, member);
+}
+template <typename Member>
+Key scaler_key(std::string name, Member member, std::string help) {
+  return make_key("amp.scaler." + std::move(name), std::move(help), &Config::amp, &AmpConfig::scaler, member);
+}
+template <typename Member>
+Key flag_key(std::string name, Member member, std::string help) {
+  return make_key("flags." + std::move(name), std::move(help), &Config::flags, member);
+}
+
+}  // namespace
+
+std::vector<Key> model_keys() {
+  return {
+      model_key("name", &ModelConfig::name,
+                "what to train; the suite's names ResNet50, ResNet50_dist, BERT_finetune too")
+          .one_of({"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "bert"})
+          .also_called({{"resnet50_dist", "resnet50"}, {"bert_finetune", "bert"}})
+          .must_be_set(),
+      model_key("size", &ModelConfig::size, "BERT's size when no weights say otherwise"),
+      model_key("classes", &ModelConfig::classes, "number of classes").between(2, 1'000'000).must_be_set(),
+      model_key("stem", &ModelConfig::stem, "ResNet's first layers; auto: small for images of 64 px and below"),
+      model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
+      model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
+      model_key("dropout", &ModelConfig::dropout, "BERT's dropout probability").at_least(0).below(1),
+      model_key("vocab_size", &ModelConfig::vocab_size, "token ids; 0: as data.vocab has").between(0, 10'000'000),
+      model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
+      model_key("max_positions", &ModelConfig::max_positions, "longest sequence BERT has positions for")
+          .between(2, 65536),
+      make_key("device", "auto: cuda when a GPU is there and this build has it", &Config::device),
+      make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),
+      make_key("threads", "CPU threads of all ranks together; 0: all cores", &Config::threads).between(0, 4096),
+  };
+}
+
+std::vector<Key> numeric_keys() {
+  return {
+      amp_key("level", &AmpConfig::level, "O0: fp32; O1: by op class; O2: everything low, fp32 master weights"),
+      amp_key("dtype", &AmpConfig::dtype, "auto: fp16 on cuda, bf16 on cpu"),
+      amp_key("custom_white_list", &AmpConfig::custom_white_list, "ops to run in low precision besides the level's"),
+      amp_key("custom_black_list", &AmpConfig::custom_black_list, "ops to keep in fp32 besides the level's"),
+      scaler_key("enabled", &ScalerConfig::enabled, "loss scaling; auto: for fp16 only"),
+      scaler_key("dynamic", &ScalerConfig::dynamic, "adapt the scale to overflows"),
+      scaler_key("init", &ScalerConfig::init, "first loss scale").above(0),
+      scaler_key("incr_ratio", &ScalerConfig::incr_ratio, "factor after a run of good steps").above(1),
+      scaler_key("decr_ratio", &ScalerConfig::decr_ratio, "factor after overflows").above(0).below(1),
+      scaler_key("incr_every_n_steps", &ScalerConfig::incr_every_n_steps, "good steps before an increase")
+          .between(1, 1e9),
+      scaler_key("decr_every_n_nan_or_inf", &ScalerConfig::decr_every_n_nan_or_inf, "overflows before a decrease")
+          .between(1, 1e9),
+      flag_key("cudnn_exhaustive_search", &FlagsConfig::cudnn_exhaustive_search,
+               "time the candidate convolution algorithms and keep the fastest")
+          .from_environment("FLAGS_cudnn_exhaustive_search"),
+      flag_key("cudnn_batchnorm_spatial_persistent", &FlagsConfig::cudnn_batchnorm_spatial_persistent,
+               "cuDNN's persistent batch norm; no effect on the CPU")
+          .from_environment("FLAGS_cudnn_batchnorm_spatial_persistent"),
+      flag_key("conv_workspace_size_limit", &FlagsConfig::conv_workspace_size_limit,
+               "MiB a convolution may use to work in")
+          .between(0, 1'048'576),
+      make_key("tf32", "let fp32 convolutions and products use TF32 on cuda", &Config::tf32),
+      make_key("fusion", "full: merge neighbouring ops", &Config::fusion),
+      make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
+  };
+}
+
+}  // namespace ptrain

@@ -1,0 +1,125 @@
+// Keys of how it is trained: data, train, eval, dist, output.
+#include "core/config/key_builder.h"
+#include "core/config/key_tables.h"
+
+namespace ptrain {
+namespace {
+
+constexpr double kManySteps = 1e12;
+constexpr double kManySamples = 1e10;
+
+template <typename Member>
+Key data_key(std::string name, Member member, std::string help) {
+  return make_key("data." + std::move(name), std::move(help), &Config::data, member);
+}
+template <typename Member>
+Key train_key(std::string name, Member member, std::string help) {
+  return make_key("train." + std::move(name), std::move(help), &Config::train, member);
+}
+template <typename Member>
+Key optimizer_key(std::string name, Member member, std::string help) {
+  return make_key("train.optimizer." + std::move(name), std::move(help), &Config::train, &TrainConfig::optimizer,
+                  member);
+}
+template <typename Member>
+Key schedule_key(std::string name, Member member, std::string help) {
+  return make_key("train.schedule." + std::move(name), std::move(help), &Config::train, &TrainConfig::schedule, member);
+}
+template <typename Member>
+Key eval_key(std::string name, Member member, std::string help) {
+  return make_key("eval." + std::move(name), std::move(help), &Config::eval, member);
+}
+template <typename Member>
+Key dist_key(std::string name, Member member, std::string help) {
+  return make_key("dist." + std::move(name), std::move(help), &Config::dist, member);
+}
+template <typename Member>
+Key output_key(std::string name, Member member, std::string help) {
+  return make_key("output." + std::move(name), std::move(help), &Config::output, member).no_work();
+}
+
+}  // namespace
+
+std::vector<Key> data_keys() {
+  return {
+      data_key("source", &DataConfig::source, "form of the data set").must_be_set(),
+      data_key("path", &DataConfig::path, "folder of the data set"),
+      data_key("train_file", &DataConfig::train_file, "tsv: training file below data.path"),
+      data_key("dev_file", &DataConfig::dev_file, "tsv: evaluation file below data.path"),
+      data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
+      data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
+      data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
+      data_key("max_length", &DataConfig::max_length, "tokens per sequence, [CLS] and [SEP] included")
+          .between(3, 65536),
+      data_key("vocab", &DataConfig::vocab, "WordPiece vocabulary file (vocab.txt)"),
+      data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased BERT does"),
+      data_key("augment", &DataConfig::augment, "of training images; auto: by source"),
+      data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
+          .between(0, kManySamples),
+      data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples of an epoch of synthetic data")
+          .between(1, kManySamples),
+      data_key("shuffle", &DataConfig::shuffle, "a new order every epoch"),
+      data_key("drop_last", &DataConfig::drop_last, "leave out an epoch's last, smaller batch"),
+  };
+}
+
+std::vector<Key> train_keys() {
+  return {
+      train_key("epochs", &TrainConfig::epochs, "passes over the training data; 0: by train.steps")
+          .between(0, 1'000'000),
+      train_key("steps", &TrainConfig::steps, "optimizer steps, before train.epochs; 0: by epochs")
+          .between(0, kManySteps),
+      optimizer_key("name", &OptimizerConfig::name, "update rule"),
+      optimizer_key("lr", &OptimizerConfig::lr, "peak learning rate").between(0, 1000),
+      optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars").at_least(0).below(1),
+      optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum: look ahead"),
+      optimizer_key("beta1", &OptimizerConfig::beta1, "adamw, lamb: decay of the first moment").at_least(0).below(1),
+      optimizer_key("beta2", &OptimizerConfig::beta2, "adamw, lamb: decay of the second moment").at_least(0).below(1),
+      optimizer_key("epsilon", &OptimizerConfig::epsilon, "adamw, lamb, lars: added to denominators").above(0),
+      optimizer_key("weight_decay", &OptimizerConfig::weight_decay, "L2 for momentum and sgd, decoupled for adamw")
+          .between(0, 10),
+      optimizer_key("decay_norm_and_bias", &OptimizerConfig::decay_norm_and_bias,
+                    "decay norm parameters and biases too"),
+      optimizer_key("trust_coefficient", &OptimizerConfig::trust_coefficient, "lars: layer-wise factor").above(0),
+      schedule_key("name", &ScheduleConfig::name, "course of the learning rate after warm-up"),
+      schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, kManySteps),
+      schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),
+      schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
+      schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
+      schedule_key("end_lr", &ScheduleConfig::end_lr, "cosine, linear: learning rate at the end").at_least(0),
+      train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
+      train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
+      train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
+          .between(1, 65536),
+      train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")
+          .between(0, kManySteps),
+      train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
+          .between(1, kManySteps),
+  };
+}
+
+std::vector<Key> run_keys() {
+  return {
+      eval_key("every_epochs", &EvalConfig::every_epochs, "epochs between evaluations; 0: none").between(0, 1'000'000),
+      eval_key("amp", &EvalConfig::amp, "AMP level of evaluation"),
+      eval_key("batch_size", &EvalConfig::batch_size, "0: as data.batch_size").between(0, 1'048'576),
+      eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate; 0: all").between(0, kManySamples),
+      dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
+      dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),
+      dist_key("bucket_mb", &DistConfig::bucket_mb, "gradients exchanged at once, in MiB").between(1, 65536),
+      dist_key("sync_batch_norm", &DistConfig::sync_batch_norm, "batch statistics over all ranks"),
+      dist_key("timeout_seconds", &DistConfig::timeout_seconds, "wait for the other ranks before failing")
+          .between(1, 1'000'000),
+      output_key("dir", &OutputConfig::dir, "folder of report, metrics and checkpoints"),
+      output_key("checkpoint_every_steps", &OutputConfig::checkpoint_every_steps, "0: at the end and on a signal only")
+          .between(0, kManySteps),
+      output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
+          .between(1, 1'000'000),
+      output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
+      output_key("per_op", &OutputConfig::per_op, "time every op for the report"),
+      make_key("resume", "none, auto (newest good checkpoint in output.dir) or a checkpoint's path", &Config::resume)
+          .no_work(),
+  };
+}
+
+}  // namespace ptrain

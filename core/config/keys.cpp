@@ -1,0 +1,152 @@
+// The joined key table and what is derived from it alone: look-up, description, echo, hash.
+#include "core/config/keys.h"
+
+#include "core/config/key_tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+Key& Key::between(double low, double high) {
+  minimum = low;
+  maximum = high;
+  return *this;
+}
+Key& Key::at_least(double low) {
+  minimum = low;
+  return *this;
+}
+Key& Key::above(double low) {
+  minimum = low;
+  exclusive_minimum = true;
+  return *this;
+}
+Key& Key::below(double high) {
+  maximum = high;
+  exclusive_maximum = true;
+  return *this;
+}
+Key& Key::one_of(std::vector<std::string> names) {
+  type = KeyType::choice;
+  choices = std::move(names);
+  return *this;
+}
+Key& Key::also_called(std::vector<std::pair<std::string, std::string>> names) {
+  other_names = std::move(names);
+  return *this;
+}
+Key& Key::from_environment(std::string variable) {
+  environment = std::move(variable);
+  return *this;
+}
+Key& Key::must_be_set() {
+  required = true;
+  return *this;
+}
+Key& Key::no_work() {
+  defines_work = false;
+  return *this;
+}
+
+const std::vector<Key>& config_keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all;
+    for (auto part : {model_keys(), numeric_keys(), data_keys(), train_keys(), run_keys()}) {
+      std::move(part.begin(), part.end(), std::back_inserter(all));
+    }
+    return all;
+  }();
+  return keys;
+}
+
+const Key* find_key(std::string_view name) {
+  for (const Key& key : config_keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+bool is_section(std::string_view name) {
+  return std::any_of(config_keys().begin(), config_keys().end(), [&](const Key& key) {
+    return key.name.size() > name.size() && key.name.starts_with(name) && key.name[name.size()] == '.';
+  });
+}
+
+namespace {
+
+std::string describe_range(const Key& key) {
+  const bool low = std::isfinite(key.minimum);
+  const bool high = std::isfinite(key.maximum);
+  const auto number = [](double value) {
+    return value == std::floor(value) && std::abs(value) < 1e16 ? fmt::format("{:.0f}", value)
+                                                                : fmt::format("{}", value);
+  };
+  if (low && high && !key.exclusive_minimum && !key.exclusive_maximum) {
+    return fmt::format(" from {} to {}", number(key.minimum), number(key.maximum));
+  }
+  std::string text;
+  if (low) text += fmt::format(" {} {}", key.exclusive_minimum ? "above" : "of at least", number(key.minimum));
+  if (low && high) text += " and";
+  if (high) text += fmt::format(" {} {}", key.exclusive_maximum ? "below" : "of at most", number(key.maximum));
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const Key& key) {
+  switch (key.type) {
+    case KeyType::boolean:
+      return "true or false";
+    case KeyType::integer:
+      return "an integer" + describe_range(key);
+    case KeyType::number:
+      return "a number" + describe_range(key);
+    case KeyType::text:
+      return "a text";
+    case KeyType::choice:
+      return fmt::format("one of {}", fmt::join(key.choices, "|"));
+    case KeyType::text_list:
+      return "a list of texts";
+    case KeyType::number_list:
+      return "a list of numbers" + describe_range(key);
+  }
+  return {};
+}
+
+nlohmann::json default_of(const Key& key) { return key.get(Config{}); }
+
+namespace {
+
+/// Puts `value` where the dotted `name` says.
+void put(nlohmann::json& tree, const std::string& name, nlohmann::json value) {
+  nlohmann::json* node = &tree;
+  std::size_t begin = 0;
+  for (std::size_t dot; (dot = name.find('.', begin)) != std::string::npos; begin = dot + 1) {
+    node = &(*node)[name.substr(begin, dot - begin)];
+  }
+  (*node)[name.substr(begin)] = std::move(value);
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Config& config) {
+  nlohmann::json tree = nlohmann::json::object();
+  for (const Key& key : config_keys()) put(tree, key.name, key.get(config));
+  return tree;
+}
+
+std::string config_hash(const Config& config) {
+  nlohmann::json work = nlohmann::json::object();  // its keys are sorted: the text is canonical
+  for (const Key& key : config_keys()) {
+    if (key.defines_work) work[key.name] = key.get(config);
+  }
+  std::uint64_t hash = 14695981039346656037ull;  // FNV-1a, 64 bits
+  for (const char c : work.dump()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return fmt::format("fnv1a64:{:016x}", hash);
+}
+
+}  // namespace ptrain

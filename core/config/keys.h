@@ -1,0 +1,66 @@
+// The one declaration of every configuration key: name, type, default, range, choices, help and the member it sets.
+// Parser, command-line overrides, listings, JSON Schema and the report's echo all read this table.
+#pragma once
+
+#include "core/config/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+enum class KeyType { boolean, integer, number, text, choice, text_list, number_list };
+
+struct Key {
+  std::string name;  // dotted, "train.optimizer.lr"
+  KeyType type = KeyType::text;
+  std::string help;
+  double minimum = -std::numeric_limits<double>::infinity();  // of a number, or of each list item
+  double maximum = std::numeric_limits<double>::infinity();
+  bool exclusive_minimum = false;
+  bool exclusive_maximum = false;
+  std::vector<std::string> choices;                              // choice keys
+  std::vector<std::pair<std::string, std::string>> other_names;  // further spellings of a choice, lower case
+  std::string environment;                                       // variable that sets it
+  bool required = false;
+  bool defines_work = true;  // part of config_hash: false where another value makes no other work (output, resume)
+  std::function<nlohmann::json(const Config&)> get;
+  /// Takes JSON of the key's type, as check_value returns it.
+  std::function<void(Config&, const nlohmann::json&)> set;
+
+  Key& between(double low, double high);
+  Key& at_least(double low);
+  Key& above(double low);
+  Key& below(double high);
+  Key& one_of(std::vector<std::string> names);
+  Key& also_called(std::vector<std::pair<std::string, std::string>> names);
+  Key& from_environment(std::string variable);
+  Key& must_be_set();
+  Key& no_work();
+};
+
+/// Every key, in the order of Config's members.
+const std::vector<Key>& config_keys();
+/// Null when there is no key of this name.
+const Key* find_key(std::string_view name);
+/// Whether some key's name starts with `name` and a dot ("train", "train.optimizer").
+bool is_section(std::string_view name);
+/// "integer from 1 to 65536", "one of O0|O1|O2": what a value of this key looks like.
+std::string describe(const Key& key);
+
+/// The default of every key, by key: get(Config{}).
+nlohmann::json default_of(const Key& key);
+/// The resolved configuration as nested JSON with every key in it; what reports echo. Parsing it gives it back.
+nlohmann::json to_json(const Config& config);
+/// "fnv1a64:" and 16 hex digits over the canonical JSON of the keys that define the work (not output.* and resume):
+/// runs of equal hash do the same work.
+std::string config_hash(const Config& config);
+/// JSON Schema (draft 2020-12) of the YAML file.
+nlohmann::json config_schema();
+
+}  // namespace ptrain

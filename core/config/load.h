@@ -1,0 +1,49 @@
+// From a YAML file, the environment and the command line to a checked Config that knows where each value came from.
+#pragma once
+
+#include "core/config/config.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// One `key.path=value` of the command line.
+struct Override {
+  std::string key;
+  std::string value;
+  std::string spelled;  // as the user wrote it, for messages: "-o train.optimizer.lr=fast", "--seed 3"
+};
+
+/// Splits "key=value". Throws Error{usage} without an "=".
+Override parse_override(std::string_view assignment, std::string_view option = "-o");
+
+struct LoadedConfig {
+  Config config;
+  std::string file;  // as it was named
+  std::map<std::string, std::string>
+      origins;                     // by key: "default", "configs/x.yaml:14", "environment NAME", "command line"
+  std::vector<std::string> notes;  // one line each: what was set and is not read, and the like
+
+  bool is_set(const std::string& key) const { return origins.at(key) != "default"; }
+};
+
+using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
+/// The process's environment.
+std::optional<std::string> process_environment(const std::string& variable);
+
+/// Default < file < environment < overrides, then the checks across keys.
+/// Throws Error{usage} with one line "FILE:LINE: KEY: expected ..., got ...".
+LoadedConfig load_config(const std::filesystem::path& file, std::span<const Override> overrides = {},
+                         const Environment& environment = process_environment);
+/// load_config for text at hand; `name` stands for the file in messages.
+LoadedConfig parse_config(std::string_view text, std::string_view name, std::span<const Override> overrides = {},
+                          const Environment& environment = process_environment);
+
+}  // namespace ptrain

@@ -1,0 +1,82 @@
+// The key table as a JSON Schema, for editors and other tools.
+#include "core/config/keys.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+void add_range(json& schema, const Key& key) {
+  if (std::isfinite(key.minimum)) schema[key.exclusive_minimum ? "exclusiveMinimum" : "minimum"] = key.minimum;
+  if (std::isfinite(key.maximum)) schema[key.exclusive_maximum ? "exclusiveMaximum" : "maximum"] = key.maximum;
+}
+
+/// The choices; a choice named true or false is written as a boolean too.
+json spellings(const Key& key) {
+  json names = key.choices;
+  for (const std::string& choice : key.choices) {
+    if (choice == "true" || choice == "false") names.push_back(choice == "true");
+  }
+  return names;
+}
+
+json schema_of(const Key& key) {
+  json schema = {{"description", key.help}};
+  if (!key.required) schema["default"] = default_of(key);
+  json item = json::object();
+  switch (key.type) {
+    case KeyType::boolean:
+      schema["type"] = "boolean";
+      break;
+    case KeyType::integer:
+      schema["type"] = "integer";
+      break;
+    case KeyType::number:
+      schema["type"] = "number";
+      break;
+    case KeyType::text:
+      schema["type"] = "string";
+      break;
+    case KeyType::choice:
+      schema["enum"] = key.choices;
+      break;
+    case KeyType::text_list:
+      item["type"] = "string";
+      break;
+    case KeyType::number_list:
+      item["type"] = "number";
+      break;
+  }
+  const bool list = !item.empty();
+  add_range(list ? item : schema, key);
+  if (list) schema.update({{"type", "array"}, {"items", item}});
+  return schema;
+}
+
+/// An object schema, made where there is none yet.
+json& properties_of(json& schema) {
+  schema["type"] = "object";
+  schema["additionalProperties"] = false;
+  return schema["properties"];
+}
+
+}  // namespace
+
+json config_schema() {
+  json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+               {"title", "ptrain configuration"},
+               {"description", "Made from the key table; names of choices are taken in any case."}};
+  for (const Key& key : config_keys()) {
+    json* node = &root;
+    std::size_t begin = 0;
+    for (std::size_t dot; (dot = key.name.find('.', begin)) != std::string::npos; begin = dot + 1) {
+      node = &properties_of(*node)[key.name.substr(begin, dot - begin)];
+    }
+    properties_of(*node)[key.name.substr(begin)] = schema_of(key);
+  }
+  return root;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,20 @@
+// Small helpers on text for messages: what a user wrote on one line, and the nearest known name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// `text` in double quotes, control characters escaped, cut after 60 bytes (never inside a character).
+std::string shown(std::string_view text);
+std::string lower_case(std::string_view text);
+/// Well-formed UTF-8: what JSON can carry.
+bool is_utf8(std::string_view text);
+/// Smallest number of inserted, deleted, replaced or swapped neighbouring characters between two words.
+int edit_distance(std::string_view a, std::string_view b);
+/// "; did you mean X?" for the nearest candidate when it is near enough, else "".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace ptrain

@@ -1,0 +1,116 @@
+#include "core/config/unread.h"
+
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace ptrain {
+namespace {
+
+/// Keys (or a whole section, ending in a dot) that are read only where `read` holds; `because` names the deciding key.
+struct Rule {
+  std::vector<std::string_view> keys;
+  bool (*read)(const Config&);
+  std::string_view because;
+};
+
+bool is_bert(const Config& c) { return c.model.name == "bert"; }
+bool is_adaptive(const Config& c) {
+  return c.train.optimizer.name == OptimizerName::adamw || c.train.optimizer.name == OptimizerName::lamb;
+}
+bool is_scaled(const Config& c) {
+  return c.amp.level != AmpLevel::O0 && c.amp.scaler.enabled != Tristate::no &&
+         (c.amp.scaler.enabled == Tristate::yes || c.amp.dtype != AmpDType::bf16);
+}
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> table = {
+      {{"model.size", "model.attention", "model.gelu", "model.dropout", "model.vocab_size", "model.max_positions",
+        "data.max_length"},
+       is_bert,
+       "model.name"},
+      {{"model.stem", "data.image_size", "data.augment", "dist.sync_batch_norm"},
+       [](const Config& c) { return !is_bert(c); },
+       "model.name"},
+      {{"data.train_file", "data.dev_file", "data.vocab", "data.lowercase"},
+       [](const Config& c) { return c.data.source == DataSource::tsv; },
+       "data.source"},
+      {{"data.path", "data.max_bad_samples"},
+       [](const Config& c) { return c.data.source != DataSource::synthetic; },
+       "data.source"},
+      {{"data.synthetic_samples"},
+       [](const Config& c) { return c.data.source == DataSource::synthetic; },
+       "data.source"},
+      {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
+       [](const Config& c) { return c.amp.level != AmpLevel::O0; },
+       "amp.level"},
+      {{"amp.scaler.enabled"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
+      {{"amp.scaler.dynamic", "amp.scaler.init"}, is_scaled, "amp.scaler.enabled"},
+      {{"amp.scaler.incr_ratio", "amp.scaler.decr_ratio", "amp.scaler.incr_every_n_steps",
+        "amp.scaler.decr_every_n_nan_or_inf"},
+       [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
+       "amp.scaler.dynamic"},
+      {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
+      {{"train.optimizer.momentum"},
+       [](const Config& c) {
+         return c.train.optimizer.name == OptimizerName::momentum || c.train.optimizer.name == OptimizerName::lars;
+       },
+       "train.optimizer.name"},
+      {{"train.optimizer.nesterov"},
+       [](const Config& c) { return c.train.optimizer.name == OptimizerName::momentum; },
+       "train.optimizer.name"},
+      {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
+      {{"train.optimizer.epsilon"},
+       [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerName::lars; },
+       "train.optimizer.name"},
+      {{"train.optimizer.trust_coefficient"},
+       [](const Config& c) { return c.train.optimizer.name == OptimizerName::lars; },
+       "train.optimizer.name"},
+      {{"train.schedule.gamma"},
+       [](const Config& c) { return c.train.schedule.name == ScheduleName::piecewise; },
+       "train.schedule.name"},
+      {{"train.schedule.end_lr"},
+       [](const Config& c) {
+         return c.train.schedule.name == ScheduleName::cosine || c.train.schedule.name == ScheduleName::linear;
+       },
+       "train.schedule.name"},
+      {{"eval.amp", "eval.batch_size", "eval.max_samples"},
+       [](const Config& c) { return c.eval.every_epochs != 0; },
+       "eval.every_epochs"},
+      {{"dist.mode", "dist.bucket_mb", "dist.timeout_seconds"},
+       [](const Config& c) { return c.dist.ranks > 1; },
+       "dist.ranks"},
+  };
+  return table;
+}
+
+std::string value_text(const Config& config, std::string_view key) {
+  const nlohmann::json value = find_key(key)->get(config);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+void note_unread(LoadedConfig& loaded) {
+  const Config& config = loaded.config;
+  for (const Rule& rule : rules()) {
+    if (rule.read(config)) continue;
+    for (const std::string_view key : rule.keys) {
+      const std::string& origin = loaded.origins.at(std::string(key));
+      if (origin == "default") continue;
+      loaded.notes.push_back(
+          fmt::format("{}: {}: not read with {} {}", origin, key, rule.because, value_text(config, rule.because)));
+    }
+  }
+  const TrainConfig& train = config.train;
+  if (train.steps > 0 && train.schedule.warmup_steps >= train.steps) {
+    loaded.notes.push_back(
+        fmt::format("{}: train.schedule.warmup_steps: not below train.steps {}, lr never reaches its peak",
+                    loaded.origins.at("train.schedule.warmup_steps"), train.steps));
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,159 @@
+#include "core/config/value.h"
+
+#include "core/base/errors.h"
+#include "core/config/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace ptrain {
+namespace {
+
+/// A scalar's place in messages and the key it is for.
+struct Target {
+  const Key& key;
+  std::string_view where;
+
+  [[noreturn]] void refuse(std::string_view got) const {
+    std::string hint;
+    if (key.type == KeyType::choice && got.size() > 2) {
+      hint = did_you_mean(got.substr(1, got.size() - 2), key.choices);
+    }
+    fail_usage("{}: {}: expected {}, got {}{}", where, key.name, describe(key), got, hint);
+  }
+};
+
+std::string_view strip_plus(std::string_view text) {
+  return text.size() > 1 && text[0] == '+' && text[1] != '-' ? text.substr(1) : text;
+}
+
+template <typename T>
+std::optional<T> parse_whole(std::string_view text) {
+  text = strip_plus(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+void check_range(const Target& target, double value, std::string_view text) {
+  const Key& key = target.key;
+  const bool low = key.exclusive_minimum ? value <= key.minimum : value < key.minimum;
+  const bool high = key.exclusive_maximum ? value >= key.maximum : value > key.maximum;
+  if (low || high) target.refuse(text);
+}
+
+/// "a number", "an integer": the type without its range, for what is no number at all.
+[[noreturn]] void refuse_type(const Target& target, std::string_view type, std::string_view got) {
+  fail_usage("{}: {}: expected {}, got {}", target.where, target.key.name, type, got);
+}
+
+double number_of(const Target& target, const YamlValue& value) {
+  const auto number = value.quoted ? std::nullopt : parse_whole<double>(value.text);
+  if (!number || !std::isfinite(*number)) refuse_type(target, "a number", shown(value.text));
+  check_range(target, *number, value.text);
+  return *number;
+}
+
+std::int64_t integer_of(const Target& target, const YamlValue& value) {
+  const auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
+  if (!integer) refuse_type(target, "an integer", shown(value.text));
+  check_range(target, static_cast<double>(*integer), value.text);
+  return *integer;
+}
+
+bool boolean_of(const Target& target, const YamlValue& value) {
+  const std::string word = lower_case(value.text);
+  if (!value.quoted && word == "true") return true;
+  if (!value.quoted && word == "false") return false;
+  target.refuse(shown(value.text));
+}
+
+std::string choice_of(const Target& target, const YamlValue& value) {
+  const std::string word = lower_case(value.text);
+  for (const std::string& choice : target.key.choices) {
+    if (lower_case(choice) == word) return choice;
+  }
+  for (const auto& [other, choice] : target.key.other_names) {
+    if (other == word) return choice;
+  }
+  target.refuse(shown(value.text));
+}
+
+std::string_view kind_name(const YamlValue& value) {
+  switch (value.kind) {
+    case YamlValue::Kind::null:
+      return "nothing";
+    case YamlValue::Kind::list:
+      return "a list";
+    case YamlValue::Kind::map:
+      return "a mapping";
+    case YamlValue::Kind::scalar:
+      break;
+  }
+  return "a single value";
+}
+
+nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType type) {
+  if (value.kind != YamlValue::Kind::scalar) target.refuse(kind_name(value));
+  switch (type) {
+    case KeyType::boolean:
+      return boolean_of(target, value);
+    case KeyType::integer:
+      return integer_of(target, value);
+    case KeyType::number:
+      return number_of(target, value);
+    case KeyType::choice:
+      return choice_of(target, value);
+    default:
+      return value.text;
+  }
+}
+
+bool is_list(KeyType type) { return type == KeyType::text_list || type == KeyType::number_list; }
+
+YamlValue scalar(std::string_view text) {
+  YamlValue value;
+  value.kind = YamlValue::Kind::scalar;
+  value.text = text;
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
+  const Target target{key, where};
+  if (!is_list(key.type)) return scalar_of(target, value, key.type);
+  if (value.kind != YamlValue::Kind::list) {
+    target.refuse(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
+  }
+  nlohmann::json list = nlohmann::json::array();
+  const KeyType item_type = key.type == KeyType::number_list ? KeyType::number : KeyType::text;
+  for (const YamlValue& item : value.items) list.push_back(scalar_of(target, item, item_type));
+  return list;
+}
+
+nlohmann::json check_text(const Key& key, std::string_view text, std::string_view where) {
+  if (!is_utf8(text)) fail_usage("{}: {}: not UTF-8", where, key.name);
+  if (key.type == KeyType::boolean && (text == "0" || text == "1")) return text == "1";
+  if (!is_list(key.type)) return check_value(key, scalar(text), where);
+  text = trimmed(text);
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trimmed(text.substr(1, text.size() - 2));
+  YamlValue list;
+  list.kind = YamlValue::Kind::list;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    list.items.push_back(scalar(trimmed(text.substr(0, comma))));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return check_value(key, list, where);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,20 @@
+// One value of one key: from what the user wrote to checked JSON.
+#pragma once
+
+#include "core/config/keys.h"
+#include "core/config/yaml_tree.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace ptrain {
+
+/// `value` as JSON of the key's type, within its range and choices.
+/// Throws Error{usage}: "WHERE: KEY: expected ..., got ...".
+nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where);
+
+/// The same for text from a command line or the environment: lists are "a,b" or "[a, b]", texts are taken as they are.
+nlohmann::json check_text(const Key& key, std::string_view text, std::string_view where);
+
+}  // namespace ptrain
