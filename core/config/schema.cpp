@@ -40,7 +40,7 @@ json schema_of(const Key& key) {
       schema["type"] = "string";
       break;
     case KeyType::choice:
-      schema["enum"] = key.choices;
+      schema["enum"] = spellings(key);
       break;
     case KeyType::text_list:
       item["type"] = "string";
