@@ -32,10 +32,10 @@ struct DatasetInfo {
 
 /// Where one sample is written. An image source fills `pixels`; a text source fills the other three.
 struct SampleView {
-  std::span<std::uint8_t> pixels;       // [image_size, image_size, 3], red first
-  std::span<std::int32_t> ids;          // [max_length], padded with [PAD] after `length`
-  std::span<std::int32_t> token_types;  // [max_length], 1 for the second sentence
-  std::int32_t* length = nullptr;       // tokens before the padding
+  std::span<std::uint8_t> pixels = {};       // [image_size, image_size, 3], red first
+  std::span<std::int32_t> ids = {};          // [max_length], padded with [PAD] after `length`
+  std::span<std::int32_t> token_types = {};  // [max_length], 1 for the second sentence
+  std::int32_t* length = nullptr;            // tokens before the padding
 };
 
 /// Memory that one worker reuses from sample to sample.

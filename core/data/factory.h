@@ -16,13 +16,13 @@ enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
 
 struct DataSettings {
   SourceKind source = SourceKind::idx;
-  std::string path;        // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
-  std::string train_file;  // tsv: relative to path; empty: train.tsv or train.csv
-  std::string dev_file;    // tsv: relative to path; empty: dev.tsv or dev.csv
-  int image_size = 0;      // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder)
+  std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
+  std::string train_file = {};  // tsv: relative to path; empty: train.tsv or train.csv
+  std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv or dev.csv
+  int image_size = 0;           // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder)
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
-  std::string vocab_path;           // tsv: BERT's vocab.txt
+  std::string vocab_path = {};      // tsv: BERT's vocab.txt
   bool lowercase = true;            // tsv: lower-case and strip accents
   int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many

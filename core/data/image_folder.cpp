@@ -45,8 +45,9 @@ class ImageFolderDataset : public Dataset {
  public:
   ImageFolderDataset(const DataSettings& settings, Split split, int image_size)
       : directory_(split_directory(settings.path, split)),
-        transform_(image_size, resolve_augment(settings, split,
-                                               image_size > 64 ? Augmentation::random_resized_crop : Augmentation::crop_flip)) {
+        transform_(image_size,
+                   resolve_augment(settings, split,
+                                   image_size > 64 ? Augmentation::random_resized_crop : Augmentation::crop_flip)) {
     // Classes are the training split's, so that both splits number them alike.
     info_.class_names = class_directories(split_directory(settings.path, Split::train));
     info_.classes = static_cast<int>(info_.class_names.size());

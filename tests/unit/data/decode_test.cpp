@@ -1,0 +1,149 @@
+// JPEG and PNG decoding: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
+#include "core/data/jpeg.h"
+#include "core/data/png_image.h"
+#include "tests/unit/data/test_files.h"
+
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cstdlib>
+
+namespace ptrain {
+namespace {
+
+constexpr int width = 150;
+constexpr int height = 110;
+
+int difference(const ImageView& view, int x, int y, const std::uint8_t* rgb) {
+  const std::uint8_t* pixel =
+      view.pixels + static_cast<std::ptrdiff_t>(view.stride) * (y - view.y) + std::ptrdiff_t{3} * (x - view.x);
+  return std::max({std::abs(pixel[0] - rgb[0]), std::abs(pixel[1] - rgb[1]), std::abs(pixel[2] - rgb[2])});
+}
+
+ImageView decode_all(const std::vector<std::uint8_t>& bytes, std::vector<std::uint8_t>& pixels) {
+  JpegDecoder decoder(bytes, "picture.jpg");
+  EXPECT_EQ(decoder.width(), width);
+  EXPECT_EQ(decoder.height(), height);
+  return decoder.decode({0, 0, width, height}, pixels);
+}
+
+class JpegForms : public ::testing::TestWithParam<JpegKind> {};
+
+TEST_P(JpegForms, DecodeToThePictureInRgb) {
+  const std::vector<std::uint8_t> picture = make_picture(width, height);
+  std::vector<std::uint8_t> pixels;
+  const std::vector<std::uint8_t> bytes = encode_jpeg(picture, width, height, GetParam());
+  const ImageView view = decode_all(bytes, pixels);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const std::uint8_t* rgb = picture.data() + 3 * (y * width + x);
+      const std::uint8_t grey[3] = {rgb[0], rgb[0], rgb[0]};
+      ASSERT_LE(difference(view, x, y, GetParam() == JpegKind::grey ? grey : rgb), 12) << x << "," << y;
+    }
+  }
+}
+
+TEST_P(JpegForms, ARegionEqualsThatPartOfTheWhole) {
+  const std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
+  std::vector<std::uint8_t> whole_pixels, part_pixels;
+  const ImageView whole = decode_all(bytes, whole_pixels);
+  for (const Box box : {Box{37, 21, 60, 50}, Box{0, 0, 10, 10}, Box{140, 100, 10, 10}, Box{1, 63, 149, 1}}) {
+    JpegDecoder decoder(bytes, "picture.jpg");
+    const ImageView part = decoder.decode(box, part_pixels);
+    for (int y = box.y; y < box.y + box.height; ++y) {
+      for (int x = box.x; x < box.x + box.width; ++x) {
+        const std::uint8_t* rgb = whole.pixels + static_cast<std::ptrdiff_t>(whole.stride) * y + 3 * x;
+        ASSERT_LE(difference(part, x, y, rgb), 2) << x << "," << y;
+      }
+    }
+  }
+}
+
+TEST_P(JpegForms, AReducedDecodeIsTheSmallPicture) {
+  const std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
+  const std::vector<std::uint8_t> small = make_picture(width / 2, height / 2);
+  std::vector<std::uint8_t> pixels;
+  JpegDecoder decoder(bytes, "picture.jpg");
+  decoder.set_scale(2);
+  const ImageView view = decoder.decode({10, 10, 50, 40}, pixels);
+  for (int y = 10; y < 50; ++y) {
+    for (int x = 10; x < 60; ++x) {
+      const std::uint8_t* rgb = small.data() + 3 * (y * (width / 2) + x);
+      const std::uint8_t grey[3] = {rgb[0], rgb[0], rgb[0]};
+      ASSERT_LE(difference(view, x, y, GetParam() == JpegKind::grey ? grey : rgb), 14);
+    }
+  }
+}
+
+TEST_P(JpegForms, TruncationIsABadSampleThatNamesTheFile) {
+  std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
+  const std::size_t full = bytes.size();
+  for (const std::size_t keep : {full / 2, full - 40, std::size_t{10}, std::size_t{3}, std::size_t{0}}) {
+    std::vector<std::uint8_t> pixels;
+    const std::vector<std::uint8_t> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(keep));
+    try {
+      JpegDecoder decoder(part, "dir/cut.jpg");
+      decoder.decode({0, 0, width, height}, pixels);
+      FAIL() << "no error after " << keep << " of " << full << " bytes";
+    } catch (const BadSample& bad) {
+      EXPECT_TRUE(std::string(bad.what()).starts_with("dir/cut.jpg: corrupt JPEG")) << bad.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllForms, JpegForms,
+                         ::testing::Values(JpegKind::rgb, JpegKind::grey, JpegKind::cmyk, JpegKind::progressive));
+
+TEST(Jpeg, RefusesAHeaderThatClaimsMoreThanTheFileHolds) {
+  std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(16, 16), 16, 16, JpegKind::rgb);
+  for (std::size_t i = 0; i + 8 < bytes.size(); ++i) {
+    if (bytes[i] != 0xff || bytes[i + 1] != 0xc0) continue;
+    bytes[i + 5] = bytes[i + 7] = 0xff;  // the high bytes of height and width
+    break;
+  }
+  EXPECT_THROW(JpegDecoder(bytes, "bomb.jpg"), BadSample);
+}
+
+TEST(Png, EveryColourTypeBecomesRgb) {
+  const std::vector<std::uint8_t> picture = make_picture(20, 12);
+  struct Case {
+    int type;
+    int depth;
+  };
+  for (const Case c : {Case{PNG_COLOR_TYPE_RGB, 8}, Case{PNG_COLOR_TYPE_RGBA, 8}, Case{PNG_COLOR_TYPE_GRAY, 8},
+                       Case{PNG_COLOR_TYPE_GRAY_ALPHA, 8}, Case{PNG_COLOR_TYPE_PALETTE, 8},
+                       Case{PNG_COLOR_TYPE_RGB, 16}, Case{PNG_COLOR_TYPE_GRAY, 16}}) {
+    std::vector<std::uint8_t> pixels;
+    const PngImage image = decode_png(encode_png(picture, 20, 12, c.type, c.depth), "picture.png", pixels);
+    ASSERT_EQ(image.width, 20);
+    ASSERT_EQ(image.height, 12);
+    for (std::size_t i = 0; i < picture.size(); i += 3) {
+      const int red = picture[i];
+      EXPECT_EQ(pixels[i], red);
+      if (c.type == PNG_COLOR_TYPE_PALETTE) {
+        EXPECT_EQ(pixels[i + 1], 255 - red);
+      }
+      if (c.type == PNG_COLOR_TYPE_GRAY) {
+        EXPECT_EQ(pixels[i + 2], red);
+      }
+      if (c.type == PNG_COLOR_TYPE_RGBA) {
+        EXPECT_EQ(pixels[i + 1], picture[i + 1]);
+      }
+    }
+  }
+}
+
+TEST(Png, TruncationAndDamageAreBadSamples) {
+  const std::vector<std::uint8_t> bytes = encode_png(make_picture(64, 64), 64, 64, PNG_COLOR_TYPE_RGB, 8);
+  std::vector<std::uint8_t> pixels;
+  for (std::size_t keep = 0; keep < bytes.size(); keep += 17) {
+    const std::vector<std::uint8_t> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(keep));
+    EXPECT_THROW(decode_png(part, "cut.png", pixels), BadSample) << keep;
+  }
+  std::vector<std::uint8_t> damaged = bytes;
+  damaged[damaged.size() / 2] ^= 0xff;
+  EXPECT_THROW(decode_png(damaged, "damaged.png", pixels), BadSample);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,245 @@
+// The loader: order, sharding, resume, bad samples, exceptions, shutdown.
+#include "core/data/loader.h"
+
+#include "core/data/factory.h"
+#include "core/data/permutation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+/// Sample i is two pixels' worth of i; the indices in `bad` are corrupt.
+class CountingDataset : public Dataset {
+ public:
+  explicit CountingDataset(std::int64_t size, std::set<std::int64_t> bad = {}) : size_(size), bad_(std::move(bad)) {
+    info_.image_size = 1;
+    info_.classes = 1000;
+  }
+  std::int64_t size() const override { return size_; }
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch&, const SampleView& out) const override {
+    if (bad_.contains(index)) throw BadSample(fmt::format("image{}.jpg: corrupt", index));
+    if (index == fatal) throw std::runtime_error("disk on fire");
+    out.pixels[0] = static_cast<std::uint8_t>(index);
+    out.pixels[1] = static_cast<std::uint8_t>(random.below(256));
+    return static_cast<std::int32_t>(index);
+  }
+  std::int64_t fatal = -1;
+
+ private:
+  std::int64_t size_;
+  std::set<std::int64_t> bad_;
+};
+
+std::vector<std::int32_t> valid_labels(const Batch& batch) {
+  return {batch.labels.begin(), batch.labels.begin() + static_cast<std::ptrdiff_t>(batch.count)};
+}
+
+/// Everything that reaches the model over `batches` batches: labels, pixels.
+std::vector<int> trace(Loader& loader, int batches) {
+  std::vector<int> seen;
+  for (int i = 0; i < batches; ++i) {
+    const Batch& batch = loader.next();
+    seen.insert(seen.end(), batch.labels.begin(), batch.labels.end());
+    seen.insert(seen.end(), batch.pixels.begin(), batch.pixels.end());
+  }
+  return seen;
+}
+
+TEST(Permutation, VisitsEveryIndexOnce) {
+  for (const std::int64_t count : {1, 2, 3, 5, 64, 65, 1000}) {
+    const Permutation order(7, 3, count);
+    std::set<std::int64_t> seen;
+    for (std::int64_t i = 0; i < count; ++i) seen.insert(order[i]);
+    EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count);
+    EXPECT_EQ(*seen.begin(), 0);
+    EXPECT_EQ(*seen.rbegin(), count - 1);
+  }
+}
+
+TEST(Permutation, DependsOnSeedAndEpochAndLeavesFewInPlace) {
+  const Permutation a(1, 0, 1000), b(1, 1, 1000), c(2, 0, 1000);
+  int same_epoch = 0, same_seed = 0, in_place = 0;
+  for (int i = 0; i < 1000; ++i) {
+    same_epoch += a[i] == b[i];
+    same_seed += a[i] == c[i];
+    in_place += a[i] == i;
+  }
+  EXPECT_LT(same_epoch, 10);
+  EXPECT_LT(same_seed, 10);
+  EXPECT_LT(in_place, 10);
+}
+
+TEST(Loader, GivesTheSameBatchesForAnyWorkerCount) {
+  const CountingDataset data(103);
+  std::vector<std::vector<int>> traces;
+  for (const int workers : {0, 1, 4}) {
+    Loader loader(data, {.batch_size = 10, .workers = workers, .seed = 5});
+    traces.push_back(trace(loader, 25));
+  }
+  EXPECT_EQ(traces[0], traces[1]);
+  EXPECT_EQ(traces[0], traces[2]);
+}
+
+TEST(Loader, AugmentsDifferentlyEachEpoch) {
+  const CountingDataset data(20);
+  Loader loader(data, {.batch_size = 20, .workers = 0, .order = SampleOrder::sequential});
+  const std::vector<int> first = trace(loader, 1), second = trace(loader, 1);
+  EXPECT_NE(first, second);
+}
+
+TEST(Loader, SeekContinuesAsIfItHadReadUpToThere) {
+  const CountingDataset data(64);
+  Loader straight(data, {.batch_size = 8, .workers = 2, .seed = 9});
+  trace(straight, 8 + 3);
+  Loader resumed(data, {.batch_size = 8, .workers = 2, .seed = 9});
+  trace(resumed, 2);
+  resumed.seek(1, 3);
+  const Batch& batch = resumed.next();
+  EXPECT_EQ(batch.epoch, 1);
+  EXPECT_EQ(batch.index, 3);
+  resumed.seek(1, 3);
+  EXPECT_EQ(trace(resumed, 12), trace(straight, 12));
+}
+
+TEST(Loader, RanksTogetherReadWhatOneRankReads) {
+  const CountingDataset data(50);
+  Loader whole(data, {.batch_size = 12, .workers = 1, .seed = 4});
+  std::vector<std::unique_ptr<Loader>> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.push_back(std::make_unique<Loader>(
+        data, LoaderOptions{.batch_size = 4, .workers = 1, .seed = 4, .rank = rank, .world_size = 3}));
+  }
+  for (int batch = 0; batch < 8; ++batch) {
+    std::vector<std::int32_t> joined;
+    for (auto& rank : ranks) {
+      const auto part = valid_labels(rank->next());
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(joined, valid_labels(whole.next()));
+  }
+}
+
+TEST(Loader, EvaluationReadsEverySampleOnceOverAllRanks) {
+  for (const std::int64_t size : {1, 7, 24, 25, 31}) {
+    const CountingDataset data(size);
+    std::multiset<std::int32_t> seen;
+    std::int64_t batches = -1;
+    for (int rank = 0; rank < 4; ++rank) {
+      Loader loader(data, {.batch_size = 3,
+                           .workers = 2,
+                           .order = SampleOrder::sequential,
+                           .remainder = Remainder::keep,
+                           .rank = rank,
+                           .world_size = 4,
+                           .epochs = 1});
+      if (batches >= 0) {
+        EXPECT_EQ(loader.batches_per_epoch(), batches);
+      }
+      batches = loader.batches_per_epoch();
+      for (int pass = 0; pass < 2; ++pass) {  // an evaluation loader is used again and again
+        loader.seek(0, 0);
+        for (std::int64_t i = 0; i < batches; ++i) {
+          const auto labels = valid_labels(loader.next());
+          if (pass == 1) seen.insert(labels.begin(), labels.end());
+        }
+      }
+    }
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(size));
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(std::vector<std::int32_t>(seen.begin(), seen.end()), expected) << size;
+  }
+}
+
+TEST(Loader, PadsAShortBatchWithZeros) {
+  const CountingDataset data(5);
+  Loader loader(data, {.batch_size = 4, .workers = 0, .order = SampleOrder::sequential, .remainder = Remainder::keep});
+  loader.next();
+  const Batch& last = loader.next();
+  EXPECT_EQ(last.count, 1);
+  EXPECT_EQ(last.labels, (std::vector<std::int32_t>{4, 0, 0, 0}));
+  EXPECT_EQ(last.sample_indices, (std::vector<std::int64_t>{4, -1, -1, -1}));
+  EXPECT_EQ(last.pixels[3], 0);
+}
+
+TEST(Loader, ReplacesBadTrainingSamplesByTheNextGoodOne) {
+  const CountingDataset data(10, {3, 4, 9});
+  for (const int workers : {0, 3}) {
+    Loader loader(data, {.batch_size = 10, .workers = workers, .max_bad_samples = 3});
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      std::vector<std::int32_t> labels = valid_labels(loader.next());
+      std::sort(labels.begin(), labels.end());
+      EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 0, 1, 2, 5, 5, 5, 6, 7, 8}));
+    }
+    EXPECT_EQ(loader.bad_samples(), 3);  // distinct ones, over all epochs
+  }
+}
+
+TEST(Loader, LeavesBadSamplesOutOfAnEvaluation) {
+  const CountingDataset data(6, {1, 5});
+  Loader loader(data, {.batch_size = 4,
+                       .workers = 1,
+                       .order = SampleOrder::sequential,
+                       .remainder = Remainder::keep,
+                       .max_bad_samples = 2});
+  EXPECT_EQ(valid_labels(loader.next()), (std::vector<std::int32_t>{0, 2, 3}));
+  EXPECT_EQ(valid_labels(loader.next()), (std::vector<std::int32_t>{4}));
+}
+
+TEST(Loader, NamesTheFileWhenThereAreTooManyBadSamples) {
+  const CountingDataset data(8, {2, 6});
+  for (const std::int64_t limit : {0, 1}) {
+    Loader loader(data, {.batch_size = 4, .workers = 2, .order = SampleOrder::sequential, .max_bad_samples = limit});
+    try {
+      loader.next();
+      loader.next();
+      FAIL() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed);
+      EXPECT_NE(std::string(error.what()).find(limit == 0 ? "image2.jpg" : "image6.jpg"), std::string::npos);
+    }
+  }
+}
+
+TEST(Loader, EndsWhenEverySampleIsBad) {
+  const CountingDataset data(3, {0, 1, 2});
+  Loader loader(data, {.batch_size = 2, .workers = 2, .max_bad_samples = 100});
+  EXPECT_THROW(loader.next(), Error);
+}
+
+TEST(Loader, RethrowsAWorkersExceptionInBatchOrder) {
+  CountingDataset data(40);
+  data.fatal = 25;
+  Loader loader(data, {.batch_size = 10, .workers = 4, .order = SampleOrder::sequential});
+  loader.next();
+  loader.next();
+  EXPECT_THROW(loader.next(), std::runtime_error);
+}
+
+TEST(Loader, ShutsDownWithWorkInFlight) {
+  const CountingDataset data(1000);
+  for (int i = 0; i < 50; ++i) {
+    Loader loader(data, {.batch_size = 7, .workers = 3});
+    for (int k = 0; k < i % 4; ++k) loader.next();
+    if (i % 2 == 0) loader.seek(i, i);
+  }
+}
+
+TEST(Loader, RefusesADataSetSmallerThanABatch) {
+  const CountingDataset data(5);
+  EXPECT_THROW(Loader(data, {.batch_size = 3, .world_size = 2}), Error);
+}
+
+TEST(Loader, CountsTheTimeSpentWaiting) {
+  const CountingDataset data(100);
+  Loader loader(data, {.batch_size = 10, .workers = 0});
+  trace(loader, 3);
+  EXPECT_GT(loader.reader_seconds(), 0.0);
+}
+
+}  // namespace
+}  // namespace ptrain

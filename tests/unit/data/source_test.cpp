@@ -1,0 +1,211 @@
+// Every source: what it reads, and how it refuses what is wrong.
+#include "core/data/factory.h"
+#include "core/data/idx.h"
+#include "tests/unit/data/test_files.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+struct LoadedImage {
+  std::int32_t label;
+  std::vector<std::uint8_t> pixels;
+};
+
+LoadedImage load_image(const Dataset& data, std::int64_t index) {
+  LoadedImage image;
+  image.pixels.resize(static_cast<std::size_t>(data.info().image_size) * data.info().image_size * 3);
+  Scratch scratch;
+  image.label = data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = image.pixels});
+  return image;
+}
+
+std::vector<std::uint8_t> ramp(std::size_t count) {
+  std::vector<std::uint8_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::uint8_t>(i * 7);
+  return values;
+}
+
+void write_idx_pair(const TemporaryDirectory& directory, const std::string& prefix, std::uint8_t last_label) {
+  const auto images = make_idx({2, 28, 28}, ramp(2 * 28 * 28));
+  directory.write(prefix + "-images-idx3-ubyte.gz", gzip(images));
+  directory.write(prefix + "-labels-idx1-ubyte", make_idx({2}, {0, last_label}));
+}
+
+TEST(IdxReader, ReadsGzipAndPlainFilesAndReplicatesGrey) {
+  const TemporaryDirectory directory;
+  write_idx_pair(directory, "train", 3);
+  write_idx_pair(directory, "t10k", 1);
+  DataSettings settings{.source = SourceKind::idx, .path = directory.path().string()};
+  const auto train = open_dataset(settings, Split::train);
+  EXPECT_EQ(train->size(), 2);
+  EXPECT_EQ(train->info().classes, 4);
+  const LoadedImage image = load_image(*train, 1);
+  EXPECT_EQ(image.label, 3);
+  EXPECT_EQ(image.pixels[3 * 100], static_cast<std::uint8_t>((28 * 28 + 100) * 7));
+  EXPECT_EQ(image.pixels[3 * 100 + 2], image.pixels[3 * 100]);
+  EXPECT_EQ(open_dataset(settings, Split::eval)->info().classes, 4);  // the training split decides
+  settings.image_size = 56;
+  EXPECT_EQ(load_image(*open_dataset(settings, Split::eval), 0).pixels.size(), 56u * 56u * 3u);
+}
+
+TEST(IdxReader, RefusesTruncatedFile) {
+  const auto bytes = make_idx({4, 3}, ramp(12));
+  for (const auto& whole : {bytes, gzip(bytes)}) {
+    EXPECT_EQ(parse_idx(whole, "x", 2).values, ramp(12));
+    for (std::size_t keep = 0; keep < whole.size(); ++keep) {
+      EXPECT_THROW(parse_idx(std::span(whole).first(keep), "x", 2), Error) << keep;
+    }
+  }
+}
+
+TEST(IdxReader, RefusesDamageTrailingBytesAndAbsurdHeaders) {
+  auto damaged = gzip(make_idx({4, 3}, ramp(12)));
+  damaged[damaged.size() - 6] ^= 1;  // the checksum
+  EXPECT_NE(message_of([&] { parse_idx(damaged, "d.gz", 2); }).find("d.gz: corrupt gzip"), std::string::npos);
+  EXPECT_NE(message_of([] { parse_idx(make_idx({4, 3}, ramp(13)), "long", 2); }).find("more data"), std::string::npos);
+  EXPECT_THROW(parse_idx(make_idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, ramp(9)), "x", 3), Error);
+  EXPECT_THROW(parse_idx(gzip(make_idx({60000, 28, 28}, ramp(9))), "x", 3), Error);
+  EXPECT_NE(message_of([] { parse_idx(make_idx({4}, ramp(4)), "labels", 3); }).find("magic"), std::string::npos);
+}
+
+TEST(IdxReader, RefusesLabelOutOfRangeAndCountsThatDiffer) {
+  const TemporaryDirectory directory;
+  write_idx_pair(directory, "train", 12);
+  DataSettings settings{.source = SourceKind::idx, .path = directory.path().string(), .classes = 10};
+  const std::string message = message_of([&] { open_dataset(settings, Split::train); });
+  EXPECT_NE(message.find("label 12 of sample 1 is out of range for 10 classes"), std::string::npos) << message;
+  directory.write("train-labels-idx1-ubyte", make_idx({3}, {0, 1, 2}));
+  EXPECT_NE(message_of([&] { open_dataset(settings, Split::train); }).find("3 labels for the 2 images"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { open_dataset(settings, Split::eval); }).find("t10k-images-idx3-ubyte: not found"),
+            std::string::npos);
+}
+
+TEST(IdxReader, ReadsFashionMnist) {
+  if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) {
+    GTEST_SKIP() << "package dataset-fashion-mnist is not installed";
+  }
+  const auto test = open_dataset({.source = SourceKind::idx}, Split::eval);
+  EXPECT_EQ(test->size(), 10000);
+  EXPECT_EQ(test->info().class_names.back(), "Ankle boot");
+  EXPECT_EQ(load_image(*test, 0).label, 9);
+}
+
+TEST(ImageFolder, NumbersClassesByNameAndReadsBothFormats) {
+  const TemporaryDirectory directory;
+  const auto picture = make_picture(40, 30);
+  for (const std::string split : {"train", "val"}) {
+    directory.write(split + "/dog/b.JPEG", encode_jpeg(picture, 40, 30, JpegKind::rgb));
+    directory.write(split + "/cat/a.png", encode_png(picture, 40, 30, 2, 8));
+    directory.write(split + "/cat/notes.txt", std::string("not an image"));
+  }
+  const DataSettings settings{.source = SourceKind::image_folder, .path = directory.path().string(), .image_size = 32};
+  for (const Split split : {Split::train, Split::eval}) {
+    const auto data = open_dataset(settings, split);
+    EXPECT_EQ(data->size(), 2);
+    EXPECT_EQ(data->info().class_names, (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_EQ(load_image(*data, 0).label, 0);
+    EXPECT_EQ(load_image(*data, 1).label, 1);
+  }
+}
+
+TEST(ImageFolder, SaysWhatItExpected) {
+  const TemporaryDirectory directory;
+  DataSettings settings{.source = SourceKind::image_folder, .path = directory.path().string()};
+  const auto error = [&] { return message_of([&] { open_dataset(settings, Split::train); }); };
+  directory.write("a.jpg", std::string("flat"));
+  EXPECT_NE(error().find("has no directory train; expected"), std::string::npos);
+  directory.write("train/a.jpg", std::string("no classes"));
+  EXPECT_NE(error().find("has no class directories"), std::string::npos);
+  std::filesystem::create_directories(directory.path() / "train/cat");
+  EXPECT_NE(error().find("has no samples"), std::string::npos);
+  settings.path = "/nonexistent";
+  EXPECT_EQ(error(), "/nonexistent: no such directory");
+}
+
+TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
+  const TemporaryDirectory directory;
+  directory.write("train/cat/broken.jpg", std::string("\xff\xd8\xff garbage"));
+  directory.write("train/cat/text.jpg", std::string("hello"));
+  const auto data = open_dataset({.source = SourceKind::image_folder, .path = directory.path().string()}, Split::train);
+  EXPECT_THROW(load_image(*data, 0), BadSample);
+  EXPECT_NE(message_of([&] { load_image(*data, 1); }).find("cat/text.jpg: neither a JPEG nor a PNG"),
+            std::string::npos);
+  std::filesystem::remove(directory.path() / "train/cat/text.jpg");
+  EXPECT_THROW(load_image(*data, 1), BadSample);
+}
+
+TEST(Cifar, ReadsPlanesAndLabelsOfBothForms) {
+  const TemporaryDirectory directory;
+  std::vector<std::uint8_t> record{7};
+  for (int plane = 0; plane < 3; ++plane) record.insert(record.end(), 1024, static_cast<std::uint8_t>(10 + plane));
+  for (int i = 1; i <= 5; ++i) directory.write("ten/data_batch_" + std::to_string(i) + ".bin", record);
+  DataSettings settings{
+      .source = SourceKind::cifar, .path = (directory.path() / "ten").string(), .augment = Augmentation::none};
+  const auto data = open_dataset(settings, Split::train);
+  EXPECT_EQ(data->size(), 5);
+  EXPECT_EQ(data->info().classes, 10);
+  const LoadedImage image = load_image(*data, 4);
+  EXPECT_EQ(image.label, 7);
+  EXPECT_EQ(std::vector<std::uint8_t>(image.pixels.end() - 3, image.pixels.end()),
+            (std::vector<std::uint8_t>{10, 11, 12}));
+
+  record.insert(record.begin(), 3);  // the coarse label
+  directory.write("hundred/train.bin", record);
+  settings.path = (directory.path() / "hundred").string();
+  EXPECT_EQ(load_image(*open_dataset(settings, Split::train), 0).label, 7);
+  EXPECT_NE(message_of([&] { open_dataset(settings, Split::eval); }).find("test.bin: cannot open"), std::string::npos);
+  record.pop_back();
+  directory.write("hundred/train.bin", record);
+  EXPECT_NE(message_of([&] { open_dataset(settings, Split::train); }).find("truncated"), std::string::npos);
+}
+
+TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
+  const DataSettings settings{.source = SourceKind::synthetic_image, .image_size = 16, .classes = 4};
+  const auto train = open_dataset(settings, Split::train);
+  const auto eval = open_dataset(settings, Split::eval);
+  EXPECT_EQ(train->size(), 1024);
+  EXPECT_EQ(eval->size(), 256);
+  EXPECT_EQ(load_image(*train, 5).pixels, load_image(*open_dataset(settings, Split::train), 5).pixels);
+  EXPECT_NE(load_image(*train, 5).pixels, load_image(*train, 9).pixels);
+  EXPECT_NE(load_image(*train, 5).pixels, load_image(*eval, 5).pixels);
+  EXPECT_EQ(load_image(*train, 7).label, 3);
+}
+
+TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
+  const DataSettings settings{.source = SourceKind::synthetic_text, .max_length = 32, .classes = 3};
+  const auto data = open_dataset(settings, Split::train);
+  std::vector<std::int32_t> ids(32), types(32);
+  Scratch scratch;
+  int recognised = 0;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    std::int32_t length = 0;
+    const std::int32_t label = data->load(i, SampleRandom(0, 0, i), scratch, {{}, ids, types, &length});
+    ASSERT_GE(length, 16);
+    ASSERT_LE(length, 32);
+    int votes[3] = {};
+    for (const std::int32_t id : ids) {
+      ASSERT_GE(id, 0);
+      ASSERT_LT(id, data->info().vocab_size);
+      if (id >= 5 && id < 5 + 12) ++votes[(id - 5) / 4];
+    }
+    ASSERT_EQ(ids[0], 2);
+    ASSERT_EQ(ids[static_cast<std::size_t>(length) - 1], 3);
+    recognised += std::max_element(votes, votes + 3) - votes == label;
+  }
+  EXPECT_GT(recognised, 280);
+}
+
+TEST(DataNames, UnknownOnesAreUsageErrors) {
+  EXPECT_EQ(data_source_from_name("image_folder"), SourceKind::image_folder);
+  EXPECT_EQ(augment_from_name("auto"), Augmentation::automatic);
+  EXPECT_THROW(data_source_from_name("imagenet"), Error);
+  EXPECT_THROW(augment_from_name("flip"), Error);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,173 @@
+// Resizing and augmentation.
+#include "core/data/image_transform.h"
+#include "tests/unit/data/test_files.h"
+
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cmath>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+/// Pillow's definition, in double precision and without its intermediate rounding.
+double reference_pixel(const std::vector<std::uint8_t>& rgb, int width, int height, int out_width, int out_height,
+                       int x, int y, int channel) {
+  const auto taps = [](int in, int out, int position) {
+    const double scale = static_cast<double>(in) / out, support = std::max(scale, 1.0),
+                 center = (position + 0.5) * scale;
+    std::vector<double> weights(static_cast<std::size_t>(in), 0.0);
+    double total = 0;
+    for (int i = 0; i < in; ++i) {
+      const double distance = std::abs(i + 0.5 - center) / support;
+      weights[static_cast<std::size_t>(i)] = std::max(0.0, 1 - distance);
+      total += weights[static_cast<std::size_t>(i)];
+    }
+    for (double& weight : weights) weight /= total;
+    return weights;
+  };
+  const std::vector<double> across = taps(width, out_width, x), down = taps(height, out_height, y);
+  double sum = 0;
+  for (int i = 0; i < height; ++i) {
+    for (int j = 0; j < width; ++j) {
+      sum += down[static_cast<std::size_t>(i)] * across[static_cast<std::size_t>(j)] *
+             rgb[static_cast<std::size_t>(3 * (i * width + j) + channel)];
+    }
+  }
+  return sum;
+}
+
+std::vector<std::uint8_t> noise(int width, int height) {
+  std::vector<std::uint8_t> rgb;
+  const RandomStream stream{3, 1, 4};
+  for (int i = 0; i < width * height * 3; ++i) rgb.push_back(static_cast<std::uint8_t>(stream.bits(i)));
+  return rgb;
+}
+
+TEST(Resize, MatchesTheTriangleFilterUpAndDown) {
+  constexpr int width = 37, height = 23;
+  const std::vector<std::uint8_t> rgb = noise(width, height);
+  Scratch scratch;
+  struct Size {
+    int width, height;
+  };
+  for (const Size size : {Size{10, 9}, Size{37, 5}, Size{80, 60}, Size{1, 1}, Size{36, 24}}) {
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(size.width * size.height * 3));
+    resize_bilinear({rgb.data(), width * 3, 0, 0}, {width, size.width, 0, size.width},
+                    {height, size.height, 0, size.height}, Mirror::no, scratch, out.data());
+    for (int i = 0; i < static_cast<int>(out.size()); ++i) {
+      const double expected =
+          reference_pixel(rgb, width, height, size.width, size.height, i / 3 % size.width, i / 3 / size.width, i % 3);
+      ASSERT_NEAR(out[static_cast<std::size_t>(i)], expected, 0.502) << size.width << "x" << size.height << " at " << i;
+    }
+  }
+}
+
+TEST(Resize, AWindowIsThatPartOfTheWholeAndMirrorReversesRows) {
+  constexpr int width = 50, height = 40;
+  const std::vector<std::uint8_t> rgb = noise(width, height);
+  Scratch scratch;
+  std::vector<std::uint8_t> whole(30 * 20 * 3), part(8 * 6 * 3), mirrored(8 * 6 * 3);
+  resize_bilinear({rgb.data(), width * 3, 0, 0}, {width, 30, 0, 30}, {height, 20, 0, 20}, Mirror::no, scratch,
+                  whole.data());
+  const ResizeAxis across{width, 30, 11, 8}, down{height, 20, 9, 6};
+  resize_bilinear({rgb.data(), width * 3, 0, 0}, across, down, Mirror::no, scratch, part.data());
+  resize_bilinear({rgb.data(), width * 3, 0, 0}, across, down, Mirror::horizontal, scratch, mirrored.data());
+  for (int y = 0; y < 6; ++y) {
+    for (int x = 0; x < 8; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        EXPECT_EQ(part[static_cast<std::size_t>(3 * (y * 8 + x) + c)],
+                  whole[static_cast<std::size_t>(3 * ((y + 9) * 30 + x + 11) + c)]);
+        EXPECT_EQ(mirrored[static_cast<std::size_t>(3 * (y * 8 + 7 - x) + c)],
+                  part[static_cast<std::size_t>(3 * (y * 8 + x) + c)]);
+      }
+    }
+  }
+}
+
+TEST(ImageTransform, EvaluationResizesTheShorterSideAndCropsTheCentre) {
+  SampleRandom random(0, 0, 0);
+  const ImagePlan plan = ImageTransform(224, Augmentation::none).plan(500, 375, random);
+  EXPECT_EQ(plan.resized_width, 341);  // int(256 * 500 / 375)
+  EXPECT_EQ(plan.resized_height, 256);
+  EXPECT_EQ(plan.left, 58);  // round half to even of 58.5
+  EXPECT_EQ(plan.top, 16);
+  const ImagePlan small = ImageTransform(28, Augmentation::none).plan(28, 28, random);
+  EXPECT_EQ(small.resized_width, 28);
+}
+
+TEST(ImageTransform, RandomResizedCropStaysInsideWithItsAreaAndRatio) {
+  const ImageTransform transform(224, Augmentation::random_resized_crop);
+  int flips = 0;
+  double mean_area = 0;
+  for (int i = 0; i < 2000; ++i) {
+    SampleRandom random(1, 2, i);
+    const ImagePlan plan = transform.plan(500, 375, random);
+    ASSERT_GE(plan.crop.x, 0);
+    ASSERT_GE(plan.crop.y, 0);
+    ASSERT_LE(plan.crop.x + plan.crop.width, 500);
+    ASSERT_LE(plan.crop.y + plan.crop.height, 375);
+    const double ratio = static_cast<double>(plan.crop.width) / plan.crop.height;
+    ASSERT_GT(ratio, 0.73);
+    ASSERT_LT(ratio, 1.36);
+    mean_area += plan.crop.width * plan.crop.height / (500.0 * 375.0) / 2000;
+    flips += plan.mirror == Mirror::horizontal;
+  }
+  EXPECT_NEAR(mean_area, 0.437, 0.02);  // below 0.54: crops that do not fit are drawn again
+  EXPECT_NEAR(flips, 1000, 120);
+}
+
+TEST(ImageTransform, CropFlipShiftsByAtMostFourAndPadsWithZeros) {
+  const ImageTransform transform(32, Augmentation::crop_flip);
+  const std::vector<std::uint8_t> white(32 * 32 * 3, 255);
+  std::vector<std::uint8_t> out(white.size());
+  Scratch scratch;
+  std::set<int> shifts;
+  for (int i = 0; i < 300; ++i) {
+    SampleRandom planned(1, 2, i), applied(1, 2, i);
+    const ImagePlan plan = transform.plan(32, 32, planned);
+    shifts.insert(plan.shift_x);
+    transform.apply({white.data(), 32 * 3, 0, 0}, 32, 32, applied, scratch, out);
+    const auto lit = std::count(out.begin(), out.end(), 255);
+    EXPECT_EQ(lit, 3 * (32 - std::abs(plan.shift_x)) * (32 - std::abs(plan.shift_y)));
+  }
+  EXPECT_EQ(shifts, (std::set<int>{-4, -3, -2, -1, 0, 1, 2, 3, 4}));
+}
+
+TEST(ImageTransform, JpegAndPngOfAPictureGiveTheSameInput) {
+  const std::vector<std::uint8_t> picture = make_picture(400, 300);
+  const auto jpeg = encode_jpeg(picture, 400, 300, JpegKind::rgb);
+  const auto png = encode_png(picture, 400, 300, PNG_COLOR_TYPE_RGB, 8);
+  Scratch scratch;
+  for (const Augmentation augment : {Augmentation::none, Augmentation::crop_flip, Augmentation::random_resized_crop}) {
+    for (const int size : {32, 96, 224}) {
+      std::vector<std::uint8_t> a(static_cast<std::size_t>(size * size * 3)), b(a.size());
+      SampleRandom first(5, 0, size), second(5, 0, size);
+      ImageTransform(size, augment).apply_encoded(jpeg, "a.jpg", first, scratch, a);
+      ImageTransform(size, augment).apply_encoded(png, "a.png", second, scratch, b);
+      int worst = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+      EXPECT_LE(worst, 12) << size;
+    }
+  }
+}
+
+TEST(ImageTransform, HandlesExtremeShapes) {
+  Scratch scratch;
+  std::vector<std::uint8_t> out(64 * 64 * 3);
+  for (const Augmentation augment : {Augmentation::none, Augmentation::crop_flip, Augmentation::random_resized_crop}) {
+    for (const auto& [width, height] : {std::pair{1, 1}, std::pair{600, 2}, std::pair{2, 600}}) {
+      const auto png = encode_png(make_picture(width, height), width, height, PNG_COLOR_TYPE_RGB, 8);
+      const auto jpeg = encode_jpeg(make_picture(width, height), width, height, JpegKind::rgb);
+      for (int i = 0; i < 20; ++i) {
+        SampleRandom random(1, 1, i);
+        ImageTransform(64, augment).apply_encoded(png, "thin.png", random, scratch, out);
+        ImageTransform(64, augment).apply_encoded(jpeg, "thin.jpg", random, scratch, out);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain
