@@ -1,0 +1,16 @@
+// What this process has in physical memory, as the kernel counts it.
+#pragma once
+
+#include <cstdint>
+
+namespace ptrain {
+
+struct ProcessMemory {
+  std::int64_t resident_bytes = 0;
+  std::int64_t peak_resident_bytes = 0;
+};
+
+/// Reads /proc/self/status; zeros where there is none.
+ProcessMemory process_memory();
+
+}  // namespace ptrain

@@ -1,0 +1,53 @@
+#include "core/train/evaluator.h"
+
+#include "core/base/clock.h"
+#include "core/train/feeder.h"
+#include "core/train/metrics.h"
+#include "models/model.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+std::vector<float> read_logits(const Plan& plan) {
+  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(model_io::logits));
+  std::vector<float> logits(static_cast<std::size_t>(desc.count()));
+  visit_floating(desc.dtype, [&](auto zero) {
+    std::vector<decltype(zero)> raw(logits.size());
+    plan.read_output(model_io::logits, raw.data(), desc.bytes());
+    std::transform(raw.begin(), raw.end(), logits.begin(), [](auto value) { return static_cast<float>(value); });
+  });
+  return logits;
+}
+
+}  // namespace
+
+EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& options) {
+  const Stopwatch watch;
+  Loader loader(data, options.loader);
+  const std::int64_t total = options.max_samples > 0 ? std::min(options.max_samples, data.size()) : data.size();
+  ClassificationMetrics metrics(plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1]);
+  for (std::int64_t b = 0; b < loader.batches_per_epoch() && metrics.samples() < total; ++b) {
+    if (options.stop && options.stop()) break;
+    const Batch& batch = loader.next();
+    if (batch.count == 0) continue;
+    feed(plan, batch);
+    plan.run(Phase::forward, Phase::forward);
+    float loss = 0;
+    plan.read_output(model_io::loss, &loss, sizeof loss);
+    metrics.add_loss(loss, batch.count);
+    metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(batch.count)));
+    if (options.progress) options.progress(metrics.samples(), total);
+  }
+  EvalResult result;
+  result.samples = metrics.samples();
+  result.loss = metrics.mean_loss();
+  result.top1 = metrics.top1();
+  result.top5 = metrics.top5();
+  result.f1 = metrics.classes() == 2 ? metrics.f1() : 0.0;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,22 @@
+// Runs an evaluation plan over a data set and counts what is right.
+#pragma once
+
+#include "core/data/loader.h"
+#include "core/exec/plan.h"
+#include "core/train/run_result.h"
+
+#include <functional>
+
+namespace ptrain {
+
+struct EvaluationOptions {
+  LoaderOptions loader;
+  std::int64_t max_samples = 0;                                         // 0: all
+  std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
+  std::function<bool()> stop;                                           // true: give up early
+};
+
+/// Loss, top-1, top-5 and F1 of `plan` (a bound graph with outputs "loss" and "logits") over `data`.
+EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& options);
+
+}  // namespace ptrain

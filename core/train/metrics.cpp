@@ -1,0 +1,31 @@
+#include "core/train/metrics.h"
+
+namespace ptrain {
+
+ClassificationMetrics::ClassificationMetrics(std::int64_t classes) : classes_(classes) {}
+
+void ClassificationMetrics::add(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  const auto classes = static_cast<std::size_t>(classes_);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto scores = logits.subspan(row * classes, classes);
+    const auto label = static_cast<std::size_t>(labels[row]);
+    std::size_t rank = 0, best = 0;
+    for (std::size_t c = 0; c < classes; ++c) {
+      rank += scores[c] > scores[label] || (scores[c] == scores[label] && c < label) ? 1 : 0;
+      if (scores[c] > scores[best]) best = c;
+    }
+    ++samples_;
+    top1_ += rank == 0 ? 1 : 0;
+    top5_ += rank < 5 ? 1 : 0;
+    predicted_positives_ += best == 1 ? 1 : 0;
+    actual_positives_ += label == 1 ? 1 : 0;
+    true_positives_ += best == 1 && label == 1 ? 1 : 0;
+  }
+}
+
+double ClassificationMetrics::f1() const {
+  const std::int64_t denominator = predicted_positives_ + actual_positives_;
+  return denominator == 0 ? 0.0 : 2.0 * static_cast<double>(true_positives_) / static_cast<double>(denominator);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,70 @@
+// Everything a training run measured; the report is made from it.
+#pragma once
+
+#include "core/exec/plan.h"
+#include "core/passes/amp.h"
+
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+enum class RunStatus { ok, diverged, oom, interrupted, error };
+
+/// "ok", "diverged", "oom", "interrupted", "error"
+std::string_view name_of(RunStatus status);
+
+struct EvalResult {
+  std::int64_t step = 0;  // training steps done before it
+  std::int64_t epoch = 0;
+  std::int64_t samples = 0;
+  double loss = 0;
+  double top1 = 0;
+  double top5 = 0;
+  double f1 = 0;  // two-class tasks
+  double seconds = 0;
+};
+
+/// The loss scale from step `step` on.
+struct ScaleChange {
+  std::int64_t step = 0;
+  double scale = 0;
+};
+
+struct RunResult {
+  RunStatus status = RunStatus::ok;
+  std::string message;  // why, when not ok
+  int signal = 0;       // that interrupted the run
+
+  std::int64_t first_step = 0;                         // steps done before this run (resumed)
+  std::int64_t steps = 0;                              // steps done by this run
+  std::int64_t warmup_steps = 0;                       // of these, not measured
+  std::int64_t samples = 0;                            // measured, this rank
+  double seconds = 0;                                  // measured: training only, no evaluation, no checkpoints
+  std::vector<double> step_ms, reader_ms, compute_ms;  // one entry per measured step
+
+  double first_loss = 0;
+  double last_loss = 0;
+  std::vector<double> losses;  // every step of this run
+  std::vector<EvalResult> evaluations;
+
+  bool loss_scaling = false;
+  std::vector<ScaleChange> scale_history;
+  std::int64_t skipped_steps = 0;
+  AmpSummary amp;
+
+  std::int64_t planned_peak_bytes = 0;
+  std::int64_t measured_peak_bytes = 0;
+  std::int64_t variable_bytes = 0, arena_bytes = 0, workspace_bytes = 0, input_bytes = 0;
+
+  std::int64_t parameters = 0;
+  double flops_per_sample = 0;  // forward and backward
+  double bytes_per_sample = 0;
+  double setup_seconds = 0;   // from the start to the first step, search included
+  double search_seconds = 0;  // choosing and compiling kernels
+  std::vector<NodeProfile> kernels;
+  std::int64_t bad_samples = 0;
+  std::string checkpoint;  // the last one written
+};
+
+}  // namespace ptrain

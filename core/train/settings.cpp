@@ -1,0 +1,130 @@
+#include "core/train/settings.h"
+
+#include "core/config/choices.h"
+#include "models/model.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic, bool kernels_convert_weights) {
+  AmpOptions amp;
+  amp.level = level;
+  amp.dtype = config.amp.dtype == AmpDType::automatic ? automatic
+              : config.amp.dtype == AmpDType::bf16    ? DType::bf16
+                                                      : DType::f16;
+  amp.custom_white.insert(config.amp.custom_white_list.begin(), config.amp.custom_white_list.end());
+  amp.custom_black.insert(config.amp.custom_black_list.begin(), config.amp.custom_black_list.end());
+  amp.kernels_convert_weights = kernels_convert_weights;
+  return amp;
+}
+
+OptimizerSettings optimizer_settings(const TrainConfig& train) {
+  const OptimizerConfig& o = train.optimizer;
+  OptimizerSettings settings;
+  settings.kind = optimizer_from_name(choice_name(o.name));
+  settings.momentum = static_cast<float>(o.momentum);
+  settings.nesterov = o.nesterov;
+  settings.beta1 = static_cast<float>(o.beta1);
+  settings.beta2 = static_cast<float>(o.beta2);
+  settings.epsilon = static_cast<float>(o.epsilon);
+  settings.weight_decay = static_cast<float>(o.weight_decay);
+  settings.trust_coefficient = static_cast<float>(o.trust_coefficient);
+  settings.clip_norm = static_cast<float>(train.clip_norm);
+  return settings;
+}
+
+LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
+  return {scaler.dynamic, static_cast<float>(scaler.incr_ratio), static_cast<float>(scaler.decr_ratio),
+          static_cast<int>(scaler.incr_every_n_steps), static_cast<int>(scaler.decr_every_n_nan_or_inf)};
+}
+
+}  // namespace
+
+DataSettings data_settings(const Config& config) {
+  const DataConfig& data = config.data;
+  DataSettings settings;
+  std::string source(choice_name(data.source));
+  if (source == "synthetic" && config.model.name == "bert") source = "synthetic_text";
+  settings.source = data_source_from_name(source);
+  settings.path = data.path;
+  settings.train_file = data.train_file;
+  settings.dev_file = data.dev_file;
+  settings.image_size = static_cast<int>(data.image_size);
+  settings.augment = augment_from_name(std::string(choice_name(data.augment)));
+  settings.max_length = static_cast<int>(data.max_length);
+  settings.vocab_path = data.vocab;
+  settings.lowercase = data.lowercase;
+  settings.classes = static_cast<int>(config.model.classes);
+  settings.synthetic_samples = static_cast<int>(data.synthetic_samples);
+  if (config.model.vocab_size > 0) settings.synthetic_vocab_size = static_cast<int>(config.model.vocab_size);
+  settings.seed = static_cast<std::uint64_t>(config.seed);
+  return settings;
+}
+
+LoaderOptions loader_options(const Config& config, Split split) {
+  LoaderOptions options;
+  const bool train = split == Split::train;
+  options.batch_size = !train && config.eval.batch_size > 0 ? config.eval.batch_size : config.data.batch_size;
+  options.workers = static_cast<int>(config.data.workers);
+  options.seed = static_cast<std::uint64_t>(config.seed);
+  options.order = train && config.data.shuffle ? SampleOrder::shuffled : SampleOrder::sequential;
+  options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
+  options.max_bad_samples = config.data.max_bad_samples;
+  return options;
+}
+
+PipelineOptions training_options(const Config& config, DType automatic, bool kernels_convert_weights) {
+  PipelineOptions options;
+  options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
+  options.amp = amp_options(config, config.amp.level, automatic, kernels_convert_weights);
+  const bool low = config.amp.level != AmpLevel::O0;
+  options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
+                         (config.amp.scaler.enabled == Tristate::automatic && low && options.amp.dtype == DType::f16);
+  options.loss_scale = loss_scale(config.amp.scaler);
+  options.optimizer = optimizer_settings(config.train);
+  if (!config.train.optimizer.decay_norm_and_bias) {
+    options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
+  }
+  options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
+  return options;
+}
+
+PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights) {
+  PipelineOptions options;
+  options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
+  options.amp = amp_options(config, config.eval.amp, automatic, kernels_convert_weights);
+  return options;
+}
+
+Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps) {
+  const ScheduleConfig& s = config.train.schedule;
+  Schedule schedule;
+  switch (s.name) {
+    case ScheduleName::piecewise:
+      schedule.kind = ScheduleKind::piecewise;
+      break;
+    case ScheduleName::cosine:
+      schedule.kind = ScheduleKind::cosine;
+      break;
+    case ScheduleName::linear:
+      schedule.kind = ScheduleKind::linear;
+      break;
+    case ScheduleName::constant:
+      schedule.kind = ScheduleKind::constant;
+      break;
+  }
+  schedule.lr = config.train.optimizer.lr;
+  schedule.end_lr = s.end_lr;
+  schedule.gamma = s.gamma;
+  schedule.total_steps = total_steps;
+  schedule.warmup_steps =
+      s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(total_steps));
+  for (const double epoch : s.milestones) {
+    schedule.milestone_steps.push_back(std::llround(epoch * static_cast<double>(steps_per_epoch)));
+  }
+  return schedule;
+}
+
+}  // namespace ptrain

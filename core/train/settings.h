@@ -1,0 +1,20 @@
+// What the configuration means to each part of a run.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/factory.h"
+#include "core/data/loader.h"
+#include "core/passes/pipeline.h"
+#include "core/train/schedule.h"
+
+namespace ptrain {
+
+DataSettings data_settings(const Config& config);
+LoaderOptions loader_options(const Config& config, Split split);
+/// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
+PipelineOptions training_options(const Config& config, DType automatic, bool kernels_convert_weights);
+/// The same with eval.amp's level.
+PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights);
+Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps);
+
+}  // namespace ptrain

@@ -1,0 +1,49 @@
+#include "core/train/snapshot.h"
+
+#include "core/base/errors.h"
+
+namespace ptrain {
+namespace {
+
+/// Gradients are made anew by every step; views are saved with what they look into.
+bool is_saved(const std::string& name, const Variables::Entry& entry) {
+  return !entry.view && !name.starts_with("flat.grad");
+}
+
+}  // namespace
+
+std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
+                                    const Variables& variables, int keep) {
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, entry] : variables.entries()) {
+    if (!is_saved(name, entry)) continue;
+    storage.emplace_back(entry.desc.bytes());
+    variables.read(name, storage.back().data(), storage.back().size());
+    tensors.push_back({name, entry.desc.dtype, entry.desc.shape, storage.back()});
+  }
+  return save_checkpoint(directory, info, tensors, keep);
+}
+
+void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables) {
+  const std::string file = checkpoint.path().string();
+  if (checkpoint.info().model != model) {
+    fail("{}: is a checkpoint of \"{}\", but this run trains \"{}\"", file, checkpoint.info().model, model);
+  }
+  for (const auto& [name, entry] : variables.entries()) {
+    if (!is_saved(name, entry)) continue;
+    const NamedTensor* tensor = checkpoint.find(name);
+    if (tensor == nullptr) fail("{}: has no {}: it was made with another optimizer or AMP level", file, name);
+    if (TensorDesc{tensor->dtype, tensor->shape} != entry.desc) {
+      fail("{}: {} is {}, expected {}", file, name, TensorDesc{tensor->dtype, tensor->shape}.to_string(),
+           entry.desc.to_string());
+    }
+  }
+  for (const auto& [name, entry] : variables.entries()) {
+    if (!is_saved(name, entry)) continue;
+    const NamedTensor* tensor = checkpoint.find(name);
+    variables.write(name, tensor->bytes.data(), tensor->bytes.size());
+  }
+}
+
+}  // namespace ptrain

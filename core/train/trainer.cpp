@@ -1,0 +1,163 @@
+// The training loop.
+#include "core/train/trainer.h"
+
+#include "core/base/errors.h"
+#include "core/base/process_memory.h"
+#include "core/train/evaluator.h"
+#include "core/train/feeder.h"
+#include "core/train/settings.h"
+#include "core/train/signals.h"
+#include "core/train/snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// With a loss scaler a few bad losses are overflow; this many in a row are divergence.
+constexpr int bad_losses_allowed = 20;
+
+}  // namespace
+
+void Trainer::train() {
+  const SignalGuard signals;
+  Loader loader(training_data_, loader_options(config_, Split::train));
+  const std::int64_t first = result_.first_step;
+  if (first >= total_steps_)
+    observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total_steps_));
+  loader.seek(first / steps_per_epoch_, (first % steps_per_epoch_) * config_.train.accumulate_steps);
+  const std::int64_t planned = total_steps_ - first;
+  result_.warmup_steps = std::min(config_.train.measure_after_steps, planned / 2);
+  result_.setup_seconds = since_start_.seconds();
+
+  for (std::int64_t step = first; step < total_steps_ && result_.status == RunStatus::ok; ++step) {
+    run_step(loader, step);
+    const std::int64_t done = step + 1;
+    const bool epoch_ends = done % steps_per_epoch_ == 0;
+    if (epoch_ends && result_.status == RunStatus::ok && evaluation_ && SignalGuard::received() == 0) {
+      const std::int64_t epoch = done / steps_per_epoch_;
+      if (epoch % config_.eval.every_epochs == 0 && done != total_steps_) evaluate_now();
+      if (config_.train.accumulate_steps > 1) loader.seek(epoch, 0);
+    }
+    const std::int64_t every = config_.output.checkpoint_every_steps;
+    if (every > 0 && done % every == 0 && done != total_steps_ && result_.status == RunStatus::ok)
+      write_checkpoint(done);
+    if (const int signal = SignalGuard::received(); signal != 0 && result_.status == RunStatus::ok) {
+      result_.status = RunStatus::interrupted;
+      result_.signal = signal;
+      result_.message = fmt::format("interrupted by signal {} after step {}", signal, done);
+      write_checkpoint(done);
+    }
+  }
+  result_.bad_samples = loader.bad_samples();
+  if (result_.bad_samples > 0) {
+    observer_.on_note(fmt::format("{} samples could not be read and were skipped; the last: {}", result_.bad_samples,
+                                  loader.last_bad_sample()));
+  }
+  if (result_.status == RunStatus::ok) {
+    if (first < total_steps_ && config_.output.checkpoint_every_steps >= 0) write_checkpoint(total_steps_);
+    if (evaluation_) evaluate_now();
+  }
+  result_.kernels = training_->profile();
+  result_.measured_peak_bytes = process_memory().peak_resident_bytes;
+}
+
+void Trainer::run_step(Loader& loader, std::int64_t step) {
+  TrainObserver::Step s;
+  s.step = step + 1;
+  s.total = total_steps_;
+  s.epoch = step / steps_per_epoch_;
+  const auto lr = static_cast<float>(schedule_.at(step));
+  s.lr = lr;
+  const Stopwatch whole;
+  training_->write_input(flat::learning_rate, &lr, sizeof lr);
+  const std::int64_t micro_steps = config_.train.accumulate_steps;
+  for (std::int64_t micro = 0; micro < micro_steps; ++micro) {
+    Stopwatch watch;
+    const Batch& batch = loader.next();
+    s.reader_seconds += watch.restart();
+    s.samples += batch.count;
+    feed(*training_, batch);
+    if (training_->has_input(model_io::rng)) {
+      const std::array<std::int64_t, 2> rng{config_.seed, step * micro_steps + micro};
+      training_->write_input(model_io::rng, rng.data(), sizeof rng);
+    }
+    if (training_->has_input(flat::micro_step)) {
+      const auto index = static_cast<std::int32_t>(micro);
+      training_->write_input(flat::micro_step, &index, sizeof index);
+    }
+    training_->run(Phase::forward, Phase::backward);
+    if (micro + 1 == micro_steps) training_->run(Phase::update, Phase::update);
+    float loss = 0;
+    training_->read_output(loss_output, &loss, sizeof loss);
+    s.compute_seconds += watch.seconds();
+    s.loss += static_cast<double>(loss) / static_cast<double>(micro_steps);
+  }
+  s.step_seconds = whole.seconds();
+  note_loss_scale(step);
+  s.loss_scale = result_.scale_history.empty() ? 0.0 : result_.scale_history.back().scale;
+  record_step(step, s);
+  observer_.on_step(s);
+}
+
+void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s) {
+  if (result_.losses.empty() && result_.first_step == 0) result_.first_loss = s.loss;
+  result_.losses.push_back(s.loss);
+  result_.last_loss = s.loss;
+  ++result_.steps;
+  if (diverged(s.loss)) {
+    result_.status = RunStatus::diverged;
+    result_.message = fmt::format("training diverged: the loss is {} at step {}", s.loss, step + 1);
+  }
+  if (result_.steps <= result_.warmup_steps) return;
+  result_.samples += s.samples;
+  result_.seconds += s.step_seconds;
+  result_.step_ms.push_back(s.step_seconds * 1e3);
+  result_.reader_ms.push_back(s.reader_seconds * 1e3);
+  result_.compute_ms.push_back(s.compute_seconds * 1e3);
+}
+
+bool Trainer::diverged(double loss) {
+  bad_loss_steps_ = std::isfinite(loss) ? 0 : bad_loss_steps_ + 1;
+  return bad_loss_steps_ > (result_.loss_scaling ? bad_losses_allowed : 0);
+}
+
+void Trainer::note_loss_scale(std::int64_t step) {
+  if (!result_.loss_scaling) return;
+  const std::vector<float> state = variables_.read_f32(loss_scale_state);
+  const double scale = state[LossScaleState::scale];
+  result_.skipped_steps = std::llround(state[LossScaleState::skipped_steps]);
+  if (result_.scale_history.empty() || result_.scale_history.back().scale != scale) {
+    result_.scale_history.push_back({step + 1, scale});
+  }
+}
+
+EvalResult Trainer::evaluate_now() {
+  EvaluationOptions options;
+  options.loader = loader_options(config_, Split::eval);
+  options.max_samples = config_.eval.max_samples;
+  options.progress = [this](std::int64_t done, std::int64_t total) { observer_.on_eval_progress(done, total); };
+  options.stop = [] { return SignalGuard::received() != 0; };
+  EvalResult evaluated = evaluate(*evaluation_, *evaluation_data_, options);
+  evaluated.step = result_.first_step + result_.steps;
+  evaluated.epoch = evaluated.step / std::max<std::int64_t>(1, steps_per_epoch_);
+  result_.evaluations.push_back(evaluated);
+  observer_.on_eval(evaluated);
+  return evaluated;
+}
+
+void Trainer::write_checkpoint(std::int64_t step) {
+  CheckpointInfo info;
+  info.step = static_cast<std::uint64_t>(step);
+  info.epoch = static_cast<std::uint64_t>(step / steps_per_epoch_);
+  info.model = model_.signature();
+  info.config_hash = config_hash_;
+  info.state = {{"first_loss", result_.first_loss},
+                {"samples_per_step", config_.data.batch_size * config_.train.accumulate_steps}};
+  result_.checkpoint =
+      save_snapshot(config_.output.dir, info, variables_, static_cast<int>(config_.output.keep_checkpoints)).string();
+}
+
+}  // namespace ptrain

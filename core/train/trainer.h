@@ -1,0 +1,96 @@
+// One training run on one device: prepares plans, steps through the data, evaluates, checkpoints, measures.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/data/loader.h"
+#include "core/train/run_result.h"
+#include "core/train/schedule.h"
+#include "models/model.h"
+
+#include <filesystem>
+#include <optional>
+
+namespace ptrain {
+
+/// Memory that does not suffice; the message says what is needed and what fits.
+class OutOfMemory : public Error {
+ public:
+  explicit OutOfMemory(const std::string& message) : Error(ExitCode::failed, message) {}
+};
+
+/// What a run tells while it goes on; every call comes from the training thread.
+class TrainObserver {
+ public:
+  struct Step {
+    std::int64_t step = 0;  // counted from 1
+    std::int64_t total = 0;
+    std::int64_t epoch = 0;
+    double loss = 0;
+    double lr = 0;
+    double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
+    std::int64_t samples = 0;
+    double loss_scale = 0;  // 0: no scaler
+  };
+
+  virtual ~TrainObserver() = default;
+  virtual void on_start(const RunResult& /*prepared*/) {}
+  virtual void on_step(const Step& /*step*/) {}
+  virtual void on_eval_progress(std::int64_t /*done*/, std::int64_t /*total*/) {}
+  virtual void on_eval(const EvalResult& /*result*/) {}
+  virtual void on_note(const std::string& /*line*/) {}
+};
+
+class Trainer {
+ public:
+  /// Everything must outlive the trainer. `evaluation` may be null.
+  Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model, const Dataset& training,
+          const Dataset* evaluation, TrainObserver& observer);
+
+  /// Compiles the plans; result() then has every figure that is known before memory is taken.
+  void compile();
+  /// Takes memory and sets up the starting state: initial, loaded or resumed.
+  /// Throws Error{failed} with the plan's figure and a batch that fits when memory would not do.
+  void prepare();
+  /// Trains to the end, or until a signal or divergence, as the result's status tells. Throws Error on I/O.
+  void train();
+  /// Evaluates the present weights once, over all of `evaluation`.
+  EvalResult evaluate_now();
+  /// Writes the weights under the model's public names.
+  void export_weights(const std::filesystem::path& path) const;
+
+  /// What was measured so far; holds also after train() threw.
+  const RunResult& result() const { return result_; }
+
+ private:
+  void check_memory() const;
+  void restore();
+  void run_step(Loader& loader, std::int64_t step);
+  void record_step(std::int64_t step, const TrainObserver::Step& measured);
+  bool diverged(double loss);
+  void note_loss_scale(std::int64_t step);
+  void write_checkpoint(std::int64_t step);
+
+  const Config& config_;
+  std::string config_hash_;
+  Backend& backend_;
+  const Model& model_;
+  const Dataset& training_data_;
+  const Dataset* evaluation_data_;
+  TrainObserver& observer_;
+  Stopwatch since_start_;
+  RunResult result_;
+
+  Variables variables_;
+  std::optional<Plan> training_;
+  std::optional<Plan> evaluation_;
+  std::optional<PlanMemory> memory_;
+  Schedule schedule_;
+  std::int64_t steps_per_epoch_ = 0;
+  std::int64_t total_steps_ = 0;
+  int bad_loss_steps_ = 0;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,155 @@
+// Getting a training run ready: plans, memory, starting state.
+#include "core/base/errors.h"
+#include "core/base/process_memory.h"
+#include "core/train/settings.h"
+#include "core/train/snapshot.h"
+#include "core/train/trainer.h"
+#include "core/train/weights.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptrain {
+namespace {
+
+Cost step_cost(const Plan& plan) {
+  Cost total;
+  for (const NodeProfile& node : plan.profile()) {
+    if (node.phase == Phase::update) continue;
+    total.flops += node.cost.flops;
+    total.bytes += node.cost.bytes;
+  }
+  return total;
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const WeightMapping& mapping : model.weights()) {
+    const bool statistic = mapping.variable.ends_with(".running_mean") || mapping.variable.ends_with(".running_var");
+    if (!statistic) count += mapping.external_shape.count();
+  }
+  return count;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model,
+                 const Dataset& training, const Dataset* evaluation, TrainObserver& observer)
+    : config_(config),
+      config_hash_(std::move(config_hash)),
+      backend_(backend),
+      model_(model),
+      training_data_(training),
+      evaluation_data_(evaluation),
+      observer_(observer),
+      variables_(backend) {}
+
+void Trainer::compile() {
+  const DType low = backend_.preferred_low_precision();
+  const PipelineOptions options = training_options(config_, low, backend_.kernels_convert_weights());
+  PlanOptions plan_options;
+  plan_options.memory = config_.memory_plan ? MemoryReuse::on : MemoryReuse::off;
+  plan_options.exhaustive_search = config_.flags.cudnn_exhaustive_search;
+
+  PipelineResult built = build_training_graph(model_.build(config_.data.batch_size, Mode::training), options);
+  result_.amp = built.amp;
+  result_.loss_scaling = options.loss_scaling;
+  training_.emplace(std::move(built.graph), backend_, variables_, plan_options);
+  result_.search_seconds = training_->compile_seconds();
+  if (evaluation_data_ != nullptr) {
+    const std::int64_t batch = config_.eval.batch_size > 0 ? config_.eval.batch_size : config_.data.batch_size;
+    PipelineResult inference = build_inference_graph(
+        model_.build(batch, Mode::evaluation), evaluation_options(config_, low, backend_.kernels_convert_weights()));
+    evaluation_.emplace(std::move(inference.graph), backend_, variables_, plan_options);
+    result_.search_seconds += evaluation_->compile_seconds();
+  }
+  if (config_.output.per_op) training_->enable_profile();
+
+  const std::size_t evaluation_arena = evaluation_ ? evaluation_->arena_bytes() : 0;
+  const std::size_t evaluation_workspace = evaluation_ ? evaluation_->workspace_bytes() : 0;
+  result_.variable_bytes = static_cast<std::int64_t>(variables_.bytes());
+  result_.arena_bytes = static_cast<std::int64_t>(std::max(training_->arena_bytes(), evaluation_arena));
+  result_.workspace_bytes = static_cast<std::int64_t>(std::max(training_->workspace_bytes(), evaluation_workspace));
+  result_.input_bytes =
+      static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
+  result_.planned_peak_bytes = process_memory().resident_bytes + result_.variable_bytes + result_.arena_bytes +
+                               result_.workspace_bytes + result_.input_bytes;
+  const Cost cost = step_cost(*training_);
+  result_.flops_per_sample = cost.flops / static_cast<double>(config_.data.batch_size);
+  result_.bytes_per_sample = cost.bytes / static_cast<double>(config_.data.batch_size);
+  result_.parameters = parameter_count(model_);
+}
+
+void Trainer::check_memory() const {
+  const auto available = static_cast<std::int64_t>(backend_.available_memory());
+  const std::int64_t per_batch = result_.arena_bytes + result_.input_bytes;
+  const std::int64_t fixed = result_.variable_bytes + result_.workspace_bytes;
+  if (fixed + per_batch <= available) return;
+  const std::int64_t fits = std::max<std::int64_t>(0, (available - fixed) * config_.data.batch_size / per_batch);
+  throw OutOfMemory(
+      fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available: {}",
+                  config_.data.batch_size, (fixed + per_batch) >> 20, available >> 20,
+                  fits > 0 ? fmt::format("about {} would fit", fits) : std::string("not even a batch of 1 fits")));
+}
+
+void Trainer::prepare() {
+  check_memory();
+  variables_.allocate();
+  if (evaluation_) {
+    memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_, &*evaluation_});
+    evaluation_->bind(*memory_);
+  } else {
+    memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_});
+  }
+  training_->bind(*memory_);
+
+  initialize_variables(model_, variables_, static_cast<std::uint64_t>(config_.seed));
+  if (result_.loss_scaling) {
+    const std::array<float, LossScaleState::size> state{static_cast<float>(config_.amp.scaler.init)};
+    variables_.write(loss_scale_state, state.data(), sizeof state);
+  }
+  if (!config_.model.weights.empty()) {
+    const LoadedWeights loaded = load_weights(config_.model.weights, model_, variables_);
+    for (const std::string& name : loaded.fresh) {
+      observer_.on_note(fmt::format("{}: {} is not taken from it and starts afresh", config_.model.weights, name));
+    }
+  }
+  restore();
+
+  const LoaderOptions options = loader_options(config_, Split::train);
+  const Loader probe(training_data_, options);
+  steps_per_epoch_ = probe.batches_per_epoch() / config_.train.accumulate_steps;
+  if (steps_per_epoch_ == 0) {
+    fail_usage("train.accumulate_steps: {} batches make no step of {}", probe.batches_per_epoch(),
+               config_.train.accumulate_steps);
+  }
+  total_steps_ = config_.train.steps > 0 ? config_.train.steps : config_.train.epochs * steps_per_epoch_;
+  schedule_ = make_schedule(config_, steps_per_epoch_, total_steps_);
+  observer_.on_start(result_);
+}
+
+void Trainer::restore() {
+  if (config_.resume == "none") return;
+  std::optional<Checkpoint> checkpoint;
+  if (config_.resume == "auto") {
+    LatestCheckpoint latest = find_latest(config_.output.dir);
+    for (const std::string& warning : latest.warnings) observer_.on_note(warning);
+    if (!latest.checkpoint) return;
+    checkpoint = std::move(latest.checkpoint);
+  } else {
+    checkpoint = load_checkpoint(config_.resume);
+  }
+  restore_snapshot(*checkpoint, model_.signature(), variables_);
+  result_.first_step = static_cast<std::int64_t>(checkpoint->info().step);
+  result_.first_loss = checkpoint->info().state.value("first_loss", 0.0);
+  if (checkpoint->info().config_hash != config_hash_) {
+    observer_.on_note(fmt::format("{}: was made under another configuration", checkpoint->path().string()));
+  }
+  observer_.on_note(fmt::format("resumed from {} at step {}", checkpoint->path().string(), result_.first_step));
+}
+
+void Trainer::export_weights(const std::filesystem::path& path) const {
+  save_weights(path, model_, variables_, result_.first_step + result_.steps);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,130 @@
+#include "core/train/weights.h"
+
+#include "core/base/errors.h"
+#include "core/io/safetensors.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+/// Calls visit(inner, outer) with the element index here and there of every convolution weight the file has.
+template <typename Visit>
+void for_each_conv_weight(const WeightMapping& mapping, const Shape& shape, Visit&& visit) {
+  const std::int64_t channels = mapping.external_shape[1], r = shape[1], s = shape[2];
+  std::size_t there = 0;
+  for (std::int64_t k = 0; k < shape[0]; ++k) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t pixel = 0; pixel < r * s; ++pixel) {
+        visit(static_cast<std::size_t>((k * r * s + pixel) * shape[3] + c), there++);
+      }
+    }
+  }
+}
+
+const NamedTensor* find_tensor(const SafetensorsFile& file, const std::string& name) {
+  if (const NamedTensor* tensor = file.find(name)) return tensor;
+  constexpr std::string_view prefix = "bert.";
+  return name.starts_with(prefix) ? file.find(std::string_view(name).substr(prefix.size())) : nullptr;
+}
+
+bool is_running_statistic(const Variables::Entry& entry, const std::string& name) {
+  return entry.storage == Storage::state && (name.ends_with(".running_mean") || name.ends_with(".running_var"));
+}
+
+}  // namespace
+
+void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
+  for (const auto& [name, entry] : variables.entries()) {
+    if (entry.desc.dtype != DType::f32) continue;
+    if (entry.storage != Storage::parameter && !is_running_statistic(entry, name)) continue;
+    std::vector<float> values(static_cast<std::size_t>(entry.desc.count()));
+    const Value variable{name, entry.desc, entry.storage};
+    initialize(model.initializer(variable), entry.desc.shape, name, seed, values);
+    variables.write(name, values.data(), entry.desc.bytes());
+  }
+  refresh_low_precision(variables);
+}
+
+void refresh_low_precision(Variables& variables) {
+  for (const auto& [name, entry] : variables.entries()) {
+    if (entry.storage != Storage::parameter || !is_low_precision(entry.desc.dtype)) continue;
+    const std::vector<float> master = variables.read_f32(std::string_view(name).substr(0, name.rfind('@')));
+    visit_floating(entry.desc.dtype, [&, &entry_name = name, &desc = entry.desc](auto zero) {
+      using Low = decltype(zero);
+      std::vector<Low> low(master.size());
+      std::transform(master.begin(), master.end(), low.begin(), [](float value) { return Low(value); });
+      variables.write(entry_name, low.data(), desc.bytes());
+    });
+  }
+}
+
+std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values) {
+  std::vector<float> external(static_cast<std::size_t>(mapping.external_shape.count()));
+  if (mapping.layout == WeightMapping::Layout::conv_krsc) {
+    for_each_conv_weight(mapping, shape, [&](std::size_t here, std::size_t there) { external[there] = values[here]; });
+  } else {
+    const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
+    std::copy_n(values.begin() + mapping.row_begin * row, external.size(), external.begin());
+  }
+  return external;
+}
+
+void from_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> external,
+                   std::span<float> values) {
+  if (mapping.layout == WeightMapping::Layout::conv_krsc) {
+    for_each_conv_weight(mapping, shape, [&](std::size_t here, std::size_t there) { values[here] = external[there]; });
+  } else {
+    const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
+    std::copy(external.begin(), external.end(), values.begin() + mapping.row_begin * row);
+  }
+}
+
+LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables) {
+  const SafetensorsFile file(path);
+  LoadedWeights result;
+  std::set<const NamedTensor*> used;
+  for (const WeightMapping& mapping : model.weights()) {
+    const NamedTensor* tensor = find_tensor(file, mapping.external);
+    const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
+    if (tensor != nullptr) used.insert(tensor);
+    if (!fits && mapping.head) {
+      result.fresh.push_back(mapping.external);
+      continue;
+    }
+    if (tensor == nullptr) fail("{}: has no tensor {}, which {} needs", path.string(), mapping.external, model.name());
+    if (!fits) {
+      fail("{}: {} has shape {}, expected {}", path.string(), mapping.external, tensor->shape.to_string(),
+           mapping.external_shape.to_string());
+    }
+    std::vector<float> values = variables.read_f32(mapping.variable);
+    from_external(mapping, variables.at(mapping.variable).desc.shape, to_floats(*tensor), values);
+    variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
+  }
+  for (const NamedTensor& tensor : file.tensors()) {
+    if (!used.contains(&tensor)) result.unused.push_back(tensor.name);
+  }
+  refresh_low_precision(variables);
+  return result;
+}
+
+void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
+                  std::int64_t steps) {
+  const std::vector<WeightMapping> mappings = model.weights();
+  std::vector<std::vector<float>> storage;
+  storage.reserve(mappings.size());
+  std::vector<NamedTensor> tensors;
+  for (const WeightMapping& mapping : mappings) {
+    storage.push_back(
+        to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable)));
+    tensors.push_back({mapping.external, DType::f32, mapping.external_shape, std::as_bytes(std::span(storage.back()))});
+    constexpr std::string_view statistic = ".running_mean";
+    if (!mapping.external.ends_with(statistic)) continue;
+    const std::string norm = mapping.external.substr(0, mapping.external.size() - statistic.size());
+    tensors.push_back({norm + ".num_batches_tracked", DType::i64, Shape{}, std::as_bytes(std::span(&steps, 1))});
+  }
+  write_safetensors(path, tensors);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,35 @@
+// Weights between this store and files under torchvision's or transformers' names.
+#pragma once
+
+#include "core/exec/variables.h"
+#include "models/model.h"
+
+#include <filesystem>
+
+namespace ptrain {
+
+/// Starting values of every parameter and state by the model's initializers; optimizer state stays zero.
+void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed);
+
+struct LoadedWeights {
+  std::vector<std::string> fresh;   // classifier tensors the file lacks or has in another shape: kept as initialised
+  std::vector<std::string> unused;  // tensors of the file that the model has no place for
+};
+
+/// Reads a safetensors file into the variables. Names may lack the model's "bert." prefix.
+/// Throws Error{failed} naming file and tensor when one is missing or has another shape.
+LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
+
+/// Writes the model's parameters and running statistics as fp32 safetensors. `steps`: BatchNorm's num_batches_tracked.
+void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
+                  std::int64_t steps);
+
+/// Copies every fp32 master into its low-precision copy (O2), after the masters were written.
+void refresh_low_precision(Variables& variables);
+
+/// A tensor in the file's layout from the variable's, and back. Shapes as the mapping says.
+std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values);
+void from_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> external,
+                   std::span<float> values);
+
+}  // namespace ptrain
