@@ -1,0 +1,17 @@
+// Which ptrain this is: version, commit, compiler.
+#pragma once
+
+#include <string>
+
+namespace ptrain {
+
+struct BuildInfo {
+  std::string version;     // "0.1.0"
+  std::string commit;      // at configure time; empty outside a git checkout
+  std::string compiler;    // "GCC 12.2.0"
+  std::string build_type;  // "Release"
+};
+
+BuildInfo build_info();
+
+}  // namespace ptrain

@@ -1,0 +1,136 @@
+#include "core/report/environment.h"
+
+#include "core/report/build_info.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace ptrain {
+namespace {
+
+constexpr std::array<std::string_view, 16> kFeatures = {
+    "sse4_2",      "avx",         "avx2",        "fma",      "f16c",     "avx512f",  "avx512bw", "avx512vl",
+    "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_fp16", "asimd",    "bf16"};
+
+/// First line of a small file of /proc or /sys; empty when unreadable.
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// "kB" figure of /proc/meminfo in bytes; 0 when absent.
+std::int64_t meminfo(const std::string& field) {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+std::string operating_system() {
+  std::ifstream file("/etc/os-release");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("PRETTY_NAME=")) continue;
+    std::string name = line.substr(12);
+    std::erase(name, '"');
+    return name;
+  }
+  return "Linux";
+}
+
+/// What may make figures vary: frequency governor and load, null when they cannot be read.
+nlohmann::json noise() {
+  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  const std::string load = first_line("/proc/loadavg");
+  nlohmann::json json = {{"governor", nullptr}, {"load_average_1m", nullptr}};
+  if (!governor.empty()) json["governor"] = governor;
+  if (!load.empty()) json["load_average_1m"] = std::stod(load);
+  return json;
+}
+
+}  // namespace
+
+CpuInfo read_cpu() {
+  CpuInfo cpu;
+  std::set<std::string> cores;
+  std::string package;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string field = line.substr(0, std::min(line.find('\t'), colon));
+    const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
+    if (field == "processor") ++cpu.logical_cores;
+    if (field == "model name" && cpu.model.empty()) cpu.model = value;
+    if (field == "physical id") package = value;
+    if (field == "core id") cores.insert(package + "/" + value);
+    if ((field == "flags" || field == "Features") && cpu.features.empty()) {
+      std::istringstream words(value);
+      const std::set<std::string> flags{std::istream_iterator<std::string>(words), {}};
+      for (const std::string_view feature : kFeatures) {
+        if (flags.contains(std::string(feature))) cpu.features.emplace_back(feature);
+      }
+    }
+  }
+  if (cpu.logical_cores == 0) cpu.logical_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  cpu.physical_cores = cores.empty() ? cpu.logical_cores : static_cast<int>(cores.size());
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  cpu.usable_cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : cpu.logical_cores;
+  return cpu;
+}
+
+std::int64_t memory_bytes() { return meminfo("MemTotal"); }
+
+std::int64_t available_memory_bytes() {
+  const std::int64_t available = meminfo("MemAvailable");
+  const std::string limit = first_line("/sys/fs/cgroup/memory.max");
+  const std::string used = first_line("/sys/fs/cgroup/memory.current");
+  if (limit.empty() || used.empty() || limit == "max") return available;
+  return std::clamp<std::int64_t>(std::stoll(limit) - std::stoll(used), 0, available);
+}
+
+std::string utc_time() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+nlohmann::json capture_environment(const EnvironmentRequest& request) {
+  utsname kernel{};
+  uname(&kernel);
+  const CpuInfo cpu = read_cpu();
+  const BuildInfo build = build_info();
+  return {{"time", utc_time()},
+          {"os", operating_system()},
+          {"kernel", fmt::format("{} {}", kernel.sysname, kernel.release)},
+          {"cpu",
+           {{"model", cpu.model},
+            {"physical_cores", cpu.physical_cores},
+            {"logical_cores", cpu.logical_cores},
+            {"usable_cores", cpu.usable_cores},
+            {"features", cpu.features}}},
+          {"threads", request.threads},
+          {"memory_bytes", memory_bytes()},
+          {"noise", noise()},
+          {"devices", request.devices},
+          {"libraries", request.libraries},
+          {"ptrain",
+           {{"version", build.version},
+            {"commit", build.commit},
+            {"compiler", build.compiler},
+            {"build_type", build.build_type}}}};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,55 @@
+#include "core/report/metrics_log.h"
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+namespace ptrain {
+namespace {
+
+/// The whole lines of a log up to a step.
+std::string kept_lines(const std::filesystem::path& path, std::int64_t through_step) {
+  if (through_step == 0 || !std::filesystem::exists(path)) return {};
+  std::string kept;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const bool has_step = json.is_object() && json.contains("step") && json["step"].is_number_integer();
+    if (has_step && json["step"].get<std::int64_t>() <= through_step) kept += line + "\n";
+  }
+  return kept;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through_step) : path_(path) {
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
+  write_file_atomic(path, kept_lines(path, keep_through_step));
+  descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) fail("{}: cannot be written: {}", path.string(), std::strerror(errno));
+}
+
+MetricsLog::~MetricsLog() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void MetricsLog::write(const nlohmann::json& line) {
+  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+    done += static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace ptrain

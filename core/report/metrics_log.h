@@ -1,0 +1,28 @@
+// metrics.jsonl: one JSON object per logged step, on disk as soon as it is written.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace ptrain {
+
+class MetricsLog {
+ public:
+  /// A resumed run appends after dropping the lines past `keep_through_step` (and a line cut short); a new one starts
+  /// empty with keep_through_step 0. Throws Error{failed} naming the path when it cannot be written.
+  MetricsLog(const std::filesystem::path& path, std::int64_t keep_through_step);
+  ~MetricsLog();
+  MetricsLog(const MetricsLog&) = delete;
+  MetricsLog& operator=(const MetricsLog&) = delete;
+
+  /// Writes one line, {"step": ..., ...}; numbers that are not finite become null. Throws Error{failed} (a full disk).
+  void write(const nlohmann::json& line);
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,49 @@
+// What a run shows while it goes: one line redrawn on a terminal, plain lines in a log, or nothing.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ptrain {
+
+enum class ProgressStyle { automatic, bar, plain, none };
+
+/// Throws Error{usage} when `name` is none of auto, bar, plain, none.
+ProgressStyle progress_style_from_name(std::string_view name);
+
+struct ProgressUpdate {
+  std::int64_t step = 0;
+  std::int64_t total_steps = 0;
+  double epoch = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double samples_per_second = 0;
+  double reader_share = 0;  // 0 to 1: part of the time spent waiting for data
+  std::optional<double> loss_scale;
+};
+
+/// "step 120/938  epoch 0.13  loss 0.6123  812 samples/s  reader 3 %  ETA 1:02"; `eta_seconds` below 0: unknown.
+std::string progress_line(const ProgressUpdate& update, double eta_seconds);
+/// "42 s", "1:02", "2:03:04"
+std::string clock_text(double seconds);
+
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  /// Called each step; shows at most some per second (bar) or one per `log_every_steps` (plain).
+  virtual void step(const ProgressUpdate& update) = 0;
+  /// A whole line that stays: an evaluation's result, a warning.
+  virtual void message(std::string_view line) = 0;
+  /// Ends the redrawn line.
+  virtual void finish() = 0;
+};
+
+/// `automatic` is bar when `stream` is a terminal, else plain. Standard error is meant: standard output stays for
+/// results.
+std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t log_every_steps, std::FILE* stream = stderr);
+
+}  // namespace ptrain

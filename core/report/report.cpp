@@ -1,0 +1,149 @@
+#include "core/report/report.h"
+
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/io/atomic_file.h"
+#include "core/report/schema_check.h"
+
+#include <array>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kStatusNames = {"ok", "diverged", "oom", "interrupted", "error"};
+
+/// Null when absent or not finite: JSON has no NaN.
+json finite(std::optional<double> value) { return value && std::isfinite(*value) ? json(*value) : json(nullptr); }
+
+template <typename T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json amp_json(const AmpReport& amp) {
+  json history = json::array();
+  for (const auto& [step, scale] : amp.scaler.history) history.push_back({{"step", step}, {"scale", scale}});
+  return {{"level", amp.level},
+          {"dtype", amp.dtype},
+          {"casts", amp.casts},
+          {"scaler",
+           {{"enabled", amp.scaler.enabled},
+            {"dynamic", amp.scaler.dynamic},
+            {"scale", finite(amp.scaler.scale)},
+            {"skipped_steps", amp.scaler.skipped_steps},
+            {"history", history}}}};
+}
+
+json throughput_json(const std::optional<Throughput>& throughput) {
+  if (!throughput || throughput->seconds <= 0) return nullptr;
+  const double value = static_cast<double>(throughput->samples) / throughput->seconds;
+  return {{"value", value},
+          {"unit", throughput->unit},
+          {"per_device", value / throughput->devices},
+          {"samples", throughput->samples},
+          {"seconds", throughput->seconds},
+          {"warmup_steps", throughput->warmup_steps}};
+}
+
+json utilization_json(const std::optional<Utilization>& utilization) {
+  if (!utilization) return nullptr;
+  const auto peak = utilization->peak_flops;
+  return {{"achieved_flops", utilization->achieved_flops},
+          {"peak_flops", or_null(peak)},
+          {"mfu", peak && *peak > 0 ? json(utilization->achieved_flops / *peak) : json(nullptr)}};
+}
+
+json accuracy_json(const std::optional<AccuracyReport>& accuracy) {
+  if (!accuracy) return nullptr;
+  return {{"top1", finite(accuracy->top1)},
+          {"top5", finite(accuracy->top5)},
+          {"f1", finite(accuracy->f1)},
+          {"loss", finite(accuracy->loss)},
+          {"eval_samples", accuracy->eval_samples}};
+}
+
+json progress_json(const ProgressReport& progress) {
+  return {{"steps", progress.steps},
+          {"planned_steps", progress.planned_steps},
+          {"epochs", progress.epochs},
+          {"bad_samples", progress.bad_samples},
+          {"wall_seconds", progress.wall_seconds},
+          {"setup_seconds", progress.setup_seconds},
+          {"resumed_from", progress.resumed_from},
+          {"checkpoint", progress.checkpoint}};
+}
+
+json kernels_json(const std::vector<KernelReport>& kernels) {
+  json list = json::array();
+  for (const KernelReport& k : kernels) {
+    list.push_back({{"op", k.op},
+                    {"node", k.node},
+                    {"implementation", k.implementation},
+                    {"calls", k.calls},
+                    {"milliseconds", k.milliseconds}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Report make_report(const Config& config) {
+  Report report;
+  report.config = to_json(config);
+  report.config_hash = config_hash(config);
+  for (const auto& [name, value] : report.config.at("flags").items()) report.flags[name] = {value, value, ""};
+  return report;
+}
+
+json to_json(const Report& report) {
+  json flags = json::object();
+  for (const auto& [name, flag] : report.flags) {
+    flags[name] = {{"requested", flag.requested}, {"effective", flag.effective}, {"reason", flag.reason}};
+  }
+  json latency = nullptr;
+  if (report.latency_ms) {
+    latency = {{"step", report.latency_ms->step},
+               {"reader", report.latency_ms->reader},
+               {"compute", report.latency_ms->compute}};
+  }
+  return {{"schema", "ptrain.report/1"},
+          {"status", kStatusNames[static_cast<std::size_t>(report.status)]},
+          {"message", report.message},
+          {"config", report.config},
+          {"config_hash", report.config_hash},
+          {"notes", report.notes},
+          {"environment", report.environment},
+          {"flags", flags},
+          {"amp", amp_json(report.amp)},
+          {"model",
+           {{"name", report.model.name},
+            {"parameters", report.model.parameters},
+            {"flops_per_sample", report.model.flops_per_sample}}},
+          {"global_batch_size", report.global_batch_size},
+          {"progress", progress_json(report.progress)},
+          {"throughput", throughput_json(report.throughput)},
+          {"latency_ms", latency},
+          {"utilization", utilization_json(report.utilization)},
+          {"memory",
+           {{"planned_peak_bytes", report.memory.planned_peak_bytes},
+            {"measured_peak_bytes", or_null(report.memory.measured_peak_bytes)}}},
+          {"loss", {{"first", finite(report.loss.first)}, {"last", finite(report.loss.last)}}},
+          {"accuracy", accuracy_json(report.accuracy)},
+          {"kernels", kernels_json(report.kernels)}};
+}
+
+void write_report(const Report& report, const std::filesystem::path& path) {
+  const json content = to_json(report);
+  if (const std::string problem = schema_problem(content, report_schema()); !problem.empty()) {
+    throw std::logic_error("internal error: the report does not match its schema: " + problem);
+  }
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
+  write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ptrain

@@ -1,0 +1,139 @@
+// The report of one run, `ptrain.report/1`: filled in as the run goes, valid at any moment, so that a run that fails
+// still leaves a report that says so.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/report/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+enum class RunStatus { ok, diverged, oom, interrupted, error };
+
+/// A flag as it was asked for, what it came to, and why where these differ.
+struct FlagState {
+  nlohmann::json requested;
+  nlohmann::json effective;
+  std::string reason;  // empty when effective as requested
+};
+
+struct ScalerReport {
+  bool enabled = false;
+  bool dynamic = false;
+  double scale = 1;  // at the end
+  std::int64_t skipped_steps = 0;
+  std::vector<std::pair<std::int64_t, double>> history;  // step and scale at each change
+};
+
+struct AmpReport {
+  std::string level = "O0";
+  std::string dtype = "fp32";  // low-precision type in use; fp32 at O0
+  ScalerReport scaler;
+  std::int64_t casts = 0;  // cast nodes in the training graph
+};
+
+struct ModelReport {
+  std::string name;
+  std::int64_t parameters = 0;
+  double flops_per_sample = 0;  // training: forward and backward
+};
+
+/// Samples over time of the measured steps; the first `warmup_steps` are outside.
+struct Throughput {
+  std::string unit = "samples/s";
+  std::int64_t samples = 0;  // global: of all ranks
+  double seconds = 0;
+  std::int64_t warmup_steps = 0;
+  int devices = 1;
+};
+
+/// Times of the measured steps, in ms: whole step, waiting for data, computing.
+struct LatencyReport {
+  Statistics step, reader, compute;
+};
+
+struct Utilization {
+  double achieved_flops = 0;         // FLOP/s over the measured steps
+  std::optional<double> peak_flops;  // FLOP/s; absent when unknown
+};
+
+struct MemoryReport {
+  std::int64_t planned_peak_bytes = 0;
+  std::optional<std::int64_t> measured_peak_bytes;
+};
+
+struct LossReport {
+  std::optional<double> first, last;  // absent before the first step; written as null when not finite
+};
+
+struct AccuracyReport {
+  double top1 = 0;             // 0 to 1
+  std::optional<double> top5;  // absent with 5 classes or fewer
+  std::optional<double> f1;    // two classes, of text
+  std::optional<double> loss;
+  std::int64_t eval_samples = 0;
+};
+
+/// Time of one op over the measured steps; `implementation` names the kernel or algorithm that was chosen.
+struct KernelReport {
+  std::string op;
+  std::string node;
+  std::string implementation;
+  std::int64_t calls = 0;
+  double milliseconds = 0;  // all calls together
+};
+
+/// How far a run came and where the rest of its output is.
+struct ProgressReport {
+  std::int64_t steps = 0;
+  std::int64_t planned_steps = 0;
+  double epochs = 0;
+  std::int64_t bad_samples = 0;  // undecodable samples that were skipped
+  double wall_seconds = 0;       // from start to end of the command
+  double setup_seconds = 0;      // before the first step
+  std::string resumed_from;      // checkpoint; empty: none
+  std::string checkpoint;        // newest one written; empty: none
+};
+
+struct Report {
+  RunStatus status = RunStatus::error;  // until the run says otherwise
+  std::string message;                  // one line: why, unless ok
+  nlohmann::json config;                // to_json(config)
+  std::string config_hash;
+  std::vector<std::string> notes;  // LoadedConfig::notes and the run's own
+  nlohmann::json environment;      // capture_environment
+  std::map<std::string, FlagState> flags;
+  AmpReport amp;
+  ModelReport model;
+  std::int64_t global_batch_size = 0;
+  ProgressReport progress;
+  std::optional<Throughput> throughput;  // absent when no measured step was run
+  std::optional<LatencyReport> latency_ms;
+  std::optional<Utilization> utilization;
+  MemoryReport memory;
+  LossReport loss;
+  std::optional<AccuracyReport> accuracy;
+  std::vector<KernelReport> kernels;
+};
+
+/// A report with config, hash and the requested flags filled in (effective as requested until told otherwise).
+Report make_report(const Config& config);
+
+nlohmann::json to_json(const Report& report);
+
+/// The report's JSON Schema (draft 2020-12).
+nlohmann::json report_schema();
+
+/// Checks to_json(report) against the schema and writes it, indented, whole or not at all; folders are made as needed.
+/// Throws Error{failed} naming the path when it cannot be written.
+void write_report(const Report& report, const std::filesystem::path& path);
+
+}  // namespace ptrain

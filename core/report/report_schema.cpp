@@ -1,0 +1,166 @@
+// The report's JSON Schema. Fields are only added within one version; readers ignore what they do not know.
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+#include "core/report/report.h"
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+json typed(const json& type, const std::string& description) { return {{"type", type}, {"description", description}}; }
+json count(const std::string& description) {
+  return {{"type", "integer"}, {"minimum", 0}, {"description", description}};
+}
+json amount(const std::string& description) {
+  return {{"type", "number"}, {"minimum", 0}, {"description", description}};
+}
+json maybe_amount(const std::string& description) {
+  return {{"type", {"number", "null"}}, {"minimum", 0}, {"description", description}};
+}
+json text(const std::string& description) { return typed("string", description); }
+
+/// An object all of whose properties are required and no others allowed.
+json object_of(const json& properties, const std::string& description, bool nullable = false) {
+  json required = json::array();
+  for (const auto& [name, schema] : properties.items()) required.push_back(name);
+  return {{"type", nullable ? json{"object", "null"} : json("object")},
+          {"description", description},
+          {"properties", properties},
+          {"required", required},
+          {"additionalProperties", false}};
+}
+
+json statistics_schema(const std::string& description) {
+  return object_of({{"mean", amount("")},
+                    {"p50", amount("")},
+                    {"p90", amount("")},
+                    {"p95", amount("")},
+                    {"p99", amount("")},
+                    {"stdev", amount("of the sample, n - 1")},
+                    {"count", count("values")}},
+                   description);
+}
+
+json environment_schema() {
+  json cpu = object_of({{"model", text("")},
+                        {"physical_cores", count("")},
+                        {"logical_cores", count("")},
+                        {"usable_cores", count("that the process may run on")},
+                        {"features", {{"type", "array"}, {"items", {{"type", "string"}}}}}},
+                       "processor");
+  json build = object_of(
+      {{"version", text("")}, {"commit", text("")}, {"compiler", text("")}, {"build_type", text("")}}, "the program");
+  json noise = object_of({{"governor", typed({"string", "null"}, "frequency governor")},
+                          {"load_average_1m", maybe_amount("load of the machine at the start")}},
+                         "what may make figures vary");
+  return object_of({{"time", text("start, UTC")},
+                    {"os", text("")},
+                    {"kernel", text("")},
+                    {"cpu", cpu},
+                    {"threads", count("compute threads of the run")},
+                    {"memory_bytes", count("of the machine")},
+                    {"noise", noise},
+                    {"devices", {{"type", "array"}, {"items", {{"type", "object"}}}}},
+                    {"libraries", {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}}},
+                    {"ptrain", build}},
+                   "machine and software");
+}
+
+json amp_schema() {
+  json change = object_of({{"step", count("")}, {"scale", amount("")}}, "");
+  json scaler = object_of({{"enabled", typed("boolean", "")},
+                           {"dynamic", typed("boolean", "")},
+                           {"scale", maybe_amount("at the end")},
+                           {"skipped_steps", count("steps with an overflow")},
+                           {"history", {{"type", "array"}, {"items", change}, {"description", "each change"}}}},
+                          "loss scaler");
+  return object_of({{"level", {{"enum", {"O0", "O1", "O2"}}}},
+                    {"dtype", {{"enum", {"fp32", "bf16", "fp16"}}, {"description", "low-precision type; fp32 at O0"}}},
+                    {"casts", count("cast nodes in the training graph")},
+                    {"scaler", scaler}},
+                   "automatic mixed precision");
+}
+
+json measured_properties() {
+  return {{"throughput", object_of({{"value", amount("samples / seconds")},
+                                    {"unit", text("")},
+                                    {"per_device", amount("value over the number of devices")},
+                                    {"samples", count("of all ranks in the measured steps")},
+                                    {"seconds", amount("")},
+                                    {"warmup_steps", count("first steps, left out")}},
+                                   "null when no step was measured", true)},
+          {"latency_ms", object_of({{"step", statistics_schema("whole step")},
+                                    {"reader", statistics_schema("waiting for data")},
+                                    {"compute", statistics_schema("computing")}},
+                                   "of the measured steps", true)},
+          {"utilization", object_of({{"achieved_flops", amount("FLOP/s")},
+                                     {"peak_flops", maybe_amount("FLOP/s; null when unknown")},
+                                     {"mfu", maybe_amount("achieved over peak")}},
+                                    "use of the device's arithmetic", true)},
+          {"memory", object_of({{"planned_peak_bytes", count("known before the first step")},
+                                {"measured_peak_bytes", {{"type", {"integer", "null"}}, {"minimum", 0}}}},
+                               "memory of one rank")},
+          {"loss", object_of({{"first", typed({"number", "null"}, "of step 1")},
+                              {"last", typed({"number", "null"}, "of the last step; null when not finite")}},
+                             "training loss")},
+          {"accuracy", object_of({{"top1", maybe_amount("0 to 1")},
+                                  {"top5", maybe_amount("null with 5 classes or fewer")},
+                                  {"f1", maybe_amount("of class 1; null unless two classes of text")},
+                                  {"loss", typed({"number", "null"}, "evaluation loss")},
+                                  {"eval_samples", count("")}},
+                                 "of the last evaluation; null without one", true)}};
+}
+
+json kernel_schema() {
+  return object_of({{"op", text("")},
+                    {"node", text("name in the graph")},
+                    {"implementation", text("what was chosen")},
+                    {"calls", count("")},
+                    {"milliseconds", amount("all calls together")}},
+                   "time of one op; only with output.per_op");
+}
+
+json progress_schema() {
+  return object_of({{"steps", count("optimizer steps done")},
+                    {"planned_steps", count("")},
+                    {"epochs", amount("")},
+                    {"bad_samples", count("skipped because undecodable")},
+                    {"wall_seconds", amount("the whole command")},
+                    {"setup_seconds", amount("before the first step")},
+                    {"resumed_from", text("checkpoint; empty: none")},
+                    {"checkpoint", text("newest written; empty: none")}},
+                   "how far the run came");
+}
+
+}  // namespace
+
+json report_schema() {
+  json flag = object_of({{"requested", typed({"boolean", "integer"}, "")},
+                         {"effective", typed({"boolean", "integer"}, "")},
+                         {"reason", text("why these differ; empty when they do not")}},
+                        "");
+  json properties = {{"schema", {{"const", "ptrain.report/1"}}},
+                     {"status", {{"enum", {"ok", "diverged", "oom", "interrupted", "error"}}}},
+                     {"message", text("why, unless ok")},
+                     {"config", typed("object", "every key, resolved; `ptrain schema config` describes it")},
+                     {"config_hash", text("equal for runs that do the same work")},
+                     {"notes", {{"type", "array"}, {"items", {{"type", "string"}}}}},
+                     {"environment", environment_schema()},
+                     {"flags", {{"type", "object"}, {"additionalProperties", flag}}},
+                     {"amp", amp_schema()},
+                     {"model", object_of({{"name", text("")},
+                                          {"parameters", count("")},
+                                          {"flops_per_sample", amount("training: forward and backward")}},
+                                         "")},
+                     {"global_batch_size", count("samples per step of all ranks")},
+                     {"progress", progress_schema()},
+                     {"kernels", {{"type", "array"}, {"items", kernel_schema()}}}};
+  properties.update(measured_properties());
+  json schema = object_of(properties, "What one run of ptrain did.");
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "ptrain.report/1";
+  return schema;
+}
+
+}  // namespace ptrain

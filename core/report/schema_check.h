@@ -1,0 +1,14 @@
+// Checks JSON against the part of JSON Schema that ptrain's own schemas use: type, properties, required,
+// additionalProperties, items, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace ptrain {
+
+/// "" when `value` fits, else one line: "/path: what is wrong" of the first problem.
+std::string schema_problem(const nlohmann::json& value, const nlohmann::json& schema);
+
+}  // namespace ptrain

@@ -1,0 +1,45 @@
+#include "core/report/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace ptrain {
+namespace {
+
+double percentile(const std::vector<double>& sorted, double part) {
+  const double rank = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+Statistics summarize(std::span<const double> values) {
+  Statistics result;
+  result.count = static_cast<std::int64_t>(values.size());
+  if (values.empty()) return result;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  double sum = 0;
+  for (const double v : sorted) sum += v;
+  result.mean = sum / static_cast<double>(sorted.size());
+  double squares = 0;
+  for (const double v : sorted) squares += (v - result.mean) * (v - result.mean);
+  if (sorted.size() > 1) result.stdev = std::sqrt(squares / static_cast<double>(sorted.size() - 1));
+  result.p50 = percentile(sorted, 0.50);
+  result.p90 = percentile(sorted, 0.90);
+  result.p95 = percentile(sorted, 0.95);
+  result.p99 = percentile(sorted, 0.99);
+  return result;
+}
+
+void to_json(nlohmann::json& json, const Statistics& s) {
+  json = {{"mean", s.mean}, {"p50", s.p50},     {"p90", s.p90},    {"p95", s.p95},
+          {"p99", s.p99},   {"stdev", s.stdev}, {"count", s.count}};
+}
+
+}  // namespace ptrain
