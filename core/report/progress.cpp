@@ -47,8 +47,7 @@ class Bar : public Progress {
     const double part =
         update.total_steps > 0 ? static_cast<double>(update.step) / static_cast<double>(update.total_steps) : 0;
     const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
-    std::string line = "[" + std::string(filled, '#') + std::string(kWidth - filled, '.') + "] ";
-    line += progress_line(update, eta);
+    std::string line = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", kWidth - filled, progress_line(update, eta));
     line.resize(std::min(line.size(), columns() - 1));
     put(fmt::format("\r{}\x1b[K", line));
     open_ = true;
@@ -131,7 +130,7 @@ std::string progress_line(const ProgressUpdate& update, double eta_seconds) {
                                               : 0,
                                  100 * update.reader_share);
   if (update.loss_scale) line += fmt::format("  scale {:g}", *update.loss_scale);
-  if (eta_seconds >= 0) line += "  ETA " + clock_text(eta_seconds);
+  if (eta_seconds >= 0) line += fmt::format("  ETA {}", clock_text(eta_seconds));
   return line;
 }
 
