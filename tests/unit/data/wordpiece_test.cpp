@@ -1,0 +1,54 @@
+// The tokeniser against ids that Hugging Face's BertTokenizer gave (tests/golden/make_tokenizer_golden.py).
+#include "core/data/wordpiece.h"
+
+#include "core/base/errors.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+TEST(WordPiece, GivesTheIdsOfHuggingFacesTokenizer) {
+  std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/tokenizer.json");
+  ASSERT_TRUE(file) << "tests/golden/tokenizer.json is missing";
+  const nlohmann::json golden = nlohmann::json::parse(file);
+  const auto vocabulary = golden["vocabulary"].get<std::vector<std::string>>();
+  const WordPiece lower(vocabulary, TextCase::lower), keep(vocabulary, TextCase::keep);
+  ASSERT_GT(golden["cases"].size(), 50u);
+  for (const nlohmann::json& expected : golden["cases"]) {
+    const WordPiece& tokenizer = expected["lowercase"].get<bool>() ? lower : keep;
+    const auto length = expected["max_length"].get<std::size_t>();
+    const bool has_second = !expected["second"].is_null();
+    std::vector<std::int32_t> first, second, ids(length), types(length);
+    tokenizer.tokenize(expected["first"].get<std::string>(), first);
+    if (has_second) tokenizer.tokenize(expected["second"].get<std::string>(), second);
+    const auto used = static_cast<std::size_t>(tokenizer.assemble(first, second, has_second, ids, types));
+    for (std::size_t i = used; i < length; ++i) {
+      EXPECT_EQ(ids[i], 0);
+      EXPECT_EQ(types[i], 0);
+    }
+    ids.resize(used);
+    types.resize(used);
+    EXPECT_EQ(ids, expected["ids"].get<std::vector<std::int32_t>>()) << expected["first"];
+    EXPECT_EQ(types, expected["token_types"].get<std::vector<std::int32_t>>()) << expected["first"];
+  }
+}
+
+TEST(WordPiece, SkipsBytesThatAreNotUtf8) {
+  const WordPiece tokenizer({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "ab"}, TextCase::lower);
+  std::vector<std::int32_t> ids;
+  tokenizer.tokenize("a\xff\xc3\x62 \xed\xa0\x80 ab", ids);
+  EXPECT_EQ(ids, (std::vector<std::int32_t>{4, 4}));
+}
+
+TEST(WordPiece, RefusesAVocabularyThatIsNotBerts) {
+  EXPECT_THROW(WordPiece({}, TextCase::lower), Error);
+  EXPECT_THROW(WordPiece({"[PAD]", "[UNK]", "[CLS]", "hello"}, TextCase::lower), Error);
+  EXPECT_THROW(WordPiece::from_file("/nonexistent/vocab.txt", TextCase::lower), Error);
+}
+
+}  // namespace
+}  // namespace ptrain
