@@ -3,16 +3,12 @@
 
 #include "core/exec/plan.h"
 #include "core/passes/amp.h"
+#include "core/report/report.h"
 
 #include <string>
 #include <vector>
 
 namespace ptrain {
-
-enum class RunStatus { ok, diverged, oom, interrupted, error };
-
-/// "ok", "diverged", "oom", "interrupted", "error"
-std::string_view name_of(RunStatus status);
 
 struct EvalResult {
   std::int64_t step = 0;  // training steps done before it
@@ -36,16 +32,17 @@ struct RunResult {
   std::string message;  // why, when not ok
   int signal = 0;       // that interrupted the run
 
-  std::int64_t first_step = 0;                         // steps done before this run (resumed)
-  std::int64_t steps = 0;                              // steps done by this run
+  std::int64_t first_step = 0;   // steps done before this run (resumed)
+  std::int64_t steps = 0;        // steps done by this run
+  std::int64_t total_steps = 0;  // of the whole training
+  std::int64_t steps_per_epoch = 0;
   std::int64_t warmup_steps = 0;                       // of these, not measured
   std::int64_t samples = 0;                            // measured, this rank
   double seconds = 0;                                  // measured: training only, no evaluation, no checkpoints
   std::vector<double> step_ms, reader_ms, compute_ms;  // one entry per measured step
 
-  double first_loss = 0;
-  double last_loss = 0;
-  std::vector<double> losses;  // every step of this run
+  std::optional<double> first_loss, last_loss;  // of the whole training, resumed parts included
+  std::vector<double> losses;                   // every step of this run
   std::vector<EvalResult> evaluations;
 
   bool loss_scaling = false;
@@ -64,7 +61,8 @@ struct RunResult {
   double search_seconds = 0;  // choosing and compiling kernels
   std::vector<NodeProfile> kernels;
   std::int64_t bad_samples = 0;
-  std::string checkpoint;  // the last one written
+  std::string resumed_from;  // checkpoint; empty: none
+  std::string checkpoint;    // the last one written
 };
 
 }  // namespace ptrain

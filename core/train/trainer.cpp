@@ -103,7 +103,7 @@ void Trainer::run_step(Loader& loader, std::int64_t step) {
 }
 
 void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s) {
-  if (result_.losses.empty() && result_.first_step == 0) result_.first_loss = s.loss;
+  if (!result_.first_loss) result_.first_loss = s.loss;
   result_.losses.push_back(s.loss);
   result_.last_loss = s.loss;
   ++result_.steps;
@@ -154,7 +154,7 @@ void Trainer::write_checkpoint(std::int64_t step) {
   info.epoch = static_cast<std::uint64_t>(step / steps_per_epoch_);
   info.model = model_.signature();
   info.config_hash = config_hash_;
-  info.state = {{"first_loss", result_.first_loss},
+  info.state = {{"first_loss", result_.first_loss.value_or(0.0)},
                 {"samples_per_step", config_.data.batch_size * config_.train.accumulate_steps}};
   result_.checkpoint =
       save_snapshot(config_.output.dir, info, variables_, static_cast<int>(config_.output.keep_checkpoints)).string();

@@ -124,6 +124,8 @@ void Trainer::prepare() {
                config_.train.accumulate_steps);
   }
   total_steps_ = config_.train.steps > 0 ? config_.train.steps : config_.train.epochs * steps_per_epoch_;
+  result_.total_steps = total_steps_;
+  result_.steps_per_epoch = steps_per_epoch_;
   schedule_ = make_schedule(config_, steps_per_epoch_, total_steps_);
   observer_.on_start(result_);
 }
@@ -140,6 +142,7 @@ void Trainer::restore() {
     checkpoint = load_checkpoint(config_.resume);
   }
   restore_snapshot(*checkpoint, model_.signature(), variables_);
+  result_.resumed_from = checkpoint->path().string();
   result_.first_step = static_cast<std::int64_t>(checkpoint->info().step);
   result_.first_loss = checkpoint->info().state.value("first_loss", 0.0);
   if (checkpoint->info().config_hash != config_hash_) {

@@ -1,0 +1,86 @@
+#include "core/train/run_report.h"
+
+#include "core/config/choices.h"
+#include "core/train/settings.h"
+
+namespace ptrain {
+namespace {
+
+void fill_flags(Report& report, const Config& config, const Backend& backend) {
+  if (backend.name() == "cuda") return;
+  FlagState& search = report.flags["cudnn_exhaustive_search"];
+  search.effective = config.flags.cudnn_exhaustive_search;
+  if (config.flags.cudnn_exhaustive_search) search.reason = "times oneDNN's candidate implementations on the CPU";
+  FlagState& persistent = report.flags["cudnn_batchnorm_spatial_persistent"];
+  persistent.effective = false;
+  persistent.reason = "has no meaning on the CPU";
+}
+
+AmpReport amp_report(const Config& config, const Backend& backend, const RunResult& result) {
+  AmpReport amp;
+  amp.level = choice_name(config.amp.level);
+  if (config.amp.level != AmpLevel::O0) {
+    const DType dtype =
+        training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights()).amp.dtype;
+    amp.dtype = dtype == DType::f16 ? "fp16" : "bf16";
+  }
+  amp.casts = result.amp.casts;
+  amp.scaler.enabled = result.loss_scaling;
+  amp.scaler.dynamic = result.loss_scaling && config.amp.scaler.dynamic;
+  amp.scaler.skipped_steps = result.skipped_steps;
+  for (const ScaleChange& change : result.scale_history) amp.scaler.history.emplace_back(change.step, change.scale);
+  if (!result.scale_history.empty()) amp.scaler.scale = result.scale_history.back().scale;
+  return amp;
+}
+
+void fill_speed(Report& report, const Model& model, const RunResult& result) {
+  if (result.step_ms.empty()) return;
+  report.throughput =
+      Throughput{model.is_text() ? "sequences/s" : "images/s", result.samples, result.seconds, result.warmup_steps, 1};
+  report.latency_ms =
+      LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
+  const double samples_per_second = static_cast<double>(result.samples) / result.seconds;
+  report.utilization = Utilization{samples_per_second * result.flops_per_sample, std::nullopt};
+}
+
+AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
+  AccuracyReport accuracy;
+  accuracy.top1 = evaluated.top1;
+  if (config.model.classes > 5) accuracy.top5 = evaluated.top5;
+  if (config.model.classes == 2 && model.is_text()) accuracy.f1 = evaluated.f1;
+  accuracy.loss = evaluated.loss;
+  accuracy.eval_samples = evaluated.samples;
+  return accuracy;
+}
+
+}  // namespace
+
+void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
+                 const RunResult& result) {
+  report.status = result.status;
+  report.message = result.message;
+  fill_flags(report, config, backend);
+  report.amp = amp_report(config, backend, result);
+  report.model = {model.name(), result.parameters, result.flops_per_sample};
+  report.global_batch_size = config.data.batch_size * config.train.accumulate_steps;
+  report.progress.steps = result.first_step + result.steps;
+  report.progress.planned_steps = result.total_steps;
+  if (result.steps_per_epoch > 0) {
+    report.progress.epochs = static_cast<double>(report.progress.steps) / static_cast<double>(result.steps_per_epoch);
+  }
+  report.progress.bad_samples = result.bad_samples;
+  report.progress.setup_seconds = result.setup_seconds;
+  report.progress.resumed_from = result.resumed_from;
+  report.progress.checkpoint = result.checkpoint;
+  fill_speed(report, model, result);
+  report.memory.planned_peak_bytes = result.planned_peak_bytes;
+  if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
+  report.loss = {result.first_loss, result.last_loss};
+  if (!result.evaluations.empty()) report.accuracy = accuracy_report(result.evaluations.back(), config, model);
+  report.kernels.clear();
+  for (const NodeProfile& node : result.kernels) {
+    report.kernels.push_back({node.type, node.name, node.implementation, node.runs, node.seconds * 1e3});
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,16 @@
+// A run's measurements as its report.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/exec/backend.h"
+#include "core/report/report.h"
+#include "core/train/run_result.h"
+#include "models/model.h"
+
+namespace ptrain {
+
+/// Fills in what `result` knows; valid at any moment of a run, also after it failed.
+void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
+                 const RunResult& result);
+
+}  // namespace ptrain
