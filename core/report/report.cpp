@@ -5,15 +5,12 @@
 #include "core/io/atomic_file.h"
 #include "core/report/schema_check.h"
 
-#include <array>
 #include <cmath>
 
 namespace ptrain {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<std::string_view, 5> kStatusNames = {"ok", "diverged", "oom", "interrupted", "error"};
 
 /// Null when absent or not finite: JSON has no NaN.
 json finite(std::optional<double> value) { return value && std::isfinite(*value) ? json(*value) : json(nullptr); }
@@ -72,8 +69,18 @@ json progress_json(const ProgressReport& progress) {
           {"bad_samples", progress.bad_samples},
           {"wall_seconds", progress.wall_seconds},
           {"setup_seconds", progress.setup_seconds},
+          {"search_seconds", progress.search_seconds},
           {"resumed_from", progress.resumed_from},
           {"checkpoint", progress.checkpoint}};
+}
+
+json evaluations_json(const std::vector<EvaluationReport>& evaluations) {
+  json list = json::array();
+  for (const EvaluationReport& e : evaluations) {
+    list.push_back(
+        {{"step", e.step}, {"epoch", e.epoch}, {"seconds", e.seconds}, {"accuracy", accuracy_json(e.accuracy)}});
+  }
+  return list;
 }
 
 json kernels_json(const std::vector<KernelReport>& kernels) {
@@ -110,7 +117,7 @@ json to_json(const Report& report) {
                {"compute", report.latency_ms->compute}};
   }
   return {{"schema", "ptrain.report/1"},
-          {"status", kStatusNames[static_cast<std::size_t>(report.status)]},
+          {"status", name_of(report.status)},
           {"message", report.message},
           {"config", report.config},
           {"config_hash", report.config_hash},
@@ -132,6 +139,7 @@ json to_json(const Report& report) {
             {"measured_peak_bytes", or_null(report.memory.measured_peak_bytes)}}},
           {"loss", {{"first", finite(report.loss.first)}, {"last", finite(report.loss.last)}}},
           {"accuracy", accuracy_json(report.accuracy)},
+          {"evaluations", evaluations_json(report.evaluations)},
           {"kernels", kernels_json(report.kernels)}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/report/run_status.h"
 #include "core/report/statistics.h"
 
 #include <nlohmann/json.hpp>
@@ -15,8 +16,6 @@
 #include <vector>
 
 namespace ptrain {
-
-enum class RunStatus { ok, diverged, oom, interrupted, error };
 
 /// A flag as it was asked for, what it came to, and why where these differ.
 struct FlagState {
@@ -82,6 +81,14 @@ struct AccuracyReport {
   std::int64_t eval_samples = 0;
 };
 
+/// One evaluation of the run, in order; the last one is the report's accuracy.
+struct EvaluationReport {
+  std::int64_t step = 0;  // training steps done before it
+  std::int64_t epoch = 0;
+  AccuracyReport accuracy;
+  double seconds = 0;
+};
+
 /// Time of one op over the measured steps; `implementation` names the kernel or algorithm that was chosen.
 struct KernelReport {
   std::string op;
@@ -98,7 +105,8 @@ struct ProgressReport {
   double epochs = 0;
   std::int64_t bad_samples = 0;  // undecodable samples that were skipped
   double wall_seconds = 0;       // from start to end of the command
-  double setup_seconds = 0;      // before the first step
+  double setup_seconds = 0;      // before the first step, search included
+  double search_seconds = 0;     // choosing kernels
   std::string resumed_from;      // checkpoint; empty: none
   std::string checkpoint;        // newest one written; empty: none
 };
@@ -121,6 +129,7 @@ struct Report {
   MemoryReport memory;
   LossReport loss;
   std::optional<AccuracyReport> accuracy;
+  std::vector<EvaluationReport> evaluations;
   std::vector<KernelReport> kernels;
 };
 

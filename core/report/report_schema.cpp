@@ -82,6 +82,23 @@ json amp_schema() {
                    "automatic mixed precision");
 }
 
+json accuracy_schema(const std::string& description, bool nullable) {
+  return object_of({{"top1", maybe_amount("0 to 1")},
+                    {"top5", maybe_amount("null with 5 classes or fewer")},
+                    {"f1", maybe_amount("of class 1; null unless two classes of text")},
+                    {"loss", typed({"number", "null"}, "evaluation loss")},
+                    {"eval_samples", count("")}},
+                   description, nullable);
+}
+
+json evaluation_schema() {
+  return object_of({{"step", count("training steps done before it")},
+                    {"epoch", count("")},
+                    {"seconds", amount("")},
+                    {"accuracy", accuracy_schema("", false)}},
+                   "one evaluation");
+}
+
 json measured_properties() {
   return {{"throughput", object_of({{"value", amount("samples / seconds")},
                                     {"unit", text("")},
@@ -104,12 +121,7 @@ json measured_properties() {
           {"loss", object_of({{"first", typed({"number", "null"}, "of step 1")},
                               {"last", typed({"number", "null"}, "of the last step; null when not finite")}},
                              "training loss")},
-          {"accuracy", object_of({{"top1", maybe_amount("0 to 1")},
-                                  {"top5", maybe_amount("null with 5 classes or fewer")},
-                                  {"f1", maybe_amount("of class 1; null unless two classes of text")},
-                                  {"loss", typed({"number", "null"}, "evaluation loss")},
-                                  {"eval_samples", count("")}},
-                                 "of the last evaluation; null without one", true)}};
+          {"accuracy", accuracy_schema("of the last evaluation; null without one", true)}};
 }
 
 json kernel_schema() {
@@ -127,7 +139,8 @@ json progress_schema() {
                     {"epochs", amount("")},
                     {"bad_samples", count("skipped because undecodable")},
                     {"wall_seconds", amount("the whole command")},
-                    {"setup_seconds", amount("before the first step")},
+                    {"setup_seconds", amount("before the first step, search included")},
+                    {"search_seconds", amount("choosing kernels")},
                     {"resumed_from", text("checkpoint; empty: none")},
                     {"checkpoint", text("newest written; empty: none")}},
                    "how far the run came");
@@ -155,6 +168,7 @@ json report_schema() {
                                          "")},
                      {"global_batch_size", count("samples per step of all ranks")},
                      {"progress", progress_schema()},
+                     {"evaluations", {{"type", "array"}, {"items", evaluation_schema()}}},
                      {"kernels", {{"type", "array"}, {"items", kernel_schema()}}}};
   properties.update(measured_properties());
   json schema = object_of(properties, "What one run of ptrain did.");
