@@ -1,0 +1,21 @@
+// Fuzzes JPEG decoding with every augmentation: any bytes give an image or a BadSample.
+#include "core/data/image_transform.h"
+#include "core/data/jpeg.h"
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ptrain;
+  if (!is_jpeg({data, size})) return 0;
+  Scratch scratch;
+  std::vector<std::uint8_t> out(80 * 80 * 3);
+  for (const Augmentation augment : {Augmentation::none, Augmentation::crop_flip, Augmentation::random_resized_crop}) {
+    try {
+      SampleRandom random(1, 2, static_cast<std::int64_t>(size));
+      ImageTransform(80, augment).apply_encoded({data, size}, "fuzz", random, scratch, out);
+    } catch (const BadSample&) {
+    }
+  }
+  return 0;
+}

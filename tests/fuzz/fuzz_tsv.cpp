@@ -1,0 +1,17 @@
+// Fuzzes the TSV and CSV reader: any bytes give a table or an Error.
+#include "core/base/errors.h"
+#include "core/data/text_table.h"
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const ptrain::TableForm form : {ptrain::TableForm::tsv, ptrain::TableForm::csv}) {
+    try {
+      ptrain::parse_text_table(text, "fuzz", form);
+    } catch (const ptrain::Error&) {
+    }
+  }
+  return 0;
+}
