@@ -1,0 +1,66 @@
+#include "cli/run_observer.h"
+
+#include <filesystem>
+
+namespace ptrain {
+
+RunObserver::RunObserver(const Config& config, ProgressStyle style)
+    : config_(config), progress_(make_progress(style, config.train.log_every_steps)) {}
+
+void RunObserver::on_start(const RunResult& prepared) {
+  steps_per_epoch_ = std::max<std::int64_t>(1, prepared.steps_per_epoch);
+  log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
+  progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
+                                 prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
+}
+
+void RunObserver::on_step(const Step& s) {
+  samples_ += s.samples;
+  seconds_ += s.step_seconds;
+  reader_seconds_ += s.reader_seconds;
+  ProgressUpdate update;
+  update.step = s.step;
+  update.total_steps = s.total;
+  update.epoch = static_cast<double>(s.step) / static_cast<double>(steps_per_epoch_);
+  update.loss = s.loss;
+  update.learning_rate = s.lr;
+  update.samples_per_second = static_cast<double>(samples_) / seconds_;
+  update.reader_share = reader_seconds_ / seconds_;
+  if (s.loss_scale > 0) update.loss_scale = s.loss_scale;
+  progress_->step(update);
+  if (s.step % config_.train.log_every_steps != 0 && s.step != s.total) return;
+  nlohmann::json line = {{"step", s.step},
+                         {"epoch", update.epoch},
+                         {"loss", s.loss},
+                         {"lr", s.lr},
+                         {"step_ms", s.step_seconds * 1e3},
+                         {"reader_ms", s.reader_seconds * 1e3},
+                         {"compute_ms", s.compute_seconds * 1e3},
+                         {"samples", s.samples}};
+  if (s.loss_scale > 0) line["loss_scale"] = s.loss_scale;
+  log_->write(line);
+}
+
+void RunObserver::on_eval(const EvalResult& r) {
+  std::string text = fmt::format("evaluation after step {}: top-1 {:.4f}, loss {:.4f}, {} samples in {:.1f} s", r.step,
+                                 r.top1, r.loss, r.samples, r.seconds);
+  if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
+  progress_->message(text);
+  if (log_) {
+    log_->write({{"step", r.step},
+                 {"eval",
+                  {{"top1", r.top1},
+                   {"top5", r.top5},
+                   {"f1", r.f1},
+                   {"loss", r.loss},
+                   {"samples", r.samples},
+                   {"seconds", r.seconds}}}});
+  }
+}
+
+void RunObserver::on_note(const std::string& line) {
+  notes_.push_back(line);
+  progress_->message(line);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,21 @@
+#include "cli/workload.h"
+
+#include "cli/device.h"
+#include "core/base/parallel.h"
+#include "core/train/settings.h"
+#include "models/registry.h"
+
+namespace ptrain {
+
+Workload open_workload(const Config& config) {
+  if (config.threads > 0) set_thread_count(static_cast<int>(config.threads));
+  Workload workload;
+  workload.backend = make_backend(config.device);
+  const DataSettings settings = data_settings(config);
+  workload.training = open_dataset(settings, Split::train);
+  if (config.eval.every_epochs > 0) workload.evaluation = open_dataset(settings, Split::eval);
+  workload.model = make_model(config, workload.training->info());
+  return workload;
+}
+
+}  // namespace ptrain

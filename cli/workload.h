@@ -1,0 +1,21 @@
+// What every command that trains or evaluates opens first: device, data and model.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/exec/backend.h"
+#include "models/model.h"
+
+namespace ptrain {
+
+struct Workload {
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Dataset> training;
+  std::unique_ptr<Dataset> evaluation;  // null when nothing is to be evaluated
+  std::unique_ptr<Model> model;
+};
+
+/// Throws Error when the device is not there, the data cannot be read or model and data do not fit.
+Workload open_workload(const Config& config);
+
+}  // namespace ptrain
