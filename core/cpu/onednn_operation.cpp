@@ -1,5 +1,7 @@
 #include "core/cpu/onednn_operation.h"
 
+#include "core/cpu/convert.h"
+
 namespace ptrain::cpu {
 
 OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive,
@@ -12,18 +14,24 @@ OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primiti
 }
 
 void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
-  const dnnl::memory outside(binding.stored, engine, nullptr);
-  (is_input ? inputs_ : outputs_).push_back({binding.slot, outside});
+  Bound bound{binding.slot, {}};
+  if (binding.dtype == DType::f16) {
+    bound.memory = place(engine, binding.stored);
+    bound.count = static_cast<std::int64_t>(binding.stored.get_size() / sizeof(float));
+  } else {
+    bound.memory = dnnl::memory(binding.stored, engine, nullptr);
+  }
+  (is_input ? inputs_ : outputs_).push_back(bound);
   if (binding.stored == binding.wanted) {
-    arguments_.emplace(binding.argument, outside);
+    arguments_.emplace(binding.argument, bound.memory);
     return;
   }
   const dnnl::memory inside = place(engine, binding.wanted);
   arguments_.emplace(binding.argument, inside);
   if (is_input) {
-    add_conversion(engine, before_, outside, inside);
+    add_reorder(engine, before_, bound.memory, inside);
   } else {
-    add_conversion(engine, after_, inside, outside);
+    add_reorder(engine, after_, inside, bound.memory);
   }
 }
 
@@ -35,8 +43,8 @@ dnnl::memory OnednnOperation::place(const dnnl::engine& engine, const dnnl::memo
   return memory;
 }
 
-void OnednnOperation::add_conversion(const dnnl::engine& engine, std::vector<Conversion>& list,
-                                     const dnnl::memory& from, const dnnl::memory& to) {
+void OnednnOperation::add_reorder(const dnnl::engine& engine, std::vector<Reorder>& list, const dnnl::memory& from,
+                                  const dnnl::memory& to) {
   const dnnl::reorder::primitive_desc desc(engine, from.get_desc(), engine, to.get_desc(), user_scratchpad());
   std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
   if (desc.scratchpad_desc().get_size() > 0) {
@@ -47,13 +55,26 @@ void OnednnOperation::add_conversion(const dnnl::engine& engine, std::vector<Con
 
 void OnednnOperation::run(const KernelArgs& args) {
   auto* workspace = static_cast<std::byte*>(args.workspace);
-  for (Bound& b : inputs_) b.memory.set_data_handle(args.inputs[static_cast<std::size_t>(b.slot)]);
-  for (Bound& b : outputs_) b.memory.set_data_handle(args.outputs[static_cast<std::size_t>(b.slot)]);
   for (Placed& p : placed_) p.memory.set_data_handle(workspace + p.offset);
-  for (Conversion& c : before_) c.reorder.execute(stream_, c.arguments);
+  for (Bound& b : inputs_) {
+    void* given = args.inputs[static_cast<std::size_t>(b.slot)];
+    if (b.count == 0) {
+      b.memory.set_data_handle(given);
+    } else {
+      convert(DType::f16, given, DType::f32, b.memory.get_data_handle(), b.count);
+    }
+  }
+  for (Bound& b : outputs_) {
+    if (b.count == 0) b.memory.set_data_handle(args.outputs[static_cast<std::size_t>(b.slot)]);
+  }
+  for (Reorder& r : before_) r.primitive.execute(stream_, r.arguments);
   primitive_.execute(stream_, arguments_);
-  for (Conversion& c : after_) c.reorder.execute(stream_, c.arguments);
+  for (Reorder& r : after_) r.primitive.execute(stream_, r.arguments);
   stream_.wait();
+  for (Bound& b : outputs_) {
+    void* wanted = args.outputs[static_cast<std::size_t>(b.slot)];
+    if (b.count != 0) convert(DType::f32, b.memory.get_data_handle(), DType::f16, wanted, b.count);
+  }
 }
 
 }  // namespace ptrain::cpu

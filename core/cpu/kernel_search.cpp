@@ -1,0 +1,119 @@
+#include "core/cpu/kernel_search.h"
+
+#include "core/base/errors.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace ptrain::cpu {
+namespace {
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Buffer = std::unique_ptr<void, Free>;
+
+Buffer zeroed(std::size_t bytes) {
+  constexpr std::size_t alignment = 64;
+  const std::size_t size = (bytes + alignment) / alignment * alignment;
+  Buffer buffer(std::aligned_alloc(alignment, size));
+  if (buffer == nullptr) fail("out of memory while searching kernels: cannot allocate {} MiB", size >> 20);
+  std::memset(buffer.get(), 0, size);
+  return buffer;
+}
+
+/// Scratch inputs, outputs and workspace for one problem.
+class Trial {
+ public:
+  Trial(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
+    for (const TensorDesc& desc : context.inputs) add(inputs_, desc);
+    for (const TensorDesc& desc : context.outputs) add(outputs_, desc);
+    std::size_t bytes = 0;
+    for (const auto& candidate : candidates) bytes = std::max(bytes, candidate->workspace_bytes());
+    workspace_ = zeroed(bytes);
+  }
+
+  /// Seconds of the best of a few runs after a first one that warms up.
+  double seconds(Kernel& kernel, double to_beat) const {
+    const KernelArgs args{inputs_, outputs_, workspace_.get()};
+    double best = run_once(kernel, args);
+    if (best > 4 * to_beat) return best;
+    for (int i = 0; i < 3; ++i) best = std::min(best, run_once(kernel, args));
+    return best;
+  }
+
+ private:
+  void add(std::vector<void*>& pointers, const TensorDesc& desc) {
+    buffers_.push_back(is_absent(desc) ? nullptr : zeroed(desc.bytes()));
+    pointers.push_back(buffers_.back().get());
+  }
+  static double run_once(Kernel& kernel, const KernelArgs& args) {
+    const auto start = std::chrono::steady_clock::now();
+    kernel.run(args);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  std::vector<Buffer> buffers_;
+  std::vector<void*> inputs_, outputs_;
+  Buffer workspace_;
+};
+
+/// Implementation names by problem: repeated layers of a model and its second plans are searched once.
+class Decisions {
+ public:
+  std::string find(const std::string& problem) {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_problem_.find(problem);
+    return found == by_problem_.end() ? std::string{} : found->second;
+  }
+  void store(const std::string& problem, const std::string& implementation) {
+    const std::lock_guard lock(mutex_);
+    by_problem_[problem] = implementation;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> by_problem_;
+};
+
+std::string describe(const KernelContext& context) {
+  std::string text = fmt::format("{} {}", context.op.type(), context.op.attributes());
+  for (const TensorDesc& desc : context.inputs) text += ' ' + desc.to_string();
+  for (const TensorDesc& desc : context.outputs) text += ' ' + desc.to_string();
+  return text;
+}
+
+std::size_t fastest(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
+  const Trial trial(context, candidates);
+  std::size_t best = 0;
+  double best_seconds = 1e30;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double seconds = trial.seconds(*candidates[i], best_seconds);
+    if (seconds < best_seconds) {
+      best = i;
+      best_seconds = seconds;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
+  static Decisions decisions;
+  if (candidates.empty()) fail("no CPU implementation of {}", describe(context));
+  if (!context.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
+  const std::string problem = describe(context);
+  const std::string known = decisions.find(problem);
+  for (auto& candidate : candidates) {
+    if (candidate->implementation() == known) return std::move(candidate);
+  }
+  std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates)]);
+  decisions.store(problem, chosen->implementation());
+  return chosen;
+}
+
+}  // namespace ptrain::cpu

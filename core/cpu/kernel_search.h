@@ -1,0 +1,13 @@
+// Exhaustive search: the candidate implementations of one kernel timed on scratch memory, the fastest kept.
+#pragma once
+
+#include "core/exec/kernel.h"
+
+namespace ptrain::cpu {
+
+/// Candidates in the library's order of preference. Without exhaustive search, or with one candidate, returns the
+/// first. Problems that were searched before in this process (same op, attributes and descriptors) are not timed again.
+/// Throws Error{failed} when there is no candidate.
+std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates);
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,143 @@
+// Maximum pooling: each output pixel takes sixteen channels at a time through its window, in rows of output pixels.
+#include "core/ops/max_pool2d.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+#include "core/cpu/vector.h"
+
+namespace ptrain::cpu {
+namespace {
+
+using s32x16 = std::int32_t __attribute__((vector_size(64)));
+using u8x16 = std::uint8_t __attribute__((vector_size(16)));
+
+/// The part [first, last) of a window at `start` that lies inside [0, size), in window coordinates.
+struct Window {
+  std::int64_t start, first, last;
+  Window(std::int64_t out, std::int64_t size, const MaxPool2dAttributes& pool)
+      : start(out * pool.stride - pool.padding),
+        first(std::max<std::int64_t>(0, -start)),
+        last(std::min<std::int64_t>(pool.kernel, size - start)) {}
+};
+
+class MaxPool2dKernel final : public Kernel {
+ public:
+  explicit MaxPool2dKernel(const KernelContext& context)
+      : pool_(context.op_as<MaxPool2d>().attrs()), x_(context.inputs[0]), y_(context.outputs[0]) {}
+
+  void run(const KernelArgs& args) override {
+    visit_floating(x_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* x = static_cast<const T*>(args.inputs[0]);
+      auto* y = static_cast<T*>(args.outputs[0]);
+      auto* argmax = static_cast<std::uint8_t*>(args.outputs[1]);
+      const std::int64_t channels = x_.shape[3], row = y_.shape[2] * channels;
+      parallel_for(y_.shape[0] * y_.shape[1], 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const Window rows(i % y_.shape[1], x_.shape[1], pool_);
+          const T* image = x + i / y_.shape[1] * x_.shape[1] * x_.shape[2] * channels;
+          for (std::int64_t q = 0; q < y_.shape[2]; ++q) {
+            pool_pixel(image, rows, Window(q, x_.shape[2], pool_), y + i * row + q * channels,
+                       argmax + i * row + q * channels);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  template <typename T>
+  void pool_pixel(const T* image, const Window& rows, const Window& columns, T* y, std::uint8_t* argmax) const {
+    const std::int64_t channels = x_.shape[3];
+    for_channels(channels, [&](std::int64_t c, auto access) {
+      f32x16 best = splat(-__builtin_inff());
+      s32x16 where = s32x16{} + static_cast<std::int32_t>(rows.first * pool_.kernel + columns.first);
+      for (std::int64_t r = rows.first; r < rows.last; ++r) {
+        const T* line = image + ((rows.start + r) * x_.shape[2] + columns.start) * channels + c;
+        for (std::int64_t s = columns.first; s < columns.last; ++s) {
+          const f32x16 v = access.load(line + s * channels);
+          const s32x16 wins = (v > best) | (v != v);
+          best = wins ? v : best;
+          where = wins ? s32x16{} + static_cast<std::int32_t>(r * pool_.kernel + s) : where;
+        }
+      }
+      access.store(y + c, best);
+      const u8x16 index = __builtin_convertvector(where, u8x16);
+      memcpy(argmax + c, &index, static_cast<std::size_t>(std::min<std::int64_t>(lanes, channels - c)));
+    });
+  }
+
+  MaxPool2dAttributes pool_;
+  TensorDesc x_, y_;
+};
+
+/// Each input pixel gathers from the windows that hold it, so threads never write the same place.
+class MaxPool2dGradKernel final : public Kernel {
+ public:
+  explicit MaxPool2dGradKernel(const KernelContext& context)
+      : pool_(context.op_as<MaxPool2dGrad>().attrs().pool), dy_(context.inputs[0]), dx_(context.outputs[0]) {}
+
+  void run(const KernelArgs& args) override {
+    visit_floating(dy_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* dy = static_cast<const T*>(args.inputs[0]);
+      const auto* argmax = static_cast<const std::uint8_t*>(args.inputs[1]);
+      auto* dx = static_cast<T*>(args.outputs[0]);
+      const std::int64_t row = dx_.shape[2] * dx_.shape[3], image = dy_.shape[1] * dy_.shape[2] * dy_.shape[3];
+      parallel_for(dx_.shape[0] * dx_.shape[1], 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t n = i / dx_.shape[1];
+          for (std::int64_t w = 0; w < dx_.shape[2]; ++w) {
+            gather_pixel(dy + n * image, argmax + n * image, i % dx_.shape[1], w, dx + i * row + w * dx_.shape[3]);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  /// Output positions whose window holds input position `in`: [first, last).
+  struct Holders {
+    std::int64_t first, last;
+    Holders(std::int64_t in, std::int64_t outputs, const MaxPool2dAttributes& pool) {
+      const std::int64_t at = in + pool.padding;
+      first = at < pool.kernel ? 0 : (at - pool.kernel) / pool.stride + 1;
+      last = std::min(outputs, at / pool.stride + 1);
+    }
+  };
+
+  template <typename T>
+  void gather_pixel(const T* dy, const std::uint8_t* argmax, std::int64_t h, std::int64_t w, T* dx) const {
+    const std::int64_t channels = dx_.shape[3];
+    const Holders rows(h, dy_.shape[1], pool_), columns(w, dy_.shape[2], pool_);
+    for_channels(channels, [&](std::int64_t c, auto access) {
+      f32x16 sum{};
+      for (std::int64_t p = rows.first; p < rows.last; ++p) {
+        for (std::int64_t q = columns.first; q < columns.last; ++q) {
+          const std::int64_t r = h + pool_.padding - p * pool_.stride, s = w + pool_.padding - q * pool_.stride;
+          const std::int64_t at = (p * dy_.shape[2] + q) * channels + c;
+          u8x16 index{};
+          memcpy(&index, argmax + at, static_cast<std::size_t>(std::min<std::int64_t>(lanes, channels - c)));
+          const s32x16 mine = __builtin_convertvector(index, s32x16) == static_cast<std::int32_t>(r * pool_.kernel + s);
+          sum += mine ? access.load(dy + at) : f32x16{};
+        }
+      }
+      access.store(dx + c, sum);
+    });
+  }
+
+  MaxPool2dAttributes pool_;
+  TensorDesc dy_, dx_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_max_pool2d(const KernelContext& context) {
+  return std::make_unique<MaxPool2dKernel>(context);
+}
+
+std::unique_ptr<Kernel> make_max_pool2d_grad(const KernelContext& context) {
+  return std::make_unique<MaxPool2dGradKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,110 @@
+// Sixteen floats at a time: loads and stores that convert from and to the storage types. Arithmetic on f32x16 is the
+// compiler's (GCC and Clang vector extension), so one source serves AVX2 and AVX-512.
+#pragma once
+
+#include "core/base/dtype.h"
+
+#include <immintrin.h>
+
+#pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined; no vector crosses a call
+
+namespace ptrain::cpu {
+
+using f32x16 = float __attribute__((vector_size(64)));
+using u16x16 = std::uint16_t __attribute__((vector_size(32)));
+using u32x16 = std::uint32_t __attribute__((vector_size(64)));
+inline constexpr int lanes = 16;
+
+#define PTRAIN_INLINE inline __attribute__((always_inline))
+
+PTRAIN_INLINE f32x16 splat(float value) { return value - f32x16{}; }
+
+PTRAIN_INLINE f32x16 load16(const float* from) {
+  f32x16 v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+PTRAIN_INLINE void store16(float* to, f32x16 v) { memcpy(to, &v, sizeof v); }
+
+PTRAIN_INLINE f32x16 load16(const bf16* from) {
+  u16x16 bits;
+  memcpy(&bits, from, sizeof bits);
+  return reinterpret_cast<f32x16>(__builtin_convertvector(bits, u32x16) << 16);
+}
+
+#ifdef __AVX512F__  // the zero-masked forms: GCC 12 warns of the plain ones
+PTRAIN_INLINE f32x16 load16(const f16* from) {
+  return reinterpret_cast<f32x16>(
+      _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+}
+PTRAIN_INLINE void store16(f16* to, f32x16 v) {
+  const __m256i bits = _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(v), _MM_FROUND_TO_NEAREST_INT);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bits);
+}
+#else
+PTRAIN_INLINE f32x16 load16(const f16* from) {
+  f32x16 v;
+  for (int half = 0; half < 2; ++half) {
+    const __m256 part = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 8 * half)));
+    memcpy(reinterpret_cast<float*>(&v) + 8 * half, &part, sizeof part);
+  }
+  return v;
+}
+PTRAIN_INLINE void store16(f16* to, f32x16 v) {
+  for (int half = 0; half < 2; ++half) {
+    __m256 part;
+    memcpy(&part, reinterpret_cast<const float*>(&v) + 8 * half, sizeof part);
+    const __m128i bits = _mm256_cvtps_ph(part, _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 8 * half), bits);
+  }
+}
+#endif
+
+PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
+#ifdef __AVX512BF16__
+  const auto bits = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
+  memcpy(static_cast<void*>(to), &bits, sizeof bits);
+#else
+  for (int i = 0; i < lanes; ++i) to[i] = bf16(v[i]);
+#endif
+}
+
+/// Access to all sixteen lanes.
+struct AllLanes {
+  template <typename T>
+  PTRAIN_INLINE f32x16 load(const T* from) const {
+    return load16(from);
+  }
+  template <typename T>
+  PTRAIN_INLINE void store(T* to, f32x16 v) const {
+    store16(to, v);
+  }
+};
+
+/// Access to the first `count` lanes, where a row ends; the others read as zero.
+struct SomeLanes {
+  int count;
+
+  template <typename T>
+  f32x16 load(const T* from) const {
+    T part[lanes] = {};
+    memcpy(static_cast<void*>(part), from, static_cast<std::size_t>(count) * sizeof(T));
+    return load16(part);
+  }
+  template <typename T>
+  void store(T* to, f32x16 v) const {
+    T part[lanes];
+    store16(part, v);
+    memcpy(static_cast<void*>(to), part, static_cast<std::size_t>(count) * sizeof(T));
+  }
+};
+
+/// Calls body(first_channel, access) for each group of sixteen channels; the last may be a part.
+template <typename Body>
+PTRAIN_INLINE void for_channels(std::int64_t channels, Body&& body) {
+  std::int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) body(c, AllLanes{});
+  if (c < channels) body(c, SomeLanes{static_cast<int>(channels - c)});
+}
+
+}  // namespace ptrain::cpu
