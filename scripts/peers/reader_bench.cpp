@@ -1,0 +1,39 @@
+// Reads an image folder with one thread for some seconds and prints images per second. reader_bench.py runs it.
+#include "core/data/factory.h"
+#include "core/data/loader.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: reader_bench FOLDER train|eval IMAGE_SIZE SECONDS\n");
+    return 2;
+  }
+  try {
+    ptrain::DataSettings settings;
+    settings.source = ptrain::SourceKind::image_folder;
+    settings.path = argv[1];
+    settings.image_size = std::atoi(argv[3]);
+    const bool train = std::string(argv[2]) == "train";
+    const auto data = ptrain::open_dataset(settings, train ? ptrain::Split::train : ptrain::Split::eval);
+    ptrain::LoaderOptions options;
+    options.batch_size = 16;
+    options.workers = 0;
+    ptrain::Loader loader(*data, options);
+    loader.next();
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const std::chrono::duration<double> limit(std::atof(argv[4]));
+    std::int64_t images = 0;
+    while (Clock::now() - begin < limit) images += loader.next().count;
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    std::printf("%.2f\n", static_cast<double>(images) / seconds.count());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "reader_bench: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
