@@ -23,12 +23,15 @@ void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
     if (count > 0) body(std::int64_t{0}, count);
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(parts))
+#pragma omp parallel num_threads(static_cast <int>(parts))
   {
-    const std::int64_t part = omp_get_thread_num();
-    const std::int64_t begin = count * part / parts;
-    const std::int64_t end = count * (part + 1) / parts;
-    if (begin < end) body(begin, end);
+    // The runtime may grant fewer threads than asked for (nested regions, OMP_THREAD_LIMIT): each then takes more
+    // parts.
+    for (std::int64_t part = omp_get_thread_num(); part < parts; part += omp_get_num_threads()) {
+      const std::int64_t begin = count * part / parts;
+      const std::int64_t end = count * (part + 1) / parts;
+      if (begin < end) body(begin, end);
+    }
   }
 }
 
