@@ -1,0 +1,137 @@
+// Attention by tiles with a running softmax (Dao et al., "FlashAttention", 2022, algorithm 1), in f32.
+#include "core/ops/attention.h"
+
+#include "core/cpu/f16_staging.h"
+#include "core/cpu/kernels.h"
+#include "core/cpu/kernels/attention_tiles.h"
+#include "core/ops/math/exp.h"
+
+#include <cmath>
+
+namespace ptrain::cpu {
+namespace {
+
+/// Replaces a row of scores by exp(score - largest), and returns their sum.
+float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float largest) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t k = 0; k < keys; ++k) {
+    scores[k] = fast_exp(scores[k] - largest);
+    sum += scores[k];
+  }
+  std::fill(scores + keys, scores + padded, 0.0f);
+  return sum;
+}
+
+float largest_of(const float* scores, std::int64_t keys, float start) {
+  float largest = start;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t k = 0; k < keys; ++k) largest = scores[k] > largest ? scores[k] : largest;
+  return largest;
+}
+
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(const KernelContext& context)
+      : attributes_(context.op_as<Attention>().attrs()),
+        dtype_(context.inputs[0].dtype),
+        shape_(attributes_, context.inputs[0].shape),
+        threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(threads_ * scratch_floats()) * sizeof(float);
+  }
+  std::string implementation() const override { return std::string(name_of(attributes_.algorithm)); }
+
+  void run(const KernelArgs& args) override {
+    const DropoutMask mask = attributes_.dropout > 0
+                                 ? dropout_mask(attributes_.dropout, args.inputs[2], attributes_.stream)
+                                 : dropout_mask(0, nullptr, 0);
+    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
+    visit_floating(dtype_, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* qkv = static_cast<const T*>(args.inputs[0]);
+      auto* out = static_cast<T*>(args.outputs[0]);
+      auto* lse = static_cast<float*>(args.outputs[1]);
+      for_heads(shape_, threads_, scratch_floats(), args.workspace,
+                [&](std::int64_t b, std::int64_t h, Scratch scratch) {
+                  run_head(qkv, lengths[b], mask, b, h, scratch, out, lse + shape_.mask_row(b, h, 0));
+                });
+    });
+  }
+
+ private:
+  std::int64_t tile_floats() const { return shape_.query_tile * shape_.key_tile; }
+  std::int64_t scratch_floats() const {
+    const AttentionShape& s = shape_;
+    return s.depth * s.padded_length + (s.length + 2 * s.query_tile) * s.padded_depth + 2 * tile_floats() +
+           2 * round_to_lanes(s.query_tile);
+  }
+
+  template <typename T>
+  void run_head(const T* qkv, std::int64_t valid, const DropoutMask& mask, std::int64_t b, std::int64_t h,
+                Scratch scratch, T* out, float* lse) const {
+    const AttentionShape& s = shape_;
+    float* keys = scratch.take(s.depth * s.padded_length);  // transposed
+    float* values = scratch.take(s.length * s.padded_depth);
+    float* queries = scratch.take(s.query_tile * s.padded_depth);
+    float* sums = scratch.take(s.query_tile * s.padded_depth);  // of weighted values
+    float* scores = scratch.take(tile_floats());
+    float* factors = scratch.take(tile_floats());
+    float* largest = scratch.take(s.query_tile);
+    float* total = scratch.take(s.query_tile);
+    pack_columns(qkv + s.qkv_offset(b, h, 1), s.row_stride(), valid, s, keys);
+    pack_rows(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, 1.0f, values);
+
+    for_tiles(valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
+      pack_rows(qkv + s.qkv_offset(b, h, 0) + q0 * s.row_stride(), s.row_stride(), rows, s, s.scale, queries);
+      std::fill(largest, largest + rows, -std::numeric_limits<float>::infinity());
+      std::fill(total, total + rows, 0.0f);
+      for_tiles(valid, s.key_tile, [&](std::int64_t k0, std::int64_t count) {
+        const std::int64_t padded = round_to_lanes(count);
+        small_gemm({rows, padded, s.depth, queries, s.padded_depth, 1, keys + k0, s.padded_length, scores, s.key_tile});
+        for (std::int64_t r = 0; r < rows; ++r) {
+          float* row = scores + r * s.key_tile;
+          const float now = largest_of(row, count, largest[r]);
+          const float rescale = fast_exp(largest[r] - now);
+          total[r] = total[r] * rescale + exp_row(row, count, padded, now);
+          largest[r] = now;
+          if (k0 == 0) continue;
+          for (std::int64_t d = 0; d < s.padded_depth; ++d) sums[r * s.padded_depth + d] *= rescale;
+        }
+        if (mask.threshold > 0) {
+          tile_factors(mask, s, s.mask_row(b, h, q0), rows, k0, padded, s.key_tile, factors);
+          for (std::int64_t i = 0; i < rows * s.key_tile; ++i) scores[i] *= factors[i];
+        }
+        small_gemm({rows, s.padded_depth, count, scores, s.key_tile, 1, values + k0 * s.padded_depth, s.padded_depth,
+                    sums, s.padded_depth, k0 > 0});
+      });
+      T* to = out + s.out_offset(b, h) + q0 * s.out_stride();
+      for (std::int64_t r = 0; r < rows; ++r, to += s.out_stride()) {
+        const float inverse = 1.0f / total[r];
+        for (std::int64_t d = 0; d < s.depth; ++d) to[d] = T(sums[r * s.padded_depth + d] * inverse);
+        lse[q0 + r] = largest[r] + std::log(total[r]);
+      }
+    });
+    for (std::int64_t q = valid; q < s.length; ++q) {
+      T* to = out + s.out_offset(b, h) + q * s.out_stride();
+      std::fill(to, to + s.depth, T(0.0f));
+      lse[q] = 0;
+    }
+  }
+
+  AttentionAttributes attributes_;
+  DType dtype_;
+  AttentionShape shape_;
+  std::int64_t threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_attention(const KernelContext& context) {
+  return stage_f16(context, [](const KernelContext& wide) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionKernel>(wide);
+  });
+}
+
+}  // namespace ptrain::cpu

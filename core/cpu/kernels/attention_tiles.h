@@ -1,0 +1,90 @@
+// What attention and its gradient share: where a head lies in memory, tile sizes, and the threads' scratch.
+#pragma once
+
+#include "core/base/parallel.h"
+#include "core/cpu/convert.h"
+#include "core/cpu/small_gemm.h"
+#include "core/ops/attention.h"
+
+namespace ptrain::cpu {
+
+/// Extents of one attention problem. Tiles are `query_tile` x `key_tile` scores: a fixed size for flash, everything for
+/// math, which is the same computation with one tile.
+struct AttentionShape {
+  std::int64_t batch, length, heads, depth;
+  std::int64_t padded_depth, padded_length;
+  std::int64_t query_tile, key_tile;
+  float scale;  // of the scores: 1 / sqrt(depth)
+
+  AttentionShape(const AttentionAttributes& attributes, const Shape& qkv);
+
+  std::int64_t row_stride() const { return 3 * heads * depth; }              // elements between tokens of qkv
+  std::int64_t out_stride() const { return heads * depth; }                  // and of out
+  std::int64_t qkv_offset(std::int64_t b, std::int64_t h, int part) const {  // part: 0 q, 1 k, 2 v
+    return b * length * row_stride() + (part * heads + h) * depth;
+  }
+  std::int64_t out_offset(std::int64_t b, std::int64_t h) const { return b * length * out_stride() + h * depth; }
+  std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
+    return (b * heads + h) * length + query;
+  }
+};
+
+/// Hands out parts of one thread's scratch memory.
+class Scratch {
+ public:
+  explicit Scratch(float* memory) : next_(memory) {}
+  float* take(std::int64_t floats) {
+    float* taken = next_;
+    next_ += round_to_lanes(floats);
+    return taken;
+  }
+
+ private:
+  float* next_;
+};
+
+/// Calls body(b, h, scratch) for every head; `scratch_floats` of `workspace` belong to each of `threads` parts.
+template <typename Body>
+void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scratch_floats, void* workspace,
+               Body&& body) {
+  parallel_for(threads, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      float* scratch = static_cast<float*>(workspace) + part * scratch_floats;
+      // Interleaved, so that sequences of different lengths spread over the threads.
+      for (std::int64_t task = part; task < s.batch * s.heads; task += threads) {
+        body(task / s.heads, task % s.heads, Scratch(scratch));
+      }
+    }
+  });
+}
+
+/// to [rows, padded_depth] = factor * from [rows, depth], zero in the padding.
+template <typename T>
+void pack_rows(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float factor,
+               float* to) {
+  for (std::int64_t r = 0; r < rows; ++r, from += stride, to += s.padded_depth) {
+    for (std::int64_t d = 0; d < s.depth; ++d) to[d] = factor * static_cast<float>(from[d]);
+    for (std::int64_t d = s.depth; d < s.padded_depth; ++d) to[d] = 0;
+  }
+}
+
+/// to [depth, padded_length] = the transpose of from [rows, depth], zero in the padding.
+template <typename T>
+void pack_columns(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float* to) {
+  for (std::int64_t d = 0; d < s.depth; ++d) {
+    for (std::int64_t r = 0; r < rows; ++r) to[d * s.padded_length + r] = static_cast<float>(from[r * stride + d]);
+    for (std::int64_t r = rows; r < s.padded_length; ++r) to[d * s.padded_length + r] = 0;
+  }
+}
+
+/// The mask factors of a tile of scores whose rows are `ld` floats apart.
+void tile_factors(const DropoutMask& mask, const AttentionShape& s, std::int64_t first_row, std::int64_t rows,
+                  std::int64_t first_key, std::int64_t keys, std::int64_t ld, float* factors);
+
+/// Calls body(first, count) on tiles of `size` that cover [0, total).
+template <typename Body>
+void for_tiles(std::int64_t total, std::int64_t size, Body&& body) {
+  for (std::int64_t first = 0; first < total; first += size) body(first, std::min(size, total - first));
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,129 @@
+#include "core/ops/linear.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernel_search.h"
+#include "core/cpu/kernels.h"
+#include "core/cpu/kernels/linear_candidates.h"
+#include "core/ops/math/activation.h"
+
+namespace ptrain::cpu {
+namespace {
+
+class LinearKernel final : public Kernel {
+ public:
+  explicit LinearKernel(const KernelContext& context)
+      : attributes_(context.op_as<Linear>().attrs()), y_(context.outputs[0]) {
+    const TensorDesc& x = context.inputs[0];
+    const TensorDesc& w = context.inputs[1];
+    LinearProblem problem{x.count() / w.shape[1], w.shape[1], w.shape[0], x.dtype, w.dtype, y_.dtype};
+    problem.has_bias = context.inputs.size() > 2 && !is_absent(context.inputs[2]);
+    if (problem.has_bias) problem.bias = context.inputs[2].dtype;
+    const Activation fused = attributes_.save_pre ? Activation::none : attributes_.activation;
+    operation_ = choose_kernel(context, linear_candidates(problem, fused, attributes_.save_pre ? 1 : 0));
+  }
+
+  std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
+  std::string implementation() const override { return operation_->implementation(); }
+
+  void run(const KernelArgs& args) override {
+    operation_->run(args);
+    if (attributes_.save_pre) apply_activation(args.outputs[1], args.outputs[0]);
+  }
+
+ private:
+  void apply_activation(const void* from, void* to) const {
+    visit_activation(attributes_.activation, [&](auto kind) {
+      visit_floating(y_.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const auto* pre = static_cast<const T*>(from);
+        auto* y = static_cast<T*>(to);
+        parallel_for(y_.count(), 1 << 13, [&](std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+          for (std::int64_t i = begin; i < end; ++i) y[i] = T(activate<kind()>(static_cast<float>(pre[i])));
+        });
+      });
+    });
+  }
+
+  LinearAttributes attributes_;
+  TensorDesc y_;
+  std::unique_ptr<Kernel> operation_;
+};
+
+class LinearGradInputKernel final : public Kernel {
+ public:
+  explicit LinearGradInputKernel(const KernelContext& context) {
+    const TensorDesc& dy = context.inputs[0];
+    const TensorDesc& w = context.inputs[1];
+    const LinearProblem problem{dy.count() / w.shape[0],  w.shape[1], w.shape[0],
+                                context.outputs[0].dtype, w.dtype,    dy.dtype};
+    operation_ = choose_kernel(context, linear_grad_input_candidates(problem));
+  }
+
+  std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
+  std::string implementation() const override { return operation_->implementation(); }
+  void run(const KernelArgs& args) override { operation_->run(args); }
+
+ private:
+  std::unique_ptr<Kernel> operation_;
+};
+
+/// db[c] = sum over rows of dy[r][c], in row order; each thread owns a run of columns.
+template <typename D, typename B>
+void sum_rows(const D* dy, std::int64_t rows, std::int64_t columns, B* db) {
+  constexpr std::int64_t block = 256;
+  parallel_for((columns + block - 1) / block, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c0 = begin * block; c0 < std::min(columns, end * block); c0 += block) {
+      const std::int64_t width = std::min(block, columns - c0);
+      float sums[block] = {};
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const D* row = dy + r * columns + c0;
+        for (std::int64_t c = 0; c < width; ++c) sums[c] += static_cast<float>(row[c]);
+      }
+      for (std::int64_t c = 0; c < width; ++c) db[c0 + c] = B(sums[c]);
+    }
+  });
+}
+
+class LinearGradWeightKernel final : public Kernel {
+ public:
+  explicit LinearGradWeightKernel(const KernelContext& context) : dy_(context.inputs[1]) {
+    const TensorDesc& x = context.inputs[0];
+    const TensorDesc& dw = context.outputs[0];
+    const LinearProblem problem{x.count() / x.shape[-1], x.shape[-1], dw.shape[0], x.dtype, dw.dtype, dy_.dtype};
+    if (context.outputs.size() > 1) db_dtype_ = context.outputs[1].dtype;
+    operation_ = choose_kernel(context, linear_grad_weight_candidates(problem));
+  }
+
+  std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
+  std::string implementation() const override { return operation_->implementation(); }
+
+  void run(const KernelArgs& args) override {
+    operation_->run(args);
+    if (args.outputs.size() < 2) return;
+    const std::int64_t columns = dy_.shape[-1];
+    visit_floating(dy_.dtype, [&](auto dy_zero) {
+      visit_floating(db_dtype_, [&](auto db_zero) {
+        sum_rows(static_cast<const decltype(dy_zero)*>(args.inputs[1]), dy_.count() / columns, columns,
+                 static_cast<decltype(db_zero)*>(args.outputs[1]));
+      });
+    });
+  }
+
+ private:
+  TensorDesc dy_;
+  DType db_dtype_ = DType::f32;
+  std::unique_ptr<Kernel> operation_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_linear(const KernelContext& context) { return std::make_unique<LinearKernel>(context); }
+std::unique_ptr<Kernel> make_linear_grad_input(const KernelContext& context) {
+  return std::make_unique<LinearGradInputKernel>(context);
+}
+std::unique_ptr<Kernel> make_linear_grad_weight(const KernelContext& context) {
+  return std::make_unique<LinearGradWeightKernel>(context);
+}
+
+}  // namespace ptrain::cpu
