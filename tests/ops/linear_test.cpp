@@ -1,0 +1,77 @@
+#include "core/ops/linear.h"
+
+#include "tests/ops/op_case.h"
+#include "tests/ops/reference/linear.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+struct Dtypes {
+  DType x, w;
+};
+
+OpCase make_case(Shape x, std::int64_t out, Dtypes dtypes, LinearAttributes attributes) {
+  OpCase c;
+  c.op = std::make_shared<Linear>(attributes);
+  const std::int64_t depth = x[-1];
+  c.inputs = {random_tensor(dtypes.x, std::move(x), 1), random_tensor(dtypes.w, Shape{out, depth}, 2),
+              random_tensor(DType::f32, Shape{out}, 3)};
+  c.reference = [attributes](const auto& in) {
+    auto outputs = linear_reference(in, attributes.activation);
+    if (!attributes.save_pre) outputs.pop_back();
+    return outputs;
+  };
+  c.gradient_inputs = {0, 1, 2};
+  return c;
+}
+
+const std::vector<Dtypes> all_dtypes{{DType::f32, DType::f32},
+                                     {DType::bf16, DType::bf16},
+                                     {DType::bf16, DType::f32},
+                                     {DType::f16, DType::f16},
+                                     {DType::f16, DType::f32}};
+
+TEST(Linear, MatchesReferenceInEveryDtype) {
+  for (const Dtypes dtypes : all_dtypes) {
+    check_op(make_case(Shape{2, 5, 24}, 12, dtypes, {}));
+    check_op(make_case(Shape{1, 7}, 3, dtypes, {}));
+  }
+}
+
+TEST(Linear, MatchesReferenceWithoutBias) {
+  OpCase c = make_case(Shape{3, 17}, 10, {DType::f32, DType::f32}, {});
+  c.inputs[2] = absent_tensor();
+  c.gradient_inputs = {0, 1};
+  check_op(c);
+}
+
+TEST(Linear, TrainsThroughEachActivation) {
+  for (const Activation activation : {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh}) {
+    for (const Dtypes dtypes : all_dtypes) {
+      OpCase c = make_case(Shape{4, 20}, 18, dtypes, {activation, true});
+      c.tolerance_scale = 2;  // the derivative is taken at the rounded value before the activation
+      check_op(c);
+    }
+  }
+}
+
+TEST(Linear, FusesTheActivationForInference) {
+  for (const Activation activation :
+       {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh, Activation::relu}) {
+    for (const Dtypes dtypes : all_dtypes) {
+      OpCase c = make_case(Shape{4, 20}, 18, dtypes, {activation, false});
+      c.gradient_inputs.clear();
+      check_op(c);
+    }
+  }
+}
+
+TEST(Linear, RefusesWeightsOfAnotherWidth) {
+  const std::vector<TensorDesc> inputs{{DType::f32, Shape{2, 5}}, {DType::f32, Shape{3, 4}}};
+  EXPECT_THROW(Linear().infer(inputs), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ptrain::testing

@@ -1,0 +1,54 @@
+// Naive double-precision attention: every score, softmax, mask and sum written out.
+#pragma once
+
+#include "core/ops/attention.h"
+#include "core/ops/math/dropout.h"
+#include "tests/ops/op_case.h"
+
+#include <cmath>
+
+namespace ptrain::testing {
+
+/// {out, lse} of inputs qkv, lengths and, with dropout, rng.
+inline std::vector<std::vector<double>> attention_reference(const std::vector<HostTensor>& in,
+                                                            const AttentionAttributes& a) {
+  const Shape& shape = in[0].desc.shape;
+  const std::int64_t batch = shape[0], length = shape[1], heads = a.heads, depth = shape[2] / (3 * heads);
+  const bool dropped = a.dropout > 0;
+  const DropoutMask mask(a.dropout, dropped ? static_cast<std::uint64_t>(in[2].values[0]) : 0,
+                         dropped ? static_cast<std::uint64_t>(in[2].values[1]) : 0, a.stream);
+  const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t part, std::int64_t h, std::int64_t d) {
+    return in[0].values[static_cast<std::size_t>((((b * length + t) * 3 + part) * heads + h) * depth + d)];
+  };
+  std::vector<double> out(static_cast<std::size_t>(batch * length * heads * depth));
+  std::vector<double> lse(static_cast<std::size_t>(batch * heads * length));
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const auto valid = static_cast<std::int64_t>(in[1].values[static_cast<std::size_t>(b)]);
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t q = 0; q < valid; ++q) {
+        std::vector<double> scores(static_cast<std::size_t>(valid));
+        double sum = 0;
+        for (std::int64_t k = 0; k < valid; ++k) {
+          double dot = 0;
+          for (std::int64_t d = 0; d < depth; ++d) dot += at(b, q, 0, h, d) * at(b, k, 1, h, d);
+          scores[static_cast<std::size_t>(k)] = dot / std::sqrt(static_cast<double>(depth));
+          sum += std::exp(scores[static_cast<std::size_t>(k)]);
+        }
+        const std::int64_t row = (b * heads + h) * length + q;
+        lse[static_cast<std::size_t>(row)] = std::log(sum);
+        for (std::int64_t k = 0; k < valid; ++k) {
+          double weight = std::exp(scores[static_cast<std::size_t>(k)]) / sum;
+          const std::uint64_t element =
+              static_cast<std::uint64_t>(row) * attention_mask_stride(length) + static_cast<std::uint64_t>(k);
+          if (dropped) weight *= static_cast<double>(mask.factor(element));
+          for (std::int64_t d = 0; d < depth; ++d) {
+            out[static_cast<std::size_t>(((b * length + q) * heads + h) * depth + d)] += weight * at(b, k, 2, h, d);
+          }
+        }
+      }
+    }
+  }
+  return {out, lse};
+}
+
+}  // namespace ptrain::testing

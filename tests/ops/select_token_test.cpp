@@ -1,0 +1,31 @@
+#include "core/ops/select_token.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+TEST(SelectToken, PicksOneTokenInEveryDtype) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const std::int64_t index : {std::int64_t{0}, std::int64_t{2}}) {
+      OpCase c;
+      c.op = std::make_shared<SelectToken>(index);
+      c.inputs = {random_tensor(dtype, Shape{3, 4, 5}, 1)};
+      c.reference = [index](const std::vector<HostTensor>& in) {
+        std::vector<double> y;
+        for (std::int64_t b = 0; b < 3; ++b) {
+          for (std::int64_t h = 0; h < 5; ++h)
+            y.push_back(in[0].values[static_cast<std::size_t>((b * 4 + index) * 5 + h)]);
+        }
+        return std::vector<std::vector<double>>{y};
+      };
+      c.gradient_inputs = {0};
+      check_op(c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain::testing

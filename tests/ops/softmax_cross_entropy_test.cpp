@@ -1,0 +1,67 @@
+#include "core/ops/softmax_cross_entropy.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain::testing {
+namespace {
+
+std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in, double smoothing) {
+  const auto classes = static_cast<std::size_t>(in[0].desc.shape[1]);
+  std::vector<double> probabilities(in[0].values.size());
+  double loss = 0;
+  int counted = 0;
+  for (std::size_t r = 0; r < in[1].values.size(); ++r) {
+    const double* logits = in[0].values.data() + r * classes;
+    double sum = 0;
+    for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[c]);
+    for (std::size_t c = 0; c < classes; ++c) probabilities[r * classes + c] = std::exp(logits[c]) / sum;
+    if (in[1].values[r] < 0) continue;
+    ++counted;
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double target =
+          smoothing / static_cast<double>(classes) + (in[1].values[r] == static_cast<double>(c) ? 1 - smoothing : 0);
+      loss -= target * std::log(probabilities[r * classes + c]);
+    }
+  }
+  return {{loss / std::max(1, counted)}, probabilities};
+}
+
+OpCase make_case(std::int64_t classes, DType dtype, float smoothing, std::vector<double> labels) {
+  OpCase c;
+  const auto rows = static_cast<std::int64_t>(labels.size());
+  c.op = std::make_shared<SoftmaxCrossEntropy>(smoothing);
+  c.inputs = {random_tensor(dtype, Shape{rows, classes}, 1, -5, 5), tensor(DType::i32, Shape{rows}, std::move(labels))};
+  c.reference = [smoothing](const auto& in) { return reference(in, static_cast<double>(smoothing)); };
+  c.gradient_inputs = {0};
+  return c;
+}
+
+TEST(SoftmaxCrossEntropy, MatchesReferenceInEveryDtype) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    check_op(make_case(10, dtype, 0, {3, 9, 0, 5}));
+    check_op(make_case(2, dtype, 0, {1}));
+    check_op(make_case(101, dtype, 0.1f, {100, 0}));
+  }
+}
+
+TEST(SoftmaxCrossEntropy, IgnoredRowsCountNowhere) { check_op(make_case(7, DType::f32, 0.1f, {-1, 2, -1})); }
+
+TEST(SoftmaxCrossEntropy, IsZeroWhenEveryRowIsIgnored) { check_op(make_case(7, DType::f32, 0, {-1, -1})); }
+
+TEST(SoftmaxCrossEntropy, SurvivesLargeLogits) {
+  std::vector<HostTensor> inputs{tensor(DType::f32, Shape{1, 3}, {1e4, -1e4, 0}), tensor(DType::i32, Shape{1}, {1})};
+  EXPECT_NEAR(run_op(std::make_shared<SoftmaxCrossEntropy>(), inputs)[0].values[0], 2e4, 1e-2);
+}
+
+TEST(SoftmaxCrossEntropy, NaNReachesTheLoss) {
+  std::vector<HostTensor> inputs{tensor(DType::f32, Shape{1, 3}, {0, std::nan(""), 0}),
+                                 tensor(DType::i32, Shape{1}, {0})};
+  EXPECT_TRUE(std::isnan(run_op(std::make_shared<SoftmaxCrossEntropy>(), inputs)[0].values[0]));
+}
+
+}  // namespace
+}  // namespace ptrain::testing
