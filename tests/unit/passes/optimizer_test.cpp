@@ -1,0 +1,203 @@
+// The flat buffers: every parameter and gradient has a place of its own, and the update knows it.
+#include "core/passes/optimizer.h"
+
+#include "core/passes/pipeline.h"
+#include "tests/unit/passes/example_models.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+/// The values that lie in the buffer `name`, checked not to overlap and to start on cache lines.
+std::vector<const Value*> views_of(const Graph& graph, std::string_view name) {
+  const ValueId base = graph.find_value(name);
+  std::vector<const Value*> views;
+  for (const Value& value : graph.values()) {
+    if (base != no_value && value.base == base) views.push_back(&value);
+  }
+  std::sort(views.begin(), views.end(), [](const Value* a, const Value* b) { return a->byte_offset < b->byte_offset; });
+  std::int64_t end = 0;
+  for (const Value* view : views) {
+    EXPECT_GE(view->byte_offset, end) << view->name << " overlaps what stands before it";
+    EXPECT_EQ(view->byte_offset % 64, 0) << view->name;
+    EXPECT_EQ(view->desc.dtype, graph.desc(base).dtype) << view->name;
+    end = view->byte_offset + static_cast<std::int64_t>(view->desc.bytes());
+  }
+  return views;
+}
+
+const OptimizerUpdate& update_of(const Graph& graph) {
+  return op_as<OptimizerUpdate>(node_of_type(graph, "optimizer_update"));
+}
+
+TEST(OptimizerPass, LaysEveryParameterAndGradientOutWithoutOverlap) {
+  for (const NamedGraph& model : all_models()) {
+    std::size_t parameters = 0;
+    for (const Value& value : model.graph.values()) parameters += value.storage == Storage::parameter;
+    for (const AmpLevel level : all_levels) {
+      SCOPED_TRACE(model.name);
+      const Graph graph = build_training_graph(model.graph, training_pipeline(level)).graph;
+      const std::size_t low = views_of(graph, flat::low).size();
+      EXPECT_EQ(views_of(graph, flat::master).size(), parameters);
+      EXPECT_EQ(views_of(graph, flat::grad_low).size(), low);
+      EXPECT_EQ(views_of(graph, flat::grad).size(), parameters - low);
+      EXPECT_EQ(low > 0, level == AmpLevel::O2);
+      EXPECT_EQ(update_of(graph).segments().size(), parameters);
+    }
+  }
+}
+
+TEST(OptimizerPass, GradientsAreMadeWhereTheSegmentSays) {
+  for (const NamedGraph& model : all_models()) {
+    for (const AmpLevel level : all_levels) {
+      const Graph graph = build_training_graph(model.graph, training_pipeline(level)).graph;
+      std::set<std::int64_t> masters, grads, low_grads;
+      for (const Value* v : views_of(graph, flat::master)) masters.insert(v->byte_offset / 4);
+      for (const Value* v : views_of(graph, flat::grad)) grads.insert(v->byte_offset / 4);
+      for (const Value* v : views_of(graph, flat::grad_low)) low_grads.insert(v->byte_offset / 2);
+      for (const ParameterSegment& segment : update_of(graph).segments()) {
+        EXPECT_EQ(masters.erase(segment.master_offset), 1u);
+        EXPECT_EQ((segment.low_offset < 0 ? grads : low_grads).erase(segment.grad_offset), 1u);
+      }
+      EXPECT_TRUE(masters.empty() && grads.empty() && low_grads.empty()) << model.name;
+      for (const char* buffer : {flat::grad, flat::grad_low}) {
+        for (const Value* v : views_of(graph, buffer)) {
+          ASSERT_GE(v->producer, 0) << v->name;
+          EXPECT_EQ(graph.node(v->producer).phase, Phase::backward);
+        }
+      }
+    }
+  }
+}
+
+TEST(OptimizerPass, SegmentsPairParameterGradientAndLowCopy) {
+  // Independent of the pass: the gradient of a parameter is found by differentiating the same forward graph.
+  Graph forward = apply_amp(resnet_graph(18), amp_options(AmpLevel::O2)).graph;
+  const ValueId seed = forward.add_input("seed", {DType::f32, Shape{}});
+  const ValueId loss = forward.find_output("loss");
+  Differentiated d = differentiate(std::move(forward), {{loss, seed}});
+  const std::vector<ParameterGradient> gradients = d.gradients;
+  const Graph graph = add_optimizer(std::move(d), {});
+  for (const ParameterGradient& g : gradients) {
+    const Value& parameter = graph.value(g.parameter);
+    const bool low = parameter.desc.dtype != DType::f32;
+    const std::string name = parameter.name.substr(0, parameter.name.find('@'));
+    const Value& master = graph.value(graph.find_value(name));
+    const auto& segments = update_of(graph).segments();
+    const auto segment = std::find_if(segments.begin(), segments.end(), [&](const ParameterSegment& s) {
+      return s.master_offset * 4 == master.byte_offset;
+    });
+    ASSERT_NE(segment, segments.end()) << name;
+    EXPECT_EQ(segment->count, parameter.desc.count());
+    EXPECT_EQ(segment->low_offset >= 0, low) << name;
+    if (low) {
+      EXPECT_EQ(segment->low_offset * 2, parameter.byte_offset) << name;
+    }
+    const Value& gradient = graph.value(g.gradient);
+    if (gradient.base != no_value) {
+      EXPECT_EQ(segment->grad_offset * (low ? 2 : 4), gradient.byte_offset) << name;
+    }
+  }
+}
+
+TEST(OptimizerPass, DecaysWhatTheRecipeSays) {
+  const Graph graph = build_training_graph(resnet_graph(18), training_pipeline(AmpLevel::O0)).graph;
+  std::map<std::int64_t, const Value*> by_offset;
+  for (const Value* v : views_of(graph, flat::master)) by_offset[v->byte_offset / 4] = v;
+  int decayed = 0;
+  for (const ParameterSegment& segment : update_of(graph).segments()) {
+    const Value& value = *by_offset.at(segment.master_offset);
+    EXPECT_EQ(segment.decay, value.desc.shape.rank() >= 2) << value.name;
+    decayed += segment.decay;
+  }
+  EXPECT_EQ(decayed, 21);
+}
+
+TEST(OptimizerPass, AMatterOfTheOptimizerHowManyMomentsThereAre) {
+  const std::pair<OptimizerKind, int> kinds[] = {{OptimizerKind::sgd, 0},
+                                                 {OptimizerKind::momentum, 1},
+                                                 {OptimizerKind::lars, 1},
+                                                 {OptimizerKind::adamw, 2},
+                                                 {OptimizerKind::lamb, 2}};
+  for (const auto& [kind, moments] : kinds) {
+    PipelineOptions options = training_pipeline(AmpLevel::O0);
+    options.optimizer.kind = kind;
+    const Graph graph = build_training_graph(bert_graph(), options).graph;
+    EXPECT_EQ(graph.find_value(flat::moment1) != no_value, moments >= 1) << name_of(kind);
+    EXPECT_EQ(graph.find_value(flat::moment2) != no_value, moments >= 2) << name_of(kind);
+  }
+}
+
+TEST(OptimizerPass, AccumulatesInFp32BeforeTheUpdate) {
+  PipelineOptions options = training_pipeline(AmpLevel::O2);
+  options.accumulate_steps = 4;
+  const Graph graph = build_training_graph(bert_graph(), options).graph;
+  EXPECT_EQ(node_types(graph)["accumulate"], 2) << "fp32 and low gradients";
+  const Node& update = node_of_type(graph, "optimizer_update");
+  for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+    const Value& total = graph.value(update.inputs[static_cast<std::size_t>(input)]);
+    EXPECT_EQ(total.desc.dtype, DType::f32);
+    EXPECT_TRUE(total.name.ends_with(".total"));
+  }
+  for (const Node& node : graph.nodes()) {
+    if (node.op->type() == "accumulate") {
+      EXPECT_EQ(node.phase, Phase::backward);
+    }
+  }
+  EXPECT_EQ(graph.desc(graph.find_value(flat::micro_step)), (TensorDesc{DType::i32, Shape{1}}));
+}
+
+TEST(OptimizerPass, MeasuresTheNormOnlyWhenSomethingNeedsIt) {
+  PipelineOptions options = training_pipeline(AmpLevel::O1);
+  EXPECT_EQ(node_types(build_training_graph(bert_graph(), options).graph)["grad_norm"], 0);
+  options.optimizer.clip_norm = 1.0f;
+  EXPECT_EQ(node_types(build_training_graph(bert_graph(), options).graph)["grad_norm"], 1);
+  options.optimizer.clip_norm = 0.0f;
+  options.loss_scaling = true;
+  auto types = node_types(build_training_graph(bert_graph(), options).graph);
+  EXPECT_EQ(types["grad_norm"], 1);
+  EXPECT_EQ(types["loss_scale_update"], 1);
+}
+
+TEST(Pipeline, DumpsAfterEveryPassInOrder) {
+  std::vector<std::string> passes;
+  PipelineOptions options = training_pipeline(AmpLevel::O1);
+  options.dump = [&](std::string_view pass, const Graph& graph) {
+    EXPECT_FALSE(graph.nodes().empty());
+    passes.emplace_back(pass);
+  };
+  build_training_graph(resnet_graph(18), options);
+  EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "amp", "autodiff", "optimizer"}));
+}
+
+TEST(Pipeline, NamesThePassAfterWhichTheGraphIsBroken) {
+  Graph graph = resnet_graph(18);
+  graph.set_output("broken", graph.add_value("ghost", {DType::f32, Shape{1}}, Storage::activation));
+  try {
+    build_inference_graph(graph, {});
+    FAIL();
+  } catch (const std::logic_error& error) {
+    EXPECT_NE(std::string(error.what()).find("(after pass model)"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Pipeline, WantsALoss) {
+  Graph graph;
+  graph.add_parameter("w", Shape{8});
+  EXPECT_THROW(build_training_graph(graph, {}), std::logic_error);
+}
+
+TEST(Pipeline, InferenceGraphsHaveNoBackward) {
+  const Graph graph = build_inference_graph(bert_graph(0, Mode::evaluation), {}).graph;
+  for (const Node& node : graph.nodes()) EXPECT_EQ(node.phase, Phase::forward);
+  EXPECT_EQ(graph.find_value(flat::master), no_value);
+}
+
+}  // namespace
+}  // namespace ptrain
