@@ -102,7 +102,7 @@ class Bench {
 
 std::string describe(const OpCase& c) {
   std::string text = fmt::format("{} {}", c.op->type(), c.op->attributes());
-  for (const HostTensor& t : c.inputs) text += t.absent ? " -" : " " + t.desc.to_string();
+  for (const HostTensor& t : c.inputs) text += fmt::format(" {}", t.absent ? "-" : t.desc.to_string());
   return text;
 }
 

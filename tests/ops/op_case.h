@@ -31,10 +31,10 @@ using Reference = std::function<std::vector<std::vector<double>>(const std::vect
 struct OpCase {
   OpPtr op;
   std::vector<HostTensor> inputs;
-  Reference reference;
-  std::vector<int> gradient_inputs;      // inputs whose gradient is checked
-  std::vector<int> gradient_outputs{0};  // outputs that the loss depends on
-  double tolerance_scale = 1.0;          // times the dtype's tolerance
+  Reference reference = {};
+  std::vector<int> gradient_inputs = {};  // inputs whose gradient is checked
+  std::vector<int> gradient_outputs{0};   // outputs that the loss depends on
+  double tolerance_scale = 1.0;           // times the dtype's tolerance
 };
 
 /// Largest allowed |a - b| / max(1, rms(b)) for results computed in `dtype`.
