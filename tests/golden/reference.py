@@ -1,0 +1,173 @@
+"""The reference side of the model goldens: torchvision's and transformers' models with weights and batches made by hash.
+
+Weights, batches and sketch signs follow from a name and an index alone (splitmix64 over FNV-1a), so that
+tests/golden/sketch.h makes the same ones and no weights need to be stored.
+"""
+import dataclasses
+import math
+
+import numpy as np
+import torch
+
+STEPS = 10
+SKETCHES = 16
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    batch: int
+    size: int  # px, or tokens
+    classes: int
+    optimizer: dict
+    bert: dict = dataclasses.field(default_factory=dict)
+
+
+ADAMW = {"name": "adamw", "lr": 1e-4, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01}
+CASES = {case.name: case for case in (
+    Case("resnet50", 8, 64, 10, {"name": "momentum", "lr": 0.005, "momentum": 0.9, "weight_decay": 1e-4}),
+    Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
+                                        "vocab_size": 30522, "max_positions": 512}),
+    Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
+                                     "vocab_size": 30522, "max_positions": 512}),
+)}
+
+
+def hashes(name, count):
+    """uint64[count]: splitmix64 of (FNV-1a of `name`) + index * golden ratio."""
+    seed = 0xCBF29CE484222325
+    for byte in name.encode():
+        seed = (seed ^ byte) * 0x100000001B3 % 2**64
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def uniform(name, count):
+    """float32[count] in [-1, 1), multiples of 2^-23: exact in either language."""
+    return ((hashes(name, count) >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-23) - np.float32(1))
+
+
+# Norms and biases are offset + scale * uniform, by the first match of prefix and suffix. Within ResNet's blocks most ReLUs
+# are kept open and the residual branches small: under usual initial weights two correct fp32 implementations
+# (PyTorch's own two memory layouts) differ by 1e-2 in gradients, because rounding flips ReLUs in fifty layers.
+VECTORS = [
+    ("layer", "bn3.weight", 0.1, 0.01),
+    ("layer", "bn3.bias", 0.0, 0.1),
+    ("layer", ".weight", 0.4, 0.04),
+    ("layer", ".bias", 1.0, 0.1),
+    ("", ".weight", 1.0, 0.1),
+    ("", ".bias", 0.0, 0.1),
+]
+
+
+def weight(name, shape):
+    """Filters: uniform with He's variance; matrices: within 0.04; the rest by VECTORS."""
+    values = uniform(name, math.prod(shape))
+    if len(shape) == 4:
+        values *= np.float32(math.sqrt(6.0 / math.prod(shape[1:])))
+    elif len(shape) == 2:
+        values *= np.float32(0.04)
+    else:
+        offset, scale = next((offset, scale) for prefix, suffix, offset, scale in VECTORS
+                             if name.startswith(prefix) and name.endswith(suffix))
+        values = values * np.float32(scale) + np.float32(offset)
+    return torch.from_numpy(values.reshape(shape))
+
+
+def batches(case):
+    """Tensors with a leading axis of STEPS. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
+    labels = (hashes("labels", STEPS * case.batch) % np.uint64(case.classes)).astype(np.int32)
+    result = {"labels": labels.reshape(STEPS, case.batch)}
+    if not case.bert:
+        blocks = case.size // 8
+        images = (hashes("images", STEPS * case.batch * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
+        images = images.reshape(STEPS, case.batch, blocks, blocks, 3)
+        result["images"] = np.ascontiguousarray(images.repeat(8, axis=2).repeat(8, axis=3))
+    else:
+        half = case.size // 2
+        lengths = half + (hashes("lengths", STEPS * case.batch) % np.uint64(half + 1)).astype(np.int32)
+        ids = (hashes("input_ids", STEPS * case.batch * case.size) % np.uint64(case.bert["vocab_size"])).astype(np.int32)
+        padding = np.arange(case.size)[None, :] >= lengths[:, None]
+        ids = np.where(padding, 0, ids.reshape(-1, case.size)).astype(np.int32)
+        types = np.where(padding, 0, np.arange(case.size)[None, :] >= half // 2).astype(np.int32)
+        shape = (STEPS, case.batch, case.size)
+        result |= {"input_ids": ids.reshape(shape), "token_type_ids": types.reshape(shape),
+                   "lengths": lengths.reshape(STEPS, case.batch)}
+    return {name: torch.from_numpy(values) for name, values in result.items()}
+
+
+def bert_config(case):
+    import transformers
+    sizes = case.bert
+    return transformers.BertConfig(
+        vocab_size=sizes["vocab_size"], hidden_size=sizes["hidden"], num_hidden_layers=sizes["layers"],
+        num_attention_heads=sizes["heads"], intermediate_size=sizes["intermediate"],
+        max_position_embeddings=sizes["max_positions"], hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        num_labels=case.classes, architectures=["BertForSequenceClassification"])
+
+
+def build(case, dtype):
+    """The model in training mode without dropout, weights by hash (running statistics as they start)."""
+    if case.bert:
+        import transformers
+        model = transformers.BertForSequenceClassification(bert_config(case))
+    else:
+        import torchvision
+        model = getattr(torchvision.models, case.name)(num_classes=case.classes)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weight(name, parameter.shape))
+    return model.to(dtype).train()
+
+
+def logits_of(case, model, batch, step, dtype):
+    if case.bert:
+        mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
+        return model(input_ids=batch["input_ids"][step].long(), token_type_ids=batch["token_type_ids"][step].long(),
+                     attention_mask=mask.long()).logits
+    images = batch["images"][step].to(dtype) / 255
+    mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)
+    return model(((images - mean) / deviation).permute(0, 3, 1, 2))
+
+
+def make_optimizer(case, model):
+    """Weight decay on matrices and filters only."""
+    settings = case.optimizer
+    parameters = list(model.parameters())
+    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings["weight_decay"]},
+              {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
+    if settings["name"] == "adamw":
+        return torch.optim.AdamW(groups, lr=settings["lr"], betas=(settings["beta1"], settings["beta2"]),
+                                 eps=settings["epsilon"])
+    return torch.optim.SGD(groups, lr=settings["lr"], momentum=settings["momentum"])
+
+
+def train(case, dtype):
+    """(gradients of the first step by name, losses of STEPS steps)."""
+    model, batch = build(case, dtype), batches(case)
+    optimizer = make_optimizer(case, model)
+    gradients, losses = {}, []
+    for step in range(STEPS):
+        loss = torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), batch["labels"][step].long())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        losses.append(loss.item())
+        if step == 0:
+            gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+        optimizer.step()
+    return gradients, losses
+
+
+def relative_error(value, reference):
+    """Relative L2 distance, in double precision."""
+    value, reference = value.double(), reference.double()
+    return ((value - reference).norm() / reference.norm().clamp_min(1e-300)).item()
+
+
+def negligible(gradient, gradients):
+    """A gradient that is zero but for rounding (an attention key's bias): its relative error says nothing."""
+    largest = max(other.double().abs().max().item() for other in gradients.values())
+    return gradient.double().abs().max().item() < 1e-7 * largest

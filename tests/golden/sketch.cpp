@@ -1,0 +1,94 @@
+#include "tests/golden/sketch.h"
+
+#include <algorithm>
+
+namespace ptrain::golden {
+namespace {
+
+struct VectorRule {
+  std::string_view prefix, suffix;
+  float offset, scale;
+};
+// Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
+constexpr std::array<VectorRule, 6> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+                                             {"layer", "bn3.bias", 0.0f, 0.1f},
+                                             {"layer", ".weight", 0.4f, 0.04f},
+                                             {"layer", ".bias", 1.0f, 0.1f},
+                                             {"", ".weight", 1.0f, 0.1f},
+                                             {"", "", 0.0f, 0.1f}}};
+
+}  // namespace
+
+std::vector<float> weight(std::string_view name, const Shape& shape) {
+  const Hash hash(name);
+  const std::int64_t fan_in = shape.rank() == 0 ? 1 : shape.count() / shape[0];
+  float offset = 0.0f;
+  float scale = 0.04f;
+  if (shape.rank() == 4) {
+    scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)));
+  } else if (shape.rank() != 2) {
+    const auto rule = std::find_if(vectors.begin(), vectors.end(), [&](const VectorRule& candidate) {
+      return name.starts_with(candidate.prefix) && name.ends_with(candidate.suffix);
+    });
+    offset = rule->offset;
+    scale = rule->scale;
+  }
+  std::vector<float> values(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = hash.uniform(i) * scale + offset;
+  return values;
+}
+
+std::vector<std::uint8_t> images(int step, int batch, int size) {
+  const Hash hash("images");
+  const int blocks = size / 8;
+  std::vector<std::uint8_t> pixels;
+  pixels.reserve(static_cast<std::size_t>(batch) * static_cast<std::size_t>(size * size * 3));
+  for (int n = 0; n < batch; ++n)
+    for (int y = 0; y < size; ++y)
+      for (int x = 0; x < size; ++x)
+        for (int c = 0; c < 3; ++c) {
+          const int block = ((step * batch + n) * blocks + y / 8) * blocks + x / 8;
+          pixels.push_back(static_cast<std::uint8_t>(hash(static_cast<std::uint64_t>(block * 3 + c)) >> 56));
+        }
+  return pixels;
+}
+
+std::vector<std::int32_t> labels(int step, int batch, int classes) {
+  const Hash hash("labels");
+  std::vector<std::int32_t> values;
+  for (int n = 0; n < batch; ++n)
+    values.push_back(static_cast<std::int32_t>(hash(static_cast<std::uint64_t>(step * batch + n)) %
+                                               static_cast<std::uint64_t>(classes)));
+  return values;
+}
+
+TextBatch text(int step, int batch, int length, int vocab_size) {
+  const Hash length_hash("lengths");
+  const Hash id_hash("input_ids");
+  const int half = length / 2;
+  TextBatch result;
+  for (int n = 0; n < batch; ++n) {
+    const std::uint64_t row = static_cast<std::uint64_t>(step * batch + n);
+    const int used = half + static_cast<int>(length_hash(row) % static_cast<std::uint64_t>(half + 1));
+    result.lengths.push_back(used);
+    for (int t = 0; t < length; ++t) {
+      const std::uint64_t id = id_hash(row * static_cast<std::uint64_t>(length) + static_cast<std::uint64_t>(t)) %
+                               static_cast<std::uint64_t>(vocab_size);
+      result.ids.push_back(t < used ? static_cast<std::int32_t>(id) : 0);
+      result.token_types.push_back(t < used && t >= half / 2 ? 1 : 0);
+    }
+  }
+  return result;
+}
+
+std::array<double, sketches> sketch(std::string_view name, std::span<const float> values) {
+  const Hash hash("sketch:" + std::string(name));
+  std::array<double, sketches> sums{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t signs = hash(i);
+    for (std::size_t k = 0; k < sketches; ++k) sums[k] += (signs >> k & 1u) != 0 ? -values[i] : values[i];
+  }
+  return sums;
+}
+
+}  // namespace ptrain::golden

@@ -1,0 +1,67 @@
+// The hashed weights, batches and gradient sketches of the model goldens; tests/golden/reference.py is the same in
+// Python.
+#pragma once
+
+#include "core/base/shape.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain::golden {
+
+inline constexpr int steps = 10;     // batches, and losses, of a golden
+inline constexpr int sketches = 16;  // sketches of a gradient
+
+/// The numbers that a name stands for: splitmix64 of FNV-1a(name) + (index + 1) * golden ratio.
+class Hash {
+ public:
+  explicit Hash(std::string_view name) {
+    for (const char c : name) seed_ = (seed_ ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  std::uint64_t operator()(std::uint64_t index) const {
+    std::uint64_t z = seed_ + (index + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  /// In [-1, 1), a multiple of 2^-23.
+  float uniform(std::uint64_t index) const { return static_cast<float>((*this)(index) >> 40) * 0x1p-23f - 1.0f; }
+
+ private:
+  std::uint64_t seed_ = 0xCBF29CE484222325u;
+};
+
+/// A parameter under its name and shape in PyTorch (filters K,C,R,S): what reference.weight makes.
+std::vector<float> weight(std::string_view name, const Shape& shape);
+
+/// Image batch `step`: u8 [batch, size, size, 3] of 8x8 px blocks.
+std::vector<std::uint8_t> images(int step, int batch, int size);
+/// labels [batch] of batch `step`.
+std::vector<std::int32_t> labels(int step, int batch, int classes);
+
+struct TextBatch {
+  std::vector<std::int32_t> ids, token_types;  // [batch, length]
+  std::vector<std::int32_t> lengths;           // [batch]
+};
+TextBatch text(int step, int batch, int length, int vocab_size);
+
+/// Sums of `values` (PyTorch's layout) under the hashed signs of `name`.
+std::array<double, sketches> sketch(std::string_view name, std::span<const float> values);
+
+/// The relative L2 error of a gradient that the two sketches show; `norm` is the reference's L2 norm.
+inline double relative_error(const std::array<double, sketches>& ours, const std::array<double, sketches>& reference,
+                             double norm) {
+  double squares = 0;
+  for (int k = 0; k < sketches; ++k) {
+    const double difference = ours[static_cast<std::size_t>(k)] - reference[static_cast<std::size_t>(k)];
+    squares += difference * difference;
+  }
+  return std::sqrt(squares / sketches) / norm;
+}
+
+}  // namespace ptrain::golden
