@@ -1,0 +1,17 @@
+// Every command of ptrain. Each has its own file and hangs itself, with options and a callback, into the program. A
+// callback that does not end well throws Error, whose code the program returns.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace ptrain {
+
+void add_run_command(CLI::App& program);
+void add_eval_command(CLI::App& program);
+void add_plan_command(CLI::App& program);
+void add_validate_command(CLI::App& program);
+void add_list_command(CLI::App& program);
+void add_schema_command(CLI::App& program);
+void add_doctor_command(CLI::App& program);
+
+}  // namespace ptrain

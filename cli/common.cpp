@@ -1,0 +1,55 @@
+#include "cli/common.h"
+
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+
+namespace ptrain {
+namespace {
+
+struct ShortWay {
+  const char* option;
+  const char* key;
+};
+constexpr std::array<ShortWay, 6> kShortWays = {{{"--device", "device"},
+                                                 {"--amp", "amp.level"},
+                                                 {"--report", "output.report"},
+                                                 {"--output-dir", "output.dir"},
+                                                 {"--resume", "resume"},
+                                                 {"--seed", "seed"}}};
+
+}  // namespace
+
+void ConfigOptions::add_to(CLI::App& command) {
+  command.add_option("CONFIG", file_, "YAML file, such as configs/resnet50.yaml")->required();
+  command
+      .add_option("-o,--set", assignments_,
+                  "key.path=value, overrides any key; repeatable (ptrain list keys lists them)")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  for (std::size_t i = 0; i < kShortWays.size(); ++i) {
+    const Key* key = find_key(kShortWays[i].key);
+    short_options_[i] =
+        command.add_option(kShortWays[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
+  }
+}
+
+void ConfigOptions::add_progress_to(CLI::App& command) {
+  command.add_option("--progress", progress_, "auto|bar|plain|none")->capture_default_str();
+}
+
+LoadedConfig ConfigOptions::load() const {
+  std::vector<Override> overrides;
+  for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
+  for (std::size_t i = 0; i < kShortWays.size(); ++i) {
+    if (short_options_[i]->count() == 0) continue;
+    const auto& [option, key] = kShortWays[i];
+    overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
+  }
+  return load_config(file_, overrides);
+}
+
+void print_notes(const LoadedConfig& loaded) {
+  for (const std::string& note : loaded.notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+}  // namespace ptrain

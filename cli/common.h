@@ -1,0 +1,38 @@
+// The options that run, eval, plan and validate share: a configuration file and what overrides it.
+#pragma once
+
+#include "core/config/load.h"
+#include "core/report/progress.h"
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// Must live as long as the command that it was added to.
+class ConfigOptions {
+ public:
+  /// Adds CONFIG, -o/--set and the short ways: --device, --amp, --report, --output-dir, --resume, --seed.
+  void add_to(CLI::App& command);
+  /// Adds --progress auto|bar|plain|none.
+  void add_progress_to(CLI::App& command);
+
+  /// The resolved configuration; a short way wins over -o. Throws Error{usage}.
+  LoadedConfig load() const;
+  ProgressStyle progress() const { return progress_style_from_name(progress_); }
+
+ private:
+  std::string file_;
+  std::vector<std::string> assignments_;
+  std::array<std::string, 6> short_values_;  // in the order of the short ways
+  std::array<CLI::Option*, 6> short_options_{};
+  std::string progress_ = "auto";
+};
+
+/// Prints each note of `loaded` to standard error, after "note: ".
+void print_notes(const LoadedConfig& loaded);
+
+}  // namespace ptrain

@@ -1,0 +1,60 @@
+// ptrain list: what can be asked for.
+#include "cli/commands.h"
+#include "core/config/keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace ptrain {
+namespace {
+
+void list_models() {
+  for (const std::string& name : find_key("model.name")->choices) fmt::print("{}\n", name);
+  fmt::print(
+      "\nThe suite's names are taken too: ResNet50, ResNet50_dist, BERT_finetune. BERT's sizes (model.size): {}.\n",
+      fmt::join(find_key("model.size")->choices, ", "));
+}
+
+struct SourceHelp {
+  std::string_view name;
+  std::string_view help;
+};
+
+void list_data() {
+  constexpr SourceHelp kSources[] = {
+      {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
+      {"image_folder", "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/"},
+      {"cifar",
+       "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin"},
+      {"tsv", "text classification in GLUE's form: data.train_file and data.dev_file in data.path, data.vocab"},
+      {"synthetic", "made-up images or text with classes that can be learnt; reads no file"},
+  };
+  for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);
+}
+
+void list_keys(std::string_view prefix) {
+  for (const Key& key : config_keys()) {
+    if (!key.name.starts_with(prefix)) continue;
+    const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
+    fmt::print("{}\n    {}\n    {}; {}{}\n", key.name, key.help, describe(key), fallback,
+               key.environment.empty() ? "" : "; environment " + key.environment);
+  }
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("list", "list models, data sources, flags or configuration keys");
+  command->require_subcommand(1);
+  command->footer("Example:\n  ptrain list keys");
+  command->add_subcommand("models", "what model.name takes")->callback(list_models);
+  command->add_subcommand("data", "what data.source takes, and the files each reads")->callback(list_data);
+  command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags."); });
+  command->add_subcommand("keys", "every configuration key")->callback([] { list_keys(""); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,82 @@
+// The program: hands the command line to a command, and turns an error into one line and an exit code.
+#include "cli/commands.h"
+#include "core/base/errors.h"
+#include "core/config/text.h"
+#include "core/report/build_info.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace ptrain {
+namespace {
+
+constexpr void (*kCommands[])(CLI::App&) = {
+    add_run_command,
+    add_eval_command,
+    add_plan_command,
+    add_validate_command,
+    add_list_command,
+    add_schema_command,
+    add_doctor_command,
+};
+
+constexpr const char* kFooter =
+    "Example:\n"
+    "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
+    "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
+    "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted.";
+
+/// CLI11 would say only that an argument was not expected.
+void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names.push_back(command->get_name());
+  }
+  fail_usage("unknown command {}{} (ptrain --help lists them)", shown(argv[1]), did_you_mean(argv[1], names));
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program("Trains reference models and reports how fast, in how much memory and how well.", "ptrain");
+  const BuildInfo build = build_info();
+  program.set_version_flag("--version", fmt::format("ptrain {} {}", build.version, build.commit));
+  program.footer(kFooter);
+  program.require_subcommand(1);
+  for (const auto add : kCommands) add(program);
+  try {
+    if (argc < 2) fail_usage("expected a command (ptrain --help lists them)");
+    refuse_unknown_command(program, argc, argv);
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    std::string line = error.what();
+    line.resize(std::min(line.find('\n'), line.size()));
+    fail_usage("{}", line);
+  }
+  return static_cast<int>(ExitCode::ok);
+}
+
+int complain(ExitCode code, std::string_view message) {
+  fmt::print(stderr, "error: {}\n", message);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+}  // namespace ptrain
+
+int main(int argc, char** argv) {
+  using ptrain::ExitCode;
+  try {
+    return ptrain::run_program(argc, argv);
+  } catch (const ptrain::Error& error) {
+    return ptrain::complain(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return ptrain::complain(ExitCode::failed, "out of memory");
+  } catch (const std::exception& error) {
+    return ptrain::complain(ExitCode::failed, error.what());
+  }
+}

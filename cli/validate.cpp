@@ -1,0 +1,47 @@
+// ptrain validate: checks a configuration without running it.
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/config/keys.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct ValidateOptions {
+  ConfigOptions config;
+  bool show = false;
+  bool json = false;
+};
+
+void validate(const ValidateOptions& options) {
+  const LoadedConfig loaded = options.config.load();
+  print_notes(loaded);
+  if (options.json) {
+    fmt::print("{}\n", to_json(loaded.config).dump(2));
+    return;
+  }
+  if (options.show) {
+    for (const Key& key : config_keys()) {
+      fmt::print("{:<44} {:<28} {}\n", key.name, key.get(loaded.config).dump(), loaded.origins.at(key.name));
+    }
+  }
+  fmt::print("{}: ok, {}\n", loaded.file, config_hash(loaded.config));
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("validate", "check a configuration without running it");
+  const auto options = std::make_shared<ValidateOptions>();
+  options->config.add_to(*command);
+  command->add_flag("--show", options->show, "print every key, its value and where that came from");
+  command->add_flag("--json", options->json, "print the resolved configuration as JSON");
+  command->footer("Example:\n  ptrain validate configs/resnet50.yaml -o train.optimizer.lr=0.1 --show");
+  command->callback([options] { validate(*options); });
+}
+
+}  // namespace ptrain
