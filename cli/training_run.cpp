@@ -13,17 +13,10 @@
 namespace ptrain {
 namespace {
 
-ExitCode exit_code(const RunResult& result) {
-  switch (result.status) {
-    case RunStatus::ok:
-      return ExitCode::ok;
-    case RunStatus::diverged:
-      return ExitCode::diverged;
-    case RunStatus::interrupted:
-      return static_cast<ExitCode>(128 + result.signal);
-    default:
-      return ExitCode::failed;
-  }
+/// A run that ended early, but in order, has its report; what is left is the exit code.
+void throw_unless_ok(const RunResult& result) {
+  if (result.status == RunStatus::diverged) throw Error(ExitCode::diverged, result.message);
+  if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
 nlohmann::json environment_of(const Backend& backend) {
@@ -44,9 +37,11 @@ class TrainingRun {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 
-  ExitCode run() {
+  void run(const std::function<void(Trainer&)>& work) {
     try {
-      train();
+      prepare();
+      work(*trainer_);
+      observer_.finish();
     } catch (const OutOfMemory& error) {
       write_failure(RunStatus::oom, error.what());
       throw;
@@ -58,23 +53,17 @@ class TrainingRun {
       throw;
     }
     write();
-    return exit_code(trainer_->result());
+    throw_unless_ok(trainer_->result());
   }
 
  private:
-  void train() {
+  void prepare() {
     workload_ = open_workload(config_);
     report_.environment = environment_of(*workload_.backend);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), observer_);
     trainer_->compile();
     trainer_->prepare();
-    trainer_->train();
-    observer_.finish();
-    const RunResult& result = trainer_->result();
-    if (!result.message.empty()) observer_.on_note(result.message);
-    const bool save = config_.output.checkpoint_every_steps >= 0 && result.status == RunStatus::ok;
-    if (save) trainer_->export_weights(std::filesystem::path(config_.output.dir) / "model.safetensors");
   }
 
   void write() {
@@ -118,6 +107,8 @@ std::filesystem::path report_path(const Config& config) {
                                       : std::filesystem::path(config.output.report);
 }
 
-ExitCode run_training(const LoadedConfig& loaded, ProgressStyle style) { return TrainingRun(loaded, style).run(); }
+void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work) {
+  TrainingRun(loaded, style).run(work);
+}
 
 }  // namespace ptrain

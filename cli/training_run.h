@@ -1,18 +1,20 @@
-// `ptrain run` from a resolved configuration to the report on disk.
+// A run from a resolved configuration to the report on disk; what `ptrain run` and `ptrain eval` share.
 #pragma once
 
-#include "core/base/errors.h"
 #include "core/config/load.h"
 #include "core/report/progress.h"
+#include "core/train/trainer.h"
 
 #include <filesystem>
+#include <functional>
 
 namespace ptrain {
 
 /// Where a run's report goes: output.report, or report.json in output.dir.
 std::filesystem::path report_path(const Config& config);
 
-/// Trains, evaluates, writes report, metrics and weights. A run that fails leaves a report that says so and throws.
-ExitCode run_training(const LoadedConfig& loaded, ProgressStyle style);
+/// Opens device, data and model, prepares a trainer, hands it to `work` and writes the report, also when something
+/// failed. Throws what failed; Error{diverged} or the signal's exit code when the run ended that way.
+void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work);
 
 }  // namespace ptrain

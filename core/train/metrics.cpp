@@ -11,7 +11,9 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
     const auto label = static_cast<std::size_t>(labels[row]);
     std::size_t rank = 0, best = 0;
     for (std::size_t c = 0; c < classes; ++c) {
-      rank += scores[c] > scores[label] || (scores[c] == scores[label] && c < label) ? 1 : 0;
+      // Written so that NaN ranks above everything: a model that gives NaN is not counted as right.
+      const bool below = c < label ? scores[c] < scores[label] : scores[c] <= scores[label];
+      rank += c != label && !below ? 1 : 0;
       if (scores[c] > scores[best]) best = c;
     }
     ++samples_;

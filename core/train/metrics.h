@@ -11,7 +11,8 @@ class ClassificationMetrics {
  public:
   explicit ClassificationMetrics(std::int64_t classes);
 
-  /// `logits` [labels.size(), classes]. A label's rank is the number of logits above its own, ties by index.
+  /// `logits` [labels.size(), classes]. A label's rank is the number of logits above its own, ties by index;
+  /// NaN counts as above.
   void add(std::span<const float> logits, std::span<const std::int32_t> labels);
   /// Weighs a batch's mean loss by its samples.
   void add_loss(double mean_loss, std::int64_t samples) { loss_sum_ += mean_loss * static_cast<double>(samples); }

@@ -8,6 +8,7 @@
 #include "core/train/settings.h"
 #include "core/train/signals.h"
 #include "core/train/snapshot.h"
+#include "core/train/weights.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,7 @@ void Trainer::train() {
   if (first >= total_steps_)
     observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total_steps_));
   loader.seek(first / steps_per_epoch_, (first % steps_per_epoch_) * config_.train.accumulate_steps);
+  const bool evaluates = evaluation_ && config_.eval.every_epochs > 0;
   const std::int64_t planned = total_steps_ - first;
   result_.warmup_steps = std::min(config_.train.measure_after_steps, planned / 2);
   result_.setup_seconds = since_start_.seconds();
@@ -36,18 +38,16 @@ void Trainer::train() {
     run_step(loader, step);
     const std::int64_t done = step + 1;
     const bool epoch_ends = done % steps_per_epoch_ == 0;
-    if (epoch_ends && result_.status == RunStatus::ok && evaluation_ && SignalGuard::received() == 0) {
+    if (epoch_ends && result_.status == RunStatus::ok && SignalGuard::received() == 0) {
       const std::int64_t epoch = done / steps_per_epoch_;
-      if (epoch % config_.eval.every_epochs == 0 && done != total_steps_) evaluate_now();
+      if (evaluates && epoch % config_.eval.every_epochs == 0 && done != total_steps_) evaluate_now();
       if (config_.train.accumulate_steps > 1) loader.seek(epoch, 0);
     }
     const std::int64_t every = config_.output.checkpoint_every_steps;
     if (every > 0 && done % every == 0 && done != total_steps_ && result_.status == RunStatus::ok)
       write_checkpoint(done);
     if (const int signal = SignalGuard::received(); signal != 0 && result_.status == RunStatus::ok) {
-      result_.status = RunStatus::interrupted;
-      result_.signal = signal;
-      result_.message = fmt::format("interrupted by signal {} after step {}", signal, done);
+      interrupted(signal, done);
       write_checkpoint(done);
     }
   }
@@ -58,10 +58,19 @@ void Trainer::train() {
   }
   if (result_.status == RunStatus::ok) {
     if (first < total_steps_ && config_.output.checkpoint_every_steps >= 0) write_checkpoint(total_steps_);
-    if (evaluation_) evaluate_now();
+    if (evaluates) evaluate_now();
+    if (const int signal = SignalGuard::received(); signal != 0) {
+      interrupted(signal, first + result_.steps);
+    }
   }
   result_.kernels = training_->profile();
   result_.measured_peak_bytes = process_memory().peak_resident_bytes;
+}
+
+void Trainer::interrupted(int signal, std::int64_t step) {
+  result_.status = RunStatus::interrupted;
+  result_.signal = signal;
+  result_.message = fmt::format("interrupted by signal {} after step {}", signal, step);
 }
 
 void Trainer::run_step(Loader& loader, std::int64_t step) {
@@ -135,6 +144,7 @@ void Trainer::note_loss_scale(std::int64_t step) {
 }
 
 EvalResult Trainer::evaluate_now() {
+  refresh_low_precision(variables_, LowCopies::untrained);
   EvaluationOptions options;
   options.loader = loader_options(config_, Split::eval);
   options.max_samples = config_.eval.max_samples;
@@ -143,6 +153,7 @@ EvalResult Trainer::evaluate_now() {
   EvalResult evaluated = evaluate(*evaluation_, *evaluation_data_, options);
   evaluated.step = result_.first_step + result_.steps;
   evaluated.epoch = evaluated.step / std::max<std::int64_t>(1, steps_per_epoch_);
+  if (SignalGuard::received() != 0) return evaluated;  // cut short: no figure to keep
   result_.evaluations.push_back(evaluated);
   observer_.on_eval(evaluated);
   return evaluated;

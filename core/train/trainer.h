@@ -70,6 +70,7 @@ class Trainer {
   void run_step(Loader& loader, std::int64_t step);
   void record_step(std::int64_t step, const TrainObserver::Step& measured);
   bool diverged(double loss);
+  void interrupted(int signal, std::int64_t step);
   void note_loss_scale(std::int64_t step);
   void write_checkpoint(std::int64_t step);
 

@@ -23,10 +23,23 @@ void for_each_conv_weight(const WeightMapping& mapping, const Shape& shape, Visi
   }
 }
 
+/// The name that BERT's first checkpoints have for a layer norm's weight and bias; otherwise the name itself.
+std::string legacy_name(const std::string& name) {
+  for (const auto& [now, then] :
+       {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}) {
+    if (name.ends_with(now)) return name.substr(0, name.size() - std::string_view(now).size()) + then;
+  }
+  return name;
+}
+
 const NamedTensor* find_tensor(const SafetensorsFile& file, const std::string& name) {
-  if (const NamedTensor* tensor = file.find(name)) return tensor;
   constexpr std::string_view prefix = "bert.";
-  return name.starts_with(prefix) ? file.find(std::string_view(name).substr(prefix.size())) : nullptr;
+  for (const std::string& full : {name, legacy_name(name)}) {
+    if (const NamedTensor* tensor = file.find(full)) return tensor;
+    if (!full.starts_with(prefix)) continue;
+    if (const NamedTensor* tensor = file.find(std::string_view(full).substr(prefix.size()))) return tensor;
+  }
+  return nullptr;
 }
 
 bool is_running_statistic(const Variables::Entry& entry, const std::string& name) {
@@ -44,12 +57,13 @@ void initialize_variables(const Model& model, Variables& variables, std::uint64_
     initialize(model.initializer(variable), entry.desc.shape, name, seed, values);
     variables.write(name, values.data(), entry.desc.bytes());
   }
-  refresh_low_precision(variables);
+  refresh_low_precision(variables, LowCopies::all);
 }
 
-void refresh_low_precision(Variables& variables) {
+void refresh_low_precision(Variables& variables, LowCopies which) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.storage != Storage::parameter || !is_low_precision(entry.desc.dtype)) continue;
+    if (which == LowCopies::untrained && entry.view) continue;  // lies in the flat buffer that the update writes
     const std::vector<float> master = variables.read_f32(std::string_view(name).substr(0, name.rfind('@')));
     visit_floating(entry.desc.dtype, [&, &entry_name = name, &desc = entry.desc](auto zero) {
       using Low = decltype(zero);
@@ -105,7 +119,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   for (const NamedTensor& tensor : file.tensors()) {
     if (!used.contains(&tensor)) result.unused.push_back(tensor.name);
   }
-  refresh_low_precision(variables);
+  refresh_low_precision(variables, LowCopies::all);
   return result;
 }
 

@@ -16,7 +16,8 @@ struct LoadedWeights {
   std::vector<std::string> unused;  // tensors of the file that the model has no place for
 };
 
-/// Reads a safetensors file into the variables. Names may lack the model's "bert." prefix.
+/// Reads a safetensors file into the variables. Names may lack the model's "bert." prefix and call a layer norm's
+/// weight and bias gamma and beta, as the first published BERT files do.
 /// Throws Error{failed} naming file and tensor when one is missing or has another shape.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
 
@@ -24,8 +25,12 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
                   std::int64_t steps);
 
+/// Which low-precision copies to make: all of them, or those that no optimizer update writes (an O2 evaluation of a
+/// run that trains at another level).
+enum class LowCopies { all, untrained };
+
 /// Copies every fp32 master into its low-precision copy (O2), after the masters were written.
-void refresh_low_precision(Variables& variables);
+void refresh_low_precision(Variables& variables, LowCopies which);
 
 /// A tensor in the file's layout from the variable's, and back. Shapes as the mapping says.
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values);

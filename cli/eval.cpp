@@ -1,0 +1,36 @@
+// ptrain eval: accuracy of given weights or of a checkpoint, without training.
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/training_run.h"
+#include "core/base/errors.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+void eval(const ConfigOptions& options) {
+  LoadedConfig loaded = options.load();
+  if (loaded.config.model.weights.empty() && loaded.config.resume == "none") {
+    fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
+  }
+  if (loaded.config.eval.every_epochs == 0) loaded.config.eval.every_epochs = 1;
+  run_with_report(loaded, options.progress(), [](Trainer& trainer) { trainer.evaluate_now(); });
+  fmt::print("report: {}\n", report_path(loaded.config).string());
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("eval", "evaluate weights or a checkpoint");
+  const auto options = std::make_shared<ConfigOptions>();
+  options->add_to(*command);
+  options->add_progress_to(*command);
+  command->footer(
+      "Example:\n  ptrain eval configs/resnet50.yaml -o model.weights=runs/resnet50/model.safetensors --output-dir "
+      "runs/eval");
+  command->callback([options] { eval(*options); });
+}
+
+}  // namespace ptrain

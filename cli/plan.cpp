@@ -1,0 +1,77 @@
+// ptrain plan: parameters, arithmetic and memory of a run before anything runs.
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/workload.h"
+#include "core/base/errors.h"
+#include "core/train/estimate.h"
+#include "core/train/trainer.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct PlanCommandOptions {
+  ConfigOptions config;
+  bool json = false;
+};
+
+void plan(const PlanCommandOptions& options) {
+  LoadedConfig loaded = options.config.load();
+  loaded.config.flags.cudnn_exhaustive_search = false;  // nothing is timed here
+  const Config& config = loaded.config;
+  const Workload workload = open_workload(config);
+  TrainObserver silent;
+  Trainer trainer(config, "", *workload.backend, *workload.model, *workload.training, workload.evaluation.get(),
+                  silent);
+  trainer.compile();
+  const RunResult& r = trainer.result();
+  const auto available = static_cast<std::int64_t>(workload.backend->available_memory());
+  const std::int64_t largest = largest_batch(config, *workload.backend, *workload.model, available - r.workspace_bytes);
+
+  const nlohmann::json summary = {{"model", workload.model->signature()},
+                                  {"parameters", r.parameters},
+                                  {"batch_size", config.data.batch_size},
+                                  {"flops_per_sample", r.flops_per_sample},
+                                  {"bytes_per_sample", r.bytes_per_sample},
+                                  {"memory",
+                                   {{"planned_peak_bytes", r.planned_peak_bytes},
+                                    {"variable_bytes", r.variable_bytes},
+                                    {"activation_bytes", r.arena_bytes},
+                                    {"workspace_bytes", r.workspace_bytes},
+                                    {"input_bytes", r.input_bytes},
+                                    {"available_bytes", available}}},
+                                  {"largest_batch_size", largest}};
+  if (options.json) {
+    fmt::print("{}\n", summary.dump(2));
+    return;
+  }
+  const auto mib = [](std::int64_t bytes) { return fmt::format("{:>8} MiB", bytes >> 20); };
+  fmt::print("model               {}\n", workload.model->signature());
+  fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(r.parameters) * 1e-6);
+  fmt::print("arithmetic          {:>8.2f} GFLOP a sample, forward and backward\n", r.flops_per_sample * 1e-9);
+  fmt::print("memory traffic      {:>8.1f} MB a sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
+  fmt::print("memory at batch {}\n", config.data.batch_size);
+  fmt::print("  variables         {}  parameters, gradients, optimizer state\n", mib(r.variable_bytes));
+  fmt::print("  activations       {}  one arena\n", mib(r.arena_bytes));
+  fmt::print("  workspace         {}\n", mib(r.workspace_bytes));
+  fmt::print("  process peak      {}  of {} available\n", mib(r.planned_peak_bytes), mib(available));
+  fmt::print("largest batch       {:>8}\n", largest);
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("plan", "parameters, FLOPs and memory before anything runs");
+  const auto options = std::make_shared<PlanCommandOptions>();
+  options->config.add_to(*command);
+  command->add_flag("--json", options->json, "print JSON");
+  command->footer("Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1");
+  command->callback([options] { plan(*options); });
+}
+
+}  // namespace ptrain

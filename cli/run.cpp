@@ -1,0 +1,37 @@
+// ptrain run: trains what a configuration says and writes its report.
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/training_run.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+void run(const ConfigOptions& options) {
+  const LoadedConfig loaded = options.load();
+  run_with_report(loaded, options.progress(), [&](Trainer& trainer) {
+    trainer.train();
+    const Config& config = loaded.config;
+    const bool save = trainer.result().status == RunStatus::ok && config.output.checkpoint_every_steps >= 0;
+    if (save) trainer.export_weights(std::filesystem::path(config.output.dir) / "model.safetensors");
+  });
+  fmt::print("report: {}\n", report_path(loaded.config).string());
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("run", "train, evaluate and write a report");
+  const auto options = std::make_shared<ConfigOptions>();
+  options->add_to(*command);
+  options->add_progress_to(*command);
+  command->footer(
+      "Example:\n  ptrain run configs/resnet50.yaml --amp O2 -o data.batch_size=128 --output-dir runs/resnet50-o2");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ptrain

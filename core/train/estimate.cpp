@@ -1,0 +1,36 @@
+#include "core/train/estimate.h"
+
+#include "core/passes/memory_plan.h"
+#include "core/train/settings.h"
+
+namespace ptrain {
+
+MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model, std::int64_t batch) {
+  const PipelineOptions options =
+      training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights());
+  const Graph graph = build_training_graph(model.build(batch, Mode::training), options).graph;
+  MemoryEstimate estimate;
+  estimate.arena = plan_memory(graph, config.memory_plan ? MemoryReuse::on : MemoryReuse::off).arena_bytes;
+  for (const Value& value : graph.values()) {
+    const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
+    if (value.storage == Storage::input) estimate.inputs += bytes;
+    const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
+    if (persists && value.base == no_value) estimate.variables += bytes;
+  }
+  return estimate;
+}
+
+std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t bytes) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const auto fits = [&](std::int64_t batch) { return estimate_memory(config, backend, model, batch).total() <= bytes; };
+  if (!fits(1)) return 0;
+  std::int64_t low = 1, high = 2;
+  while (high <= most && fits(high)) low = high, high *= 2;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,23 @@
+// What a training step will take, before anything runs.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/exec/backend.h"
+#include "models/model.h"
+
+namespace ptrain {
+
+struct MemoryEstimate {
+  std::int64_t variables = 0;  // bytes: parameters, gradients, optimizer state
+  std::int64_t arena = 0;      // activations
+  std::int64_t inputs = 0;
+  std::int64_t total() const { return variables + arena + inputs; }
+};
+
+/// Memory of a training step at `batch` samples, kernels' workspace not included.
+MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model, std::int64_t batch);
+
+/// The largest batch whose estimate stays within `bytes`; 0 when not even one sample does.
+std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t bytes);
+
+}  // namespace ptrain
