@@ -133,6 +133,7 @@ struct OutputConfig {
   std::string dir = "runs/latest";
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
   std::int64_t keep_checkpoints = 3;
+  bool save = true;     // the last checkpoint and the weights, at the end
   std::string report;   // empty: report.json in dir
   bool per_op = false;  // time every op in the report
 };

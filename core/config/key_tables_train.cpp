@@ -116,6 +116,7 @@ std::vector<Key> run_keys() {
       output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
           .between(1, 1'000'000),
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
+      output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
       output_key("per_op", &OutputConfig::per_op, "time every op for the report"),
       make_key("resume", "none, auto (newest good checkpoint in output.dir) or a checkpoint's path", &Config::resume)
           .no_work(),

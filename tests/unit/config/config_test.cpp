@@ -1,0 +1,217 @@
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+#include "core/config/load.h"
+#include "core/config/text.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+constexpr std::string_view kSmall =
+    "model: {name: resnet18, classes: 10}\n"
+    "data: {source: synthetic}\n";
+
+std::optional<std::string> no_environment(const std::string&) { return std::nullopt; }
+
+LoadedConfig parse(const std::string& text, const std::vector<std::string>& assignments = {},
+                   const Environment& environment = no_environment) {
+  std::vector<Override> overrides;
+  for (const std::string& assignment : assignments) overrides.push_back(parse_override(assignment));
+  return parse_config(std::string(kSmall) + text, "x.yaml", overrides, environment);
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& assignments = {},
+                    const Environment& environment = no_environment) {
+  try {
+    parse(text, assignments, environment);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+Environment only(const std::string& variable, const std::string& value) {
+  return [=](const std::string& name) { return name == variable ? std::optional(value) : std::nullopt; };
+}
+
+TEST(ConfigPrecedence, RisesFromDefaultOverFileAndEnvironmentToCommandLine) {
+  const std::string key = "flags.cudnn_exhaustive_search";
+  const std::string yaml = "flags: {cudnn_exhaustive_search: false}\n";
+  const Environment on = only("FLAGS_cudnn_exhaustive_search", "1");
+
+  const LoadedConfig by_default = parse("");
+  EXPECT_TRUE(by_default.config.flags.cudnn_exhaustive_search);
+  EXPECT_EQ(by_default.origins.at(key), "default");
+
+  const LoadedConfig by_file = parse(yaml);
+  EXPECT_FALSE(by_file.config.flags.cudnn_exhaustive_search);
+  EXPECT_EQ(by_file.origins.at(key), "x.yaml:3");
+
+  const LoadedConfig by_environment = parse(yaml, {}, on);
+  EXPECT_TRUE(by_environment.config.flags.cudnn_exhaustive_search);
+  EXPECT_EQ(by_environment.origins.at(key), "environment FLAGS_cudnn_exhaustive_search");
+
+  const LoadedConfig by_command_line = parse(yaml, {key + "=false"}, on);
+  EXPECT_FALSE(by_command_line.config.flags.cudnn_exhaustive_search);
+  EXPECT_EQ(by_command_line.origins.at(key), "command line");
+}
+
+TEST(ConfigPrecedence, LastOfSeveralOverridesWins) { EXPECT_EQ(parse("", {"seed=1", "seed=2"}).config.seed, 2); }
+
+TEST(ConfigEnvironment, TakesPaddleSpellings) {
+  const std::string variable = "FLAGS_cudnn_batchnorm_spatial_persistent";
+  for (const char* off : {"0", "false", "False"}) {
+    EXPECT_FALSE(parse("", {}, only(variable, off)).config.flags.cudnn_batchnorm_spatial_persistent) << off;
+  }
+  EXPECT_EQ(
+      refusal("", {}, only(variable, "maybe")),
+      "environment FLAGS_cudnn_batchnorm_spatial_persistent: flags.cudnn_batchnorm_spatial_persistent: expected true "
+      "or false, got \"maybe\"");
+}
+
+TEST(ConfigErrors, NameFileLineKeyAndValue) {
+  EXPECT_EQ(refusal("train: {optimizer: {lr: fast}}\n"),
+            "x.yaml:3: train.optimizer.lr: expected a number, got \"fast\"");
+}
+
+TEST(ConfigErrors, NameTheOptionOfAnOverride) {
+  EXPECT_EQ(refusal("", {"train.optimizer.lr=fast"}),
+            "-o train.optimizer.lr=fast: train.optimizer.lr: expected a number, got \"fast\"");
+  EXPECT_EQ(refusal("", {"train.optimizer={lr: 1}"}),
+            "-o train.optimizer={lr: 1}: train.optimizer: is a section, set its keys one by one");
+  EXPECT_EQ(refusal("", {"seed"}), "-o \"seed\": expected key.path=value, such as train.optimizer.lr=0.1");
+  EXPECT_EQ(refusal("", {"data.path=\xff"}).find('\xff'), std::string::npos);
+}
+
+TEST(ConfigErrors, SuggestTheNearestKey) {
+  EXPECT_EQ(refusal("trian: {epochs: 1}\n"), "x.yaml:3: trian: unknown key; did you mean train?");
+  EXPECT_EQ(refusal("train: {optimizer: {momentun: 0.9}}\n"),
+            "x.yaml:3: train.optimizer.momentun: unknown key; did you mean train.optimizer.momentum?");
+  EXPECT_EQ(refusal("train: {lr: 0.1}\n"), "x.yaml:3: train.lr: unknown key; did you mean train.optimizer.lr?");
+  EXPECT_EQ(refusal("", {"trian.epochs=1"}),
+            "-o trian.epochs=1: trian.epochs: unknown key; did you mean train.epochs?");
+  EXPECT_EQ(refusal("zzzzzzzzzzzz: 1\n"), "x.yaml:3: zzzzzzzzzzzz: unknown key");
+}
+
+TEST(ConfigErrors, MissingFileAndFolder) {
+  EXPECT_THROW(load_config("/nowhere/x.yaml"), Error);
+  EXPECT_THROW(load_config("/"), Error);
+}
+
+TEST(ConfigErrors, RefuseHugeFilesAndManyKeysAtOnce) {
+  EXPECT_NE(refusal(std::string(2 << 20, '#')).find("are no configuration"), std::string::npos);
+  std::string many = "amp:\n";
+  for (int i = 0; i < 50000; ++i) many += "  k" + std::to_string(i) + ": 1\n";
+  EXPECT_NE(refusal(many).find("more than 1000 keys"), std::string::npos);
+}
+
+TEST(ConfigValues, OverridesTakeListsAndTextsAsWritten) {
+  const Config config =
+      parse("", {"amp.custom_white_list=[softmax, gelu]", "amp.custom_black_list=linear",
+                 "train.schedule.name=piecewise", "train.schedule.milestones=3,5.5", "output.dir=/tmp/a: b #c"})
+          .config;
+  EXPECT_EQ(config.amp.custom_white_list, (std::vector<std::string>{"softmax", "gelu"}));
+  EXPECT_EQ(config.amp.custom_black_list, (std::vector<std::string>{"linear"}));
+  EXPECT_EQ(config.train.schedule.milestones, (std::vector<double>{3, 5.5}));
+  EXPECT_EQ(config.output.dir, "/tmp/a: b #c");
+}
+
+TEST(ConfigValues, ChoicesAndSuiteNamesIgnoreCase) {
+  const Config config = parse("", {"model.name=ResNet50_DIST", "amp.level=o2", "amp.scaler.enabled=TRUE"}).config;
+  EXPECT_EQ(config.model.name, "resnet50");
+  EXPECT_EQ(config.amp.level, AmpLevel::O2);
+  EXPECT_EQ(config.amp.scaler.enabled, Tristate::yes);
+  EXPECT_EQ(parse("", {"model.name=BERT_finetune"}).config.model.name, "bert");
+}
+
+TEST(ConfigValues, EmptySectionSetsNothing) { EXPECT_EQ(parse("train:\n").config.train.epochs, 1); }
+
+TEST(ConfigNotes, NameWhatIsNotRead) {
+  EXPECT_TRUE(parse("").notes.empty());
+  EXPECT_EQ(parse("eval: {every_epochs: 0, amp: O1}\n").notes,
+            (std::vector<std::string>{"x.yaml:3: eval.amp: not read with eval.every_epochs 0"}));
+  EXPECT_EQ(
+      parse("", {"train.optimizer.beta1=0.8"}).notes,
+      (std::vector<std::string>{"command line: train.optimizer.beta1: not read with train.optimizer.name momentum"}));
+}
+
+TEST(ConfigEcho, ParsesBackToTheSameConfig) {
+  const Config config = parse("", {"amp.level=O1", "amp.custom_white_list=softmax",
+                                   "train.optimizer.lr=0.1234567890123", "train.schedule.name=piecewise",
+                                   "train.schedule.milestones=1,2", "tf32=true", "amp.scaler.enabled=false"})
+                            .config;
+  const nlohmann::json echo = to_json(config);
+  const Config again = parse_config(echo.dump(), "echo", {}, no_environment).config;
+  EXPECT_EQ(to_json(again), echo);
+  EXPECT_EQ(config_hash(again), config_hash(config));
+}
+
+TEST(ConfigHash, ChangesWithTheWorkOnly) {
+  const std::string hash = config_hash(parse("").config);
+  EXPECT_EQ(hash.size(), std::string("fnv1a64:").size() + 16);
+  EXPECT_EQ(config_hash(parse("", {"output.dir=elsewhere", "resume=auto"}).config), hash);
+  EXPECT_NE(config_hash(parse("", {"seed=43"}).config), hash);
+}
+
+TEST(ConfigKeys, AreUniqueDescribedAndTheirDefaultsPass) {
+  std::set<std::string> names;
+  for (const Key& key : config_keys()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_FALSE(is_section(key.name)) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
+    EXPECT_FALSE(describe(key).empty()) << key.name;
+    Config config;
+    key.set(config, default_of(key));
+    EXPECT_EQ(to_json(config), to_json(Config{})) << key.name;
+  }
+}
+
+TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
+  const nlohmann::json schema = config_schema();
+  for (const Key& key : config_keys()) {
+    std::string pointer = "/properties/" + key.name;
+    for (std::size_t dot; (dot = pointer.find('.')) != std::string::npos;) pointer.replace(dot, 1, "/properties/");
+    ASSERT_TRUE(schema.contains(nlohmann::json::json_pointer(pointer))) << pointer;
+  }
+  EXPECT_EQ(schema["/properties/train/properties/optimizer/properties/lr/default"_json_pointer], 0.05);
+  EXPECT_EQ(schema["additionalProperties"], false);
+}
+
+TEST(ShippedConfigs, AllValidateWithoutNotes) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PTRAIN_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    const LoadedConfig loaded = load_config(entry.path(), {}, no_environment);
+    EXPECT_TRUE(loaded.notes.empty()) << loaded.notes.front();
+  }
+  EXPECT_GE(count, 8);
+}
+
+TEST(Text, EditDistanceCountsSwapsOnce) {
+  EXPECT_EQ(edit_distance("train", "train"), 0);
+  EXPECT_EQ(edit_distance("trian", "train"), 1);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
+TEST(Text, Utf8RefusesOverlongSurrogatesAndCutSequences) {
+  EXPECT_TRUE(is_utf8("aé中😀"));
+  for (const char* bad : {"\xff", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe4\xb8"}) {
+    EXPECT_FALSE(is_utf8(bad));
+  }
+}
+
+TEST(Text, ShownStaysOnOneShortLine) {
+  EXPECT_EQ(shown("a\nb\x01"), "\"a\\nb\\x01\"");
+  EXPECT_LT(shown(std::string(1000, 'x')).size(), 70u);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,57 @@
+#include "core/report/progress.h"
+
+#include "core/base/errors.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace ptrain {
+namespace {
+
+/// What a progress reporter writes to a file for steps 1..`steps`.
+std::string output_of(ProgressStyle style, std::int64_t every, std::int64_t steps) {
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(style, every, file);
+  for (std::int64_t step = 1; step <= steps; ++step) progress->step({step, steps, 0.5, 1.25, 0.1, 812, 0.03, {}});
+  progress->message("top1 0.91");
+  progress->finish();
+  std::rewind(file);
+  std::string text(100000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+TEST(Progress, LineHoldsWhatMatters) {
+  EXPECT_EQ(progress_line({120, 938, 0.128, 0.61234, 0.05, 812.4, 0.034, 65536.0}, 62),
+            "step 120/938  epoch 0.13  loss 0.6123  812 samples/s  reader 3 %  scale 65536  ETA 1:02");
+}
+
+TEST(Progress, ClockText) {
+  EXPECT_EQ(clock_text(41.6), "42 s");
+  EXPECT_EQ(clock_text(59.9), "1:00");
+  EXPECT_EQ(clock_text(7384), "2:03:04");
+}
+
+TEST(Progress, IsPlainLinesInAFile) {
+  const std::string text = output_of(ProgressStyle::automatic, 10, 25);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);  // steps 10, 20, 25 and the message
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  EXPECT_NE(text.find("step 25/25"), std::string::npos);
+}
+
+TEST(Progress, BarRedrawsOneLineAndEndsWithTheLastStep) {
+  const std::string text = output_of(ProgressStyle::bar, 10, 25);
+  EXPECT_NE(text.find("[####################] step 25/25"), std::string::npos);
+  EXPECT_EQ(text.find("step 2/25"), std::string::npos);  // too soon after the first
+}
+
+TEST(Progress, NoneIsSilent) { EXPECT_EQ(output_of(ProgressStyle::none, 1, 5), ""); }
+
+TEST(Progress, RefusesUnknownStyles) { EXPECT_THROW(progress_style_from_name("fancy"), Error); }
+
+}  // namespace
+}  // namespace ptrain

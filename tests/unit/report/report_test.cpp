@@ -1,0 +1,195 @@
+#include "core/report/report.h"
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/report/environment.h"
+#include "core/report/metrics_log.h"
+#include "core/report/schema_check.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+/// A folder that is removed at the end of a test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "ptrain_report_XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Report failed_report() {
+  Report report = make_report(Config{});
+  report.environment = capture_environment({2, {{"oneDNN", "3.2.0"}}, json::array()});
+  report.message = "out of memory";
+  report.status = RunStatus::oom;
+  return report;
+}
+
+Report full_report() {
+  Report report = failed_report();
+  report.status = RunStatus::ok;
+  report.message = "";
+  report.notes = {"x.yaml:3: data.path: not read with data.source synthetic"};
+  report.flags["cudnn_batchnorm_spatial_persistent"] = {true, false, "no meaning on the CPU"};
+  report.amp = {"O1", "fp16", {true, true, 32768, 1, {{1, 65536}, {7, 32768}}}, 42};
+  report.model = {"resnet18", 11181642, 1.1e8};
+  report.throughput = Throughput{"samples/s", 640, 2.0, 5, 2};
+  const std::vector<double> times{10, 11, 12};
+  report.latency_ms = LatencyReport{summarize(times), summarize({}), summarize(times)};
+  report.utilization = Utilization{1e11, 4e11};
+  report.memory = {1000, 1010};
+  report.loss = {2.3, 0.4};
+  report.accuracy = AccuracyReport{0.9, 0.99, std::nullopt, 0.3, 1000};
+  report.evaluations = {{20, 1, *report.accuracy, 1.5}};
+  report.kernels = {{"conv2d", "layer1.0.conv1", "brgconv", 20, 3.5}};
+  return report;
+}
+
+TEST(Report, FitsItsSchemaWhetherTheRunFailedOrNot) {
+  EXPECT_EQ(schema_problem(to_json(failed_report()), report_schema()), "");
+  EXPECT_EQ(schema_problem(to_json(full_report()), report_schema()), "");
+}
+
+TEST(Report, ThroughputIsSamplesOverTime) {
+  const json throughput = to_json(full_report())["throughput"];
+  EXPECT_EQ(throughput["value"], 320.0);
+  EXPECT_EQ(throughput["per_device"], 160.0);
+  EXPECT_EQ(to_json(full_report())["utilization"]["mfu"], 0.25);
+}
+
+TEST(Report, WritesWhatIsNotFiniteAsNull) {
+  Report report = full_report();
+  report.loss.last = std::numeric_limits<double>::quiet_NaN();
+  report.amp.scaler.scale = std::numeric_limits<double>::infinity();
+  const json content = to_json(report);
+  EXPECT_TRUE(content["loss"]["last"].is_null());
+  EXPECT_EQ(schema_problem(content, report_schema()), "");
+  EXPECT_EQ(json::parse(content.dump()), content);
+}
+
+TEST(Report, FlagsGiveRequestedEffectiveAndReason) {
+  const json flags = to_json(full_report())["flags"];
+  EXPECT_EQ(flags["cudnn_batchnorm_spatial_persistent"],
+            (json{{"requested", true}, {"effective", false}, {"reason", "no meaning on the CPU"}}));
+  EXPECT_EQ(flags["cudnn_exhaustive_search"], (json{{"requested", true}, {"effective", true}, {"reason", ""}}));
+}
+
+TEST(Report, NamesNoHost) {
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  if (std::string(host).size() < 6) GTEST_SKIP() << "host name " << host << " is too short to tell";
+  EXPECT_EQ(to_json(full_report()).dump().find(host), std::string::npos);
+}
+
+TEST(Report, IsWrittenIntoNewFolders) {
+  const TemporaryFolder folder;
+  write_report(full_report(), folder / "a/b/report.json");
+  EXPECT_EQ(json::parse(read_file(folder / "a/b/report.json"))["status"], "ok");
+}
+
+TEST(Report, RefusesAFolderThatCannotBeMade) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "file") << "x";
+  try {
+    write_report(full_report(), folder / "file/report.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::failed);
+    EXPECT_NE(std::string(error.what()).find((folder / "file").string()), std::string::npos);
+  }
+}
+
+TEST(Report, FitsItsSchemaByPythonsJsonschema) {
+  if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) GTEST_SKIP() << "Python has no jsonschema";
+  const TemporaryFolder folder;
+  write_file_atomic(folder / "schema.json", report_schema().dump());
+  write_report(full_report(), folder / "report.json");
+  const std::string script =
+      "import json, jsonschema, sys\n"
+      "schema, report = (json.load(open(p)) for p in sys.argv[1:])\n"
+      "jsonschema.Draft202012Validator.check_schema(schema)\n"
+      "jsonschema.Draft202012Validator(schema).validate(report)\n";
+  write_file_atomic(folder / "check.py", script);
+  const std::string command = fmt::format("python3 {} {} {}", (folder / "check.py").string(),
+                                          (folder / "schema.json").string(), (folder / "report.json").string());
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+TEST(SchemaCheck, FindsEachKindOfProblem) {
+  const json schema = report_schema();
+  const auto problem_after = [&](const std::string& pointer, const json& value) {
+    json content = to_json(full_report());
+    content[json::json_pointer(pointer)] = value;
+    return schema_problem(content, schema);
+  };
+  EXPECT_NE(problem_after("/status", "fine"), "");
+  EXPECT_NE(problem_after("/schema", "ptrain.report/2"), "");
+  EXPECT_NE(problem_after("/surprise", 1), "");
+  EXPECT_NE(problem_after("/throughput/value", -1), "");
+  EXPECT_NE(problem_after("/throughput/samples", 1.5), "");
+  EXPECT_NE(problem_after("/kernels/0/op", 1), "");
+  json content = to_json(full_report());
+  content.erase("loss");
+  EXPECT_EQ(schema_problem(content, schema), "/: \"loss\" is missing");
+}
+
+TEST(MetricsLog, KeepsWholeLinesUpToTheResumedStep) {
+  const TemporaryFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  {
+    MetricsLog log(path, 0);
+    for (int step = 10; step <= 30; step += 10) log.write({{"step", step}, {"loss", std::nan("")}});
+  }
+  std::ofstream(path, std::ios::app) << "{\"step\": 20, \"lo";
+  {
+    MetricsLog log(path, 20);
+    log.write({{"step", 40}});
+  }
+  EXPECT_EQ(read_file(path), "{\"loss\":null,\"step\":10}\n{\"loss\":null,\"step\":20}\n{\"step\":40}\n");
+  MetricsLog again(path, 0);
+  EXPECT_EQ(read_file(path), "");
+}
+
+TEST(MetricsLog, NamesAFullDisk) {
+  const TemporaryFolder folder;
+  std::error_code error;
+  std::filesystem::create_symlink("/dev/full", folder / "metrics.jsonl", error);
+  if (error || !std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  try {
+    MetricsLog log(folder / "metrics.jsonl", 0);
+    log.write({{"step", 1}});
+    FAIL();
+  } catch (const Error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("metrics.jsonl"), std::string::npos);
+    EXPECT_NE(std::string(failure.what()).find("No space left"), std::string::npos);
+  }
+}
+
+TEST(Environment, DescribesThisMachine) {
+  const CpuInfo cpu = read_cpu();
+  EXPECT_GE(cpu.usable_cores, 1);
+  EXPECT_LE(cpu.usable_cores, cpu.logical_cores);
+  EXPECT_GT(memory_bytes(), 1 << 20);
+  EXPECT_EQ(utc_time().size(), std::string("2025-01-31T12:00:00Z").size());
+}
+
+}  // namespace
+}  // namespace ptrain
