@@ -21,7 +21,7 @@ target_compile_options(ptrain_options INTERFACE
 if(PTRAIN_NATIVE)
   target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 else()
-  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
+  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3 -Wno-psabi>)
 endif()
 if(PTRAIN_SANITIZE)
   target_compile_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

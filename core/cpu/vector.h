@@ -86,13 +86,13 @@ struct SomeLanes {
   int count;
 
   template <typename T>
-  f32x16 load(const T* from) const {
+  PTRAIN_INLINE f32x16 load(const T* from) const {
     T part[lanes] = {};
     memcpy(static_cast<void*>(part), from, static_cast<std::size_t>(count) * sizeof(T));
     return load16(part);
   }
   template <typename T>
-  void store(T* to, f32x16 v) const {
+  PTRAIN_INLINE void store(T* to, f32x16 v) const {
     T part[lanes];
     store16(part, v);
     memcpy(static_cast<void*>(to), part, static_cast<std::size_t>(count) * sizeof(T));
