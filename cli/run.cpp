@@ -15,9 +15,9 @@ void run(const ConfigOptions& options) {
   const LoadedConfig loaded = options.load();
   run_with_report(loaded, options.progress(), [&](Trainer& trainer) {
     trainer.train();
-    const Config& config = loaded.config;
-    const bool save = trainer.result().status == RunStatus::ok && config.output.checkpoint_every_steps >= 0;
-    if (save) trainer.export_weights(std::filesystem::path(config.output.dir) / "model.safetensors");
+    const OutputConfig& output = loaded.config.output;
+    if (trainer.result().status != RunStatus::ok || !output.save) return;
+    trainer.export_weights(std::filesystem::path(output.dir) / "model.safetensors");
   });
   fmt::print("report: {}\n", report_path(loaded.config).string());
 }

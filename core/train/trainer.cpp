@@ -57,7 +57,7 @@ void Trainer::train() {
                                   loader.last_bad_sample()));
   }
   if (result_.status == RunStatus::ok) {
-    if (first < total_steps_ && config_.output.checkpoint_every_steps >= 0) write_checkpoint(total_steps_);
+    if (first < total_steps_ && config_.output.save) write_checkpoint(total_steps_);
     if (evaluates) evaluate_now();
     if (const int signal = SignalGuard::received(); signal != 0) {
       interrupted(signal, first + result_.steps);
@@ -88,7 +88,7 @@ void Trainer::run_step(Loader& loader, std::int64_t step) {
     const Batch& batch = loader.next();
     s.reader_seconds += watch.restart();
     s.samples += batch.count;
-    feed(*training_, batch);
+    feed(*training_, batch, batch.count);
     if (training_->has_input(model_io::rng)) {
       const std::array<std::int64_t, 2> rng{config_.seed, step * micro_steps + micro};
       training_->write_input(model_io::rng, rng.data(), sizeof rng);
