@@ -32,12 +32,13 @@ EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& op
     if (options.stop && options.stop()) break;
     const Batch& batch = loader.next();
     if (batch.count == 0) continue;
-    feed(plan, batch);
+    const std::int64_t valid = std::min(batch.count, total - metrics.samples());
+    feed(plan, batch, valid);
     plan.run(Phase::forward, Phase::forward);
     float loss = 0;
     plan.read_output(model_io::loss, &loss, sizeof loss);
-    metrics.add_loss(loss, batch.count);
-    metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(batch.count)));
+    metrics.add_loss(loss, valid);
+    metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(valid)));
     if (options.progress) options.progress(metrics.samples(), total);
   }
   EvalResult result;

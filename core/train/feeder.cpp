@@ -13,18 +13,17 @@ void write(Plan& plan, const char* input, const std::vector<T>& values) {
 
 }  // namespace
 
-void feed(Plan& plan, const Batch& batch) {
+void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
   write(plan, model_io::images, batch.pixels);
   write(plan, model_io::ids, batch.ids);
   write(plan, model_io::token_types, batch.token_types);
   write(plan, model_io::lengths, batch.lengths);
-  const auto valid = static_cast<std::size_t>(batch.count);
-  if (valid == batch.labels.size()) {
+  if (valid == static_cast<std::int64_t>(batch.labels.size())) {
     write(plan, model_io::labels, batch.labels);
     return;
   }
   std::vector<std::int32_t> labels = batch.labels;
-  std::fill(labels.begin() + batch.count, labels.end(), ignored_label);
+  std::fill(labels.begin() + valid, labels.end(), ignored_label);
   write(plan, model_io::labels, labels);
 }
 

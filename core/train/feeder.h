@@ -6,8 +6,8 @@
 
 namespace ptrain {
 
-/// Writes images or tokens, and labels; labels of padding rows become the ignored label. The plan's inputs bear the
-/// names of models/model.h.
-void feed(Plan& plan, const Batch& batch);
+/// Writes images or tokens, and labels; the labels of rows from `valid` on become the ignored label. The plan's inputs
+/// bear the names of models/model.h.
+void feed(Plan& plan, const Batch& batch, std::int64_t valid);
 
 }  // namespace ptrain
