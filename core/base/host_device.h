@@ -6,3 +6,6 @@
 #else
 #define PTRAIN_HD
 #endif
+
+// For element arithmetic that vectorised loops call: a call left standing would keep them scalar.
+#define PTRAIN_HD_INLINE PTRAIN_HD inline __attribute__((always_inline))

@@ -23,7 +23,9 @@ template <int rows, int vectors>
 void tile(const SmallGemm& p, std::int64_t row, std::int64_t column) {
   Vector sums[rows][vectors];
   float* c = p.c + row * p.ldc + column;
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) {
       sums[r][v] = p.accumulate ? *reinterpret_cast<const Vector*>(c + r * p.ldc + v * lanes) : Vector{};
     }
@@ -32,13 +34,18 @@ void tile(const SmallGemm& p, std::int64_t row, std::int64_t column) {
   const float* b = p.b + column;
   for (std::int64_t k = 0; k < p.depth; ++k, a += p.a_column, b += p.ldb) {
     Vector across[vectors];
+#pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) across[v] = *reinterpret_cast<const Vector*>(b + v * lanes);
+#pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const float down = a[r * p.a_row];
+#pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v) sums[r][v] += down * across[v];
     }
   }
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) *reinterpret_cast<Vector*>(c + r * p.ldc + v * lanes) = sums[r][v];
   }
 }

@@ -1,6 +1,6 @@
 #include "core/ops/activation.h"
 
-#include "core/base/parallel.h"
+#include "core/cpu/convert.h"
 #include "core/cpu/kernels.h"
 #include "core/ops/math/activation.h"
 
@@ -21,8 +21,8 @@ class ActivationKernel final : public Kernel {
         const auto* x = static_cast<const T*>(args.inputs[0]);
         auto* y = static_cast<T*>(args.outputs[0]);
         parallel_for(x_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-          for (std::int64_t i = begin; i < end; ++i) y[i] = T(activate<kind()>(static_cast<float>(x[i])));
+          map_run(
+              begin, end, y, [](float v) { return activate<decltype(kind)::value>(v); }, x);
         });
       });
     });
@@ -49,10 +49,9 @@ class ActivationGradKernel final : public Kernel {
           const auto* dy = static_cast<const T*>(args.inputs[1]);
           auto* dx = static_cast<T*>(args.outputs[0]);
           parallel_for(dy_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-            for (std::int64_t i = begin; i < end; ++i) {
-              dx[i] = T(static_cast<float>(dy[i]) * activation_derivative<kind()>(static_cast<float>(saved[i])));
-            }
+            map_run(
+                begin, end, dx, [](float v, float d) { return d * activation_derivative<decltype(kind)::value>(v); },
+                saved, dy);
           });
         });
       });

@@ -67,9 +67,7 @@ class AttentionGradKernel final : public Kernel {
   template <typename T>
   void run_as(const KernelArgs& args) const {
     const AttentionShape& s = shape_;
-    const DropoutMask mask = attributes_.dropout > 0
-                                 ? dropout_mask(attributes_.dropout, args.inputs[2], attributes_.stream)
-                                 : dropout_mask(0, nullptr, 0);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream);
     const auto* qkv = static_cast<const T*>(args.inputs[0]);
     const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
     const auto* out = static_cast<const T*>(args.inputs[3]);
@@ -152,7 +150,10 @@ class AttentionGradKernel final : public Kernel {
       T* to = dqkv + s.qkv_offset(b, h, part);
       for (std::int64_t t = 0; t < s.length; ++t, to += s.row_stride()) {
         const float* from = gradients[part] + t * s.padded_depth;
-        for (std::int64_t d = 0; d < s.depth; ++d) to[d] = T(t < valid ? scales[part] * from[d] : 0.0f);
+        const float factor = scales[part];
+        for_channels(s.depth, [&](std::int64_t d, auto access) {
+          access.store(to + d, t < valid ? factor * access.load(from + d) : f32x16{});
+        });
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/convert.h"
+#include "core/cpu/dropout_factors.h"
 #include "core/cpu/small_gemm.h"
 #include "core/ops/attention.h"
 
@@ -63,17 +64,27 @@ template <typename T>
 void pack_rows(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float factor,
                float* to) {
   for (std::int64_t r = 0; r < rows; ++r, from += stride, to += s.padded_depth) {
-    for (std::int64_t d = 0; d < s.depth; ++d) to[d] = factor * static_cast<float>(from[d]);
-    for (std::int64_t d = s.depth; d < s.padded_depth; ++d) to[d] = 0;
+    for_channels(s.depth, [&](std::int64_t d, auto access) { store16(to + d, factor * access.load(from + d)); });
   }
 }
 
-/// to [depth, padded_length] = the transpose of from [rows, depth], zero in the padding.
+/// to [depth, padded_length] = the transpose of from [rows, depth], zero in the padding. Sixteen rows at a time, so
+/// that writes fill whole lines.
 template <typename T>
 void pack_columns(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float* to) {
-  for (std::int64_t d = 0; d < s.depth; ++d) {
-    for (std::int64_t r = 0; r < rows; ++r) to[d * s.padded_length + r] = static_cast<float>(from[r * stride + d]);
-    for (std::int64_t r = rows; r < s.padded_length; ++r) to[d * s.padded_length + r] = 0;
+  float block[lanes][lanes];
+  for (std::int64_t r0 = 0; r0 < rows; r0 += lanes) {
+    const std::int64_t height = std::min<std::int64_t>(lanes, rows - r0);
+    std::fill(&block[0][0], &block[0][0] + lanes * lanes, 0.0f);
+    for_channels(s.depth, [&](std::int64_t d0, auto access) {
+      for (std::int64_t r = 0; r < height; ++r) store16(block[r], access.load(from + (r0 + r) * stride + d0));
+      const std::int64_t width = std::min<std::int64_t>(lanes, s.depth - d0);
+      for (std::int64_t d = 0; d < width; ++d) {
+        f32x16 column;
+        for (int r = 0; r < lanes; ++r) column[r] = block[r][d];
+        store16(to + (d0 + d) * s.padded_length + r0, column);
+      }
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/ops/dropout.h"
 
 #include "core/cpu/convert.h"
+#include "core/cpu/dropout_factors.h"
 #include "core/cpu/kernels.h"
 
 namespace ptrain::cpu {
@@ -12,18 +13,19 @@ class DropoutKernel final : public Kernel {
   DropoutKernel(DropoutAttributes attributes, TensorDesc x) : attributes_(attributes), x_(std::move(x)) {}
 
   void run(const KernelArgs& args) override {
-    const DropoutMask mask = dropout_mask(attributes_.p, args.inputs[1], attributes_.stream);
+    const DropoutMask mask = dropout_mask(attributes_.p, args.inputs, 1, attributes_.stream);
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[0]);
       auto* y = static_cast<T*>(args.outputs[0]);
       parallel_for(x_.count(), 1 << 12, [&](std::int64_t begin, std::int64_t end) {
-        float factors[1024];
+        float factors[run_length];
         for (std::int64_t i = begin; i < end;) {
           // Up to the next multiple of the buffer, so that later runs are aligned to the mask's groups.
-          const std::int64_t part = std::min<std::int64_t>(1024 - i % 1024, end - i);
+          const std::int64_t part = std::min(run_length - i % run_length, end - i);
           dropout_factors(mask, static_cast<std::uint64_t>(i), part, factors);
-          for (std::int64_t j = 0; j < part; ++j) y[i + j] = T(static_cast<float>(x[i + j]) * factors[j]);
+          map_run(
+              0, part, y + i, [](float v, float f) { return v * f; }, x + i, factors);
           i += part;
         }
       });

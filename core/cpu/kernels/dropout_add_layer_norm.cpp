@@ -1,29 +1,31 @@
 #include "core/ops/dropout_add_layer_norm.h"
 
 #include "core/cpu/convert.h"
+#include "core/cpu/dropout_factors.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/layer_norm_rows.h"
 
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t chunk = 512;
-
 /// sum = x * mask + residual for one row, whose first element has index `first`.
 template <typename X, typename R>
 void dropout_add_row(const X* x, const R* residual, const DropoutMask& mask, std::int64_t first, std::int64_t width,
                      R* sum) {
   if (mask.threshold == 0) {
-    for (std::int64_t c = 0; c < width; ++c) sum[c] = R(static_cast<float>(x[c]) + static_cast<float>(residual[c]));
+    for_channels(width, [&](std::int64_t c, auto access) {
+      access.store(sum + c, access.load(x + c) + access.load(residual + c));
+    });
     return;
   }
-  float factors[chunk];
-  for (std::int64_t c0 = 0; c0 < width; c0 += chunk) {
-    const std::int64_t part = std::min(chunk, width - c0);
+  float factors[run_length];
+  for (std::int64_t c0 = 0; c0 < width; c0 += run_length) {
+    const std::int64_t part = std::min(run_length, width - c0);
     dropout_factors(mask, static_cast<std::uint64_t>(first + c0), part, factors);
-    for (std::int64_t c = 0; c < part; ++c) {
-      sum[c0 + c] = R(static_cast<float>(x[c0 + c]) * factors[c] + static_cast<float>(residual[c0 + c]));
-    }
+    for_channels(part, [&](std::int64_t i, auto access) {
+      const std::int64_t c = c0 + i;
+      access.store(sum + c, access.load(x + c) * access.load(factors + i) + access.load(residual + c));
+    });
   }
 }
 
@@ -38,9 +40,7 @@ class DropoutAddLayerNormKernel final : public Kernel {
     const std::int64_t width = x_.shape[-1];
     const auto* gamma = static_cast<const float*>(args.inputs[2]);
     const auto* beta = static_cast<const float*>(args.inputs[3]);
-    const DropoutMask mask = attributes_.dropout > 0
-                                 ? dropout_mask(attributes_.dropout, args.inputs[4], attributes_.stream)
-                                 : dropout_mask(0, nullptr, 0);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 4, attributes_.stream);
     auto* mean = static_cast<float*>(args.outputs[2]);
     auto* rstd = static_cast<float*>(args.outputs[3]);
     visit_floating(x_.dtype, [&](auto x_zero) {
@@ -103,26 +103,24 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
     const auto* rstd = static_cast<const float*>(args.inputs[4]);
     auto* dx = static_cast<X*>(args.outputs[0]);
     auto* dresidual = static_cast<R*>(args.outputs[1]);
-    const DropoutMask mask = attributes_.dropout > 0
-                                 ? dropout_mask(attributes_.dropout, args.inputs[5], attributes_.stream)
-                                 : dropout_mask(0, nullptr, 0);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 5, attributes_.stream);
     partial_.for_parts(
         sum_.count() / width, static_cast<float*>(args.workspace), [&](std::int64_t r, float* dgamma, float* dbeta) {
           const std::int64_t i = r * width;
           const RowStatistics s{mean[r], rstd[r]};
           const RowSums sums = grad_row_sums(dy + i, sum + i, s, gamma, width, dgamma, dbeta);
-          float factors[chunk];
-          std::fill(factors, factors + chunk, 1.0f);
-          for (std::int64_t c0 = 0; c0 < width; c0 += chunk) {
-            const std::int64_t part = std::min(chunk, width - c0);
+          float factors[run_length];
+          std::fill(factors, factors + run_length, 1.0f);
+          for (std::int64_t c0 = 0; c0 < width; c0 += run_length) {
+            const std::int64_t part = std::min(run_length, width - c0);
             if (mask.threshold > 0) dropout_factors(mask, static_cast<std::uint64_t>(i + c0), part, factors);
-            for (std::int64_t c = 0; c < part; ++c) {
+            for_channels(part, [&](std::int64_t c, auto access) {
               const std::int64_t e = i + c0 + c;
-              const float d =
-                  grad_element(static_cast<float>(dy[e]), static_cast<float>(sum[e]), gamma[c0 + c], s, sums);
-              dresidual[e] = R(d);
-              dx[e] = X(d * factors[c]);
-            }
+              const f32x16 d =
+                  grad_elements(access.load(dy + e), access.load(sum + e), access.load(gamma + c0 + c), s, sums);
+              access.store(dresidual + e, d);
+              access.store(dx + e, d * access.load(factors + c));
+            });
           }
         });
   }

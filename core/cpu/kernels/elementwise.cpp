@@ -19,7 +19,8 @@ class AddKernel final : public Kernel {
       const auto* b = static_cast<const T*>(args.inputs[1]);
       auto* y = static_cast<T*>(args.outputs[0]);
       parallel_for(desc_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) y[i] = T(static_cast<float>(a[i]) + static_cast<float>(b[i]));
+        map_run(
+            begin, end, y, [](float p, float q) { return p + q; }, a, b);
       });
     });
   }
@@ -39,7 +40,8 @@ class ScaleKernel final : public Kernel {
       const auto* x = static_cast<const T*>(args.inputs[0]);
       auto* y = static_cast<T*>(args.outputs[0]);
       parallel_for(desc_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) y[i] = T(static_cast<float>(x[i]) * factor_);
+        map_run(
+            begin, end, y, [this](float v) { return v * factor_; }, x);
       });
     });
   }

@@ -60,10 +60,11 @@ class LayerNormGradKernel final : public Kernel {
         partial_.for_parts(x_.count() / width, partials, [&](std::int64_t r, float* dgamma, float* dbeta) {
           const RowStatistics s{mean[r], rstd[r]};
           const RowSums sums = grad_row_sums(dy + r * width, x + r * width, s, gamma, width, dgamma, dbeta);
-          for (std::int64_t c = 0; c < width; ++c) {
-            dx[r * width + c] = T(grad_element(static_cast<float>(dy[r * width + c]),
-                                               static_cast<float>(x[r * width + c]), gamma[c], s, sums));
-          }
+          for_channels(width, [&](std::int64_t c, auto access) {
+            const std::int64_t e = r * width + c;
+            access.store(dx + e,
+                         grad_elements(access.load(dy + e), access.load(x + e), access.load(gamma + c), s, sums));
+          });
         });
       });
     });

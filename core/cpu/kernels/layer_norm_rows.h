@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/parallel.h"
+#include "core/cpu/vector.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,26 +18,41 @@ struct RowStatistics {
   float rstd;
 };
 
+/// Zero in the lanes beyond a row's end.
+PTRAIN_INLINE f32x16 only(AllLanes, f32x16 v) { return v; }
+PTRAIN_INLINE f32x16 only(SomeLanes some, f32x16 v) {
+  for (int i = some.count; i < lanes; ++i) v[i] = 0;
+  return v;
+}
+
+PTRAIN_INLINE float total(f32x16 v) {
+  float sums[lanes];
+  store16(sums, v);
+  for (int width = lanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
+  }
+  return sums[0];
+}
+
 /// Two passes over the row, which stays in the first-level cache: the mean, then the variance around it.
 template <typename T>
 RowStatistics row_statistics(const T* x, std::int64_t width, float epsilon) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t c = 0; c < width; ++c) sum += static_cast<float>(x[c]);
-  const float mean = sum / static_cast<float>(width);
-  float squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (std::int64_t c = 0; c < width; ++c) {
-    const float d = static_cast<float>(x[c]) - mean;
+  f32x16 sum{};
+  for_channels(width, [&](std::int64_t c, auto access) { sum += access.load(x + c); });
+  const float mean = total(sum) / static_cast<float>(width);
+  f32x16 squares{};
+  for_channels(width, [&](std::int64_t c, auto access) {
+    const f32x16 d = only(access, access.load(x + c) - mean);
     squares += d * d;
-  }
-  return {mean, 1.0f / std::sqrt(squares / static_cast<float>(width) + epsilon)};
+  });
+  return {mean, 1.0f / std::sqrt(total(squares) / static_cast<float>(width) + epsilon)};
 }
 
 template <typename T, typename Y>
 void normalise_row(const T* x, RowStatistics s, const float* gamma, const float* beta, std::int64_t width, Y* y) {
-#pragma omp simd
-  for (std::int64_t c = 0; c < width; ++c) y[c] = Y((static_cast<float>(x[c]) - s.mean) * s.rstd * gamma[c] + beta[c]);
+  for_channels(width, [&](std::int64_t c, auto access) {
+    access.store(y + c, (access.load(x + c) - s.mean) * s.rstd * access.load(gamma + c) + access.load(beta + c));
+  });
 }
 
 /// Means over a row of dy gamma and of dy gamma xhat.
@@ -49,22 +65,22 @@ struct RowSums {
 template <typename D, typename T>
 RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s, const float* gamma, std::int64_t width, float* dgamma,
                       float* dbeta) {
-  float gradient = 0;
-  float projected = 0;
-#pragma omp simd reduction(+ : gradient, projected)
-  for (std::int64_t c = 0; c < width; ++c) {
-    const float d = static_cast<float>(dy[c]);
-    const float normal = (static_cast<float>(x[c]) - s.mean) * s.rstd;
-    dgamma[c] += d * normal;
-    dbeta[c] += d;
-    gradient += d * gamma[c];
-    projected += d * gamma[c] * normal;
-  }
-  return {gradient / static_cast<float>(width), projected / static_cast<float>(width)};
+  f32x16 gradient{};
+  f32x16 projected{};
+  for_channels(width, [&](std::int64_t c, auto access) {
+    const f32x16 d = access.load(dy + c);  // 0 beyond the end, and so is all that it multiplies
+    const f32x16 normal = (access.load(x + c) - s.mean) * s.rstd;
+    const f32x16 scaled = d * access.load(gamma + c);
+    access.store(dgamma + c, access.load(dgamma + c) + d * normal);
+    access.store(dbeta + c, access.load(dbeta + c) + d);
+    gradient += scaled;
+    projected += scaled * normal;
+  });
+  return {total(gradient) / static_cast<float>(width), total(projected) / static_cast<float>(width)};
 }
 
-inline float grad_element(float dy, float x, float gamma, RowStatistics s, RowSums sums) {
-  const float normal = (x - s.mean) * s.rstd;
+PTRAIN_INLINE f32x16 grad_elements(f32x16 dy, f32x16 x, f32x16 gamma, RowStatistics s, RowSums sums) {
+  const f32x16 normal = (x - s.mean) * s.rstd;
   return s.rstd * (dy * gamma - sums.gradient - normal * sums.projected);
 }
 

@@ -1,6 +1,6 @@
 #include "core/ops/linear.h"
 
-#include "core/base/parallel.h"
+#include "core/cpu/convert.h"
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/linear_candidates.h"
@@ -38,8 +38,8 @@ class LinearKernel final : public Kernel {
         const auto* pre = static_cast<const T*>(from);
         auto* y = static_cast<T*>(to);
         parallel_for(y_.count(), 1 << 13, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-          for (std::int64_t i = begin; i < end; ++i) y[i] = T(activate<kind()>(static_cast<float>(pre[i])));
+          map_run(
+              begin, end, y, [](float v) { return activate<decltype(kind)::value>(v); }, pre);
         });
       });
     });

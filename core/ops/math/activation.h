@@ -13,7 +13,7 @@ struct Normal {
   float distribution;
 };
 
-PTRAIN_HD inline Normal standard_normal(float x) {
+PTRAIN_HD_INLINE Normal standard_normal(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float e = fast_exp(-0.5f * x * x);
   const float t = 1.0f / (1.0f + 0.3275911f * 0.70710678118654752f * magnitude);
@@ -27,7 +27,7 @@ PTRAIN_HD inline Normal standard_normal(float x) {
 }
 
 /// tanh by exp of the magnitude; small arguments keep their relative accuracy by an odd polynomial.
-PTRAIN_HD inline float fast_tanh(float x) {
+PTRAIN_HD_INLINE float fast_tanh(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float e = fast_exp(-2.0f * magnitude);
   const float large = (1.0f - e) / (1.0f + e);
@@ -43,7 +43,7 @@ inline constexpr float gelu_tanh_c0 = 0.79788456080286536f;
 inline constexpr float gelu_tanh_c1 = 0.044715f;
 
 template <Activation kind>
-PTRAIN_HD inline float activate(float x) {
+PTRAIN_HD_INLINE float activate(float x) {
   if constexpr (kind == Activation::gelu_erf) return x * standard_normal(x).distribution;
   if constexpr (kind == Activation::gelu_tanh) {
     return 0.5f * x * (1.0f + fast_tanh(gelu_tanh_c0 * (x + gelu_tanh_c1 * x * x * x)));
@@ -55,7 +55,7 @@ PTRAIN_HD inline float activate(float x) {
 
 /// The derivative, from what ActivationGrad saves: x for the gelus, y for tanh and relu.
 template <Activation kind>
-PTRAIN_HD inline float activation_derivative(float saved) {
+PTRAIN_HD_INLINE float activation_derivative(float saved) {
   if constexpr (kind == Activation::gelu_erf) {
     const Normal normal = standard_normal(saved);
     return normal.distribution + saved * normal.density;

@@ -34,7 +34,7 @@ struct DropoutMask {
 
 /// The key stride of attention's mask: the weight of (row, key), row counting (b, head, query), is element
 /// row * attention_mask_stride(S) + key.
-PTRAIN_HD inline std::uint64_t attention_mask_stride(std::int64_t keys) {
+PTRAIN_HD_INLINE std::uint64_t attention_mask_stride(std::int64_t keys) {
   return static_cast<std::uint64_t>((keys + 15) / 16 * 16);
 }
 

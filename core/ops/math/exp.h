@@ -6,7 +6,7 @@
 namespace ptrain {
 
 /// e^x within 2 ulp; 0 is approached below -87, and arguments above 88 are treated as 88. NaN stays NaN.
-PTRAIN_HD inline float fast_exp(float x) {
+PTRAIN_HD_INLINE float fast_exp(float x) {
   const float clamped = x < -87.0f ? -87.0f : (x > 88.0f ? 88.0f : x);
   // 1.5 * 2^23 rounds to the nearest integer and leaves it in the low mantissa bits.
   const float shifted = clamped * 1.44269504088896341f + 12582912.0f;
