@@ -1,0 +1,96 @@
+// A run that stops and resumes ends exactly where the uninterrupted one does.
+#include "core/train/snapshot.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+/// Trains to the end, and again in two parts; both must agree in every loss and every saved byte.
+void expect_resumes_exactly(Config config, std::int64_t stop, std::int64_t end) {
+  const TemporaryDirectory whole_directory, parts_directory;
+  config.output.save = true;
+  config.output.dir = whole_directory.path().string();
+  config.train.steps = end;
+  const Outcome whole = train(config);
+
+  config.output.dir = parts_directory.path().string();
+  config.train.steps = stop;
+  const Outcome first = train(config);
+  config.train.steps = end;
+  config.resume = "auto";
+  const Outcome second = train(config);
+  EXPECT_EQ(second.result.first_step, stop);
+
+  std::vector<double> losses = first.result.losses;
+  losses.insert(losses.end(), second.result.losses.begin(), second.result.losses.end());
+  EXPECT_EQ(losses, whole.result.losses);
+  ASSERT_FALSE(whole.state.empty());
+  ASSERT_EQ(second.state.size(), whole.state.size());
+  for (const auto& [name, bytes] : whole.state) EXPECT_TRUE(second.state.at(name) == bytes) << name;
+  EXPECT_EQ(second.result.first_loss, whole.result.first_loss);
+}
+
+TEST(Resume, ResNetWithAugmentationContinuesBitForBit) {
+  Config config = resnet_config();
+  config.data.augment = Augment::crop_flip;
+  expect_resumes_exactly(config, 3, 10);  // across the end of an epoch of 8
+}
+
+TEST(Resume, BertWithDropoutAndScalerContinuesBitForBit) {
+  Config config = bert_config();
+  config.amp.level = AmpLevel::O2;
+  config.amp.dtype = AmpDType::fp16;
+  config.amp.scaler.init = 1e12;
+  expect_resumes_exactly(config, 5, 20);
+}
+
+TEST(Resume, AccumulationWithBatchesLeftOverContinuesBitForBit) {
+  Config config = bert_config();
+  config.train.accumulate_steps = 3;  // 8 batches an epoch: two steps, two batches left over
+  expect_resumes_exactly(config, 3, 6);
+}
+
+TEST(Resume, HasNothingToDoWhenAllStepsAreDone) {
+  const TemporaryDirectory directory;
+  Config config = bert_config();
+  config.output.save = true;
+  config.output.dir = directory.path().string();
+  train(config);
+  config.resume = "auto";
+  const Outcome again = train(config);
+  EXPECT_EQ(again.result.steps, 0);
+  EXPECT_EQ(again.result.status, RunStatus::ok);
+}
+
+TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
+  const TemporaryDirectory directory;
+  Config config = bert_config();
+  config.output.save = true;
+  config.output.dir = directory.path().string();
+  config.train.steps = 1;
+  config.train.optimizer.name = OptimizerName::momentum;
+  config.resume = train(config).result.checkpoint;
+  const auto message = [](const Config& other) -> std::string {
+    try {
+      train(other);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::failed);
+      return error.what();
+    }
+    return "accepted";
+  };
+  Config adam = config;
+  adam.train.optimizer.name = OptimizerName::adamw;
+  EXPECT_NE(message(adam).find("has no optimizer.moment2"), std::string::npos) << message(adam);
+  Config classes = config;
+  classes.model.classes = 3;
+  EXPECT_NE(message(classes).find("is a checkpoint of \"bert"), std::string::npos) << message(classes);
+  EXPECT_NE(message(classes).find(config.resume), std::string::npos) << "names the file";
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,100 @@
+#include "core/train/schedule.h"
+
+#include "core/train/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+Schedule schedule(ScheduleKind kind, std::int64_t warmup = 0) {
+  Schedule s;
+  s.kind = kind;
+  s.lr = 0.8;
+  s.end_lr = 0.2;
+  s.warmup_steps = warmup;
+  s.total_steps = 110;
+  return s;
+}
+
+TEST(Schedule, WarmsUpInEqualStepsToTheFullRate) {
+  for (const ScheduleKind kind : {ScheduleKind::constant, ScheduleKind::cosine, ScheduleKind::linear}) {
+    const Schedule s = schedule(kind, 10);
+    EXPECT_DOUBLE_EQ(s.at(0), 0.08);
+    EXPECT_DOUBLE_EQ(s.at(4), 0.4);
+    EXPECT_DOUBLE_EQ(s.at(9), 0.8);
+    EXPECT_DOUBLE_EQ(s.at(10), 0.8);
+  }
+}
+
+TEST(Schedule, ConstantStays) { EXPECT_DOUBLE_EQ(schedule(ScheduleKind::constant).at(1000000), 0.8); }
+
+TEST(Schedule, CosineGoesThroughItsQuarterPoints) {
+  const Schedule s = schedule(ScheduleKind::cosine, 10);
+  EXPECT_NEAR(s.at(35), 0.2 + 0.6 * 0.5 * (1 + 0.70710678118654752), 1e-12);
+  EXPECT_NEAR(s.at(60), 0.5, 1e-12);
+  EXPECT_NEAR(s.at(110), 0.2, 1e-12);
+  EXPECT_NEAR(s.at(500), 0.2, 1e-12) << "stays at the end";
+}
+
+TEST(Schedule, LinearFallsEvenly) {
+  const Schedule s = schedule(ScheduleKind::linear, 10);
+  EXPECT_NEAR(s.at(35), 0.65, 1e-12);
+  EXPECT_NEAR(s.at(60), 0.5, 1e-12);
+  EXPECT_NEAR(s.at(110), 0.2, 1e-12);
+}
+
+TEST(Schedule, PiecewiseDropsAtItsMilestones) {
+  Schedule s = schedule(ScheduleKind::piecewise, 5);
+  s.milestone_steps = {30, 60};
+  EXPECT_DOUBLE_EQ(s.at(29), 0.8);
+  EXPECT_DOUBLE_EQ(s.at(30), 0.8 * 0.1);
+  EXPECT_NEAR(s.at(60), 0.8 * 0.01, 1e-15);
+}
+
+TEST(Schedule, IsAllWarmUpWhenWarmUpIsLongerThanTheRun) {
+  Schedule s = schedule(ScheduleKind::cosine, 200);
+  EXPECT_DOUBLE_EQ(s.at(109), 0.8 * 110 / 200);
+  EXPECT_DOUBLE_EQ(s.at(200), 0.8);
+}
+
+TEST(Settings, SchedulesCountEpochsAndRatiosInSteps) {
+  Config config;
+  config.train.optimizer.lr = 0.5;
+  config.train.schedule.name = ScheduleName::piecewise;
+  config.train.schedule.milestones = {1.5, 3};
+  config.train.schedule.warmup_ratio = 0.1;
+  Schedule s = make_schedule(config, 100, 400);
+  EXPECT_EQ(s.milestone_steps, (std::vector<std::int64_t>{150, 300}));
+  EXPECT_EQ(s.warmup_steps, 40);
+  config.train.schedule.warmup_steps = 7;
+  EXPECT_EQ(make_schedule(config, 100, 400).warmup_steps, 7) << "steps win over the ratio";
+}
+
+TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {
+  Config config;
+  const auto scaling = [&] { return training_options(config, DType::bf16, true).loss_scaling; };
+  EXPECT_FALSE(scaling());
+  config.amp.level = AmpLevel::O1;
+  EXPECT_FALSE(scaling()) << "bf16";
+  config.amp.dtype = AmpDType::fp16;
+  EXPECT_TRUE(scaling());
+  config.amp.scaler.enabled = Tristate::no;
+  EXPECT_FALSE(scaling());
+  config.amp.level = AmpLevel::O0;
+  config.amp.scaler.enabled = Tristate::yes;
+  EXPECT_TRUE(scaling());
+}
+
+TEST(Settings, DecayNormsAndBiasesOnlyWhenAsked) {
+  Config config;
+  const PipelineOptions usual = training_options(config, DType::bf16, true);
+  ASSERT_TRUE(usual.decays);
+  EXPECT_TRUE(usual.decays("conv1.weight", Shape{64, 3, 3, 4}));
+  EXPECT_FALSE(usual.decays("bn1.weight", Shape{64}));
+  config.train.optimizer.decay_norm_and_bias = true;
+  EXPECT_FALSE(training_options(config, DType::bf16, true).decays);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,97 @@
+// A small training run on the CPU backend from a configuration, and what it left behind.
+#pragma once
+
+#include "core/base/parallel.h"
+#include "core/cpu/backend.h"
+#include "core/data/factory.h"
+#include "core/io/checkpoint.h"
+#include "core/train/settings.h"
+#include "core/train/trainer.h"
+#include "models/registry.h"
+#include "tests/unit/io/temporary_directory.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace ptrain::testing {
+
+/// ResNet-18 on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
+inline Config resnet_config() {
+  Config config;
+  config.model.name = "resnet18";
+  config.model.classes = 4;
+  config.data.source = DataSource::synthetic;
+  config.data.image_size = 16;
+  config.data.batch_size = 4;
+  config.data.workers = 0;
+  config.data.synthetic_samples = 32;
+  config.train.steps = 4;
+  config.train.optimizer.lr = 0.005;
+  config.train.schedule.name = ScheduleName::constant;
+  config.eval.every_epochs = 0;
+  config.output.save = false;
+  config.flags.cudnn_exhaustive_search = false;
+  return config;
+}
+
+/// BERT tiny on synthetic text of 16 tokens, batch 4, AdamW.
+inline Config bert_config() {
+  Config config = resnet_config();
+  config.model.name = "bert";
+  config.model.size = ModelSize::tiny;
+  config.model.classes = 2;
+  config.model.vocab_size = 100;
+  config.model.max_positions = 32;
+  config.data.max_length = 16;
+  config.train.optimizer.name = OptimizerName::adamw;
+  config.train.optimizer.lr = 5e-4;
+  return config;
+}
+
+struct Outcome {
+  RunResult result;
+  std::vector<std::string> notes;
+  /// The last checkpoint's tensors, when one was written.
+  std::map<std::string, std::vector<std::byte>> state;
+};
+
+class NoteKeeper final : public TrainObserver {
+ public:
+  void on_note(const std::string& line) override { notes.push_back(line); }
+  std::vector<std::string> notes;
+};
+
+/// Trains as `config` says. `after` sees the trainer when it is done.
+inline Outcome train(const Config& config, const std::function<void(Trainer&)>& after = {}) {
+  set_thread_count(1);  // tiny kernels only wait for each other on a busy machine
+  const DataSettings data = data_settings(config);
+  const auto training = open_dataset(data, Split::train);
+  const auto evaluation = config.eval.every_epochs > 0 ? open_dataset(data, Split::eval) : nullptr;
+  const auto model = make_model(config, training->info());
+  const auto backend = cpu::make_backend();
+  NoteKeeper observer;
+  Trainer trainer(config, "hash", *backend, *model, *training, evaluation.get(), observer);
+  trainer.compile();
+  trainer.prepare();
+  trainer.train();
+  if (after) after(trainer);
+  Outcome outcome{trainer.result(), observer.notes, {}};
+  if (!outcome.result.checkpoint.empty()) {
+    const Checkpoint checkpoint = load_checkpoint(outcome.result.checkpoint);
+    for (const NamedTensor& tensor : checkpoint.tensors()) {
+      outcome.state[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
+    }
+  }
+  return outcome;
+}
+
+inline std::vector<double> losses(const Config& config) { return train(config).result.losses; }
+
+inline double mean(std::span<const double> values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace ptrain::testing
