@@ -1,0 +1,26 @@
+#include "core/ops/accumulate.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+TEST(Accumulate, StartsAfreshAtMicroStepZeroAndAddsAfterwards) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const double micro_step : {0.0, 1.0, 3.0}) {
+      const HostTensor total = random_tensor(DType::f32, {40001}, 1), x = random_tensor(dtype, {40001}, 2);
+      std::vector<HostTensor> inputs{total, x, tensor(DType::i32, {1}, {micro_step})};
+      run_op(std::make_shared<Accumulate>(), inputs);
+      std::vector<double> expected = x.values;
+      for (std::size_t i = 0; i < expected.size() && micro_step > 0; ++i) expected[i] += total.values[i];
+      expect_close(inputs[0].values, expected, tolerance(DType::f32), "total");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,53 @@
+#include "core/ops/grad_norm.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+std::vector<double> norm_of(const HostTensor& grad, const HostTensor& low, const HostTensor& scale) {
+  std::vector<HostTensor> inputs{grad, low, scale};
+  return run_op(std::make_shared<GradNorm>(), inputs).at(0).values;
+}
+
+TEST(GradNorm, IsTheUnscaledNormOfBothBuffers) {
+  const HostTensor grad = random_tensor(DType::f32, {200003}, 1);
+  const HostTensor scale = tensor(DType::f32, {4}, {8, 0, 0, 0});
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const HostTensor low = random_tensor(dtype, {131}, 2);
+    double squares = 0;
+    for (const double v : grad.values) squares += v * v;
+    const double alone = std::sqrt(squares);
+    for (const double v : low.values) squares += v * v;
+    const std::vector<double> both = norm_of(grad, low, scale);
+    EXPECT_NEAR(both[0], std::sqrt(squares) / 8, 1e-5 * std::sqrt(squares));
+    EXPECT_EQ(both[1], 0.0);
+    EXPECT_NEAR(norm_of(grad, absent_tensor(), absent_tensor())[0], alone, 1e-5 * alone);
+  }
+}
+
+TEST(GradNorm, FlagsAnyElementThatIsNotFinite) {
+  for (const double bad : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()}) {
+    for (const std::size_t place : {std::size_t{0}, std::size_t{70000}, std::size_t{99999}}) {
+      HostTensor grad = random_tensor(DType::f32, {100000}, 1);
+      grad.values[place] = bad;
+      EXPECT_EQ(norm_of(grad, absent_tensor(), absent_tensor())[1], 1.0);
+    }
+    EXPECT_EQ(norm_of(absent_tensor(), tensor(DType::f16, {3}, {1, bad, 1}), absent_tensor())[1], 1.0);
+  }
+}
+
+TEST(GradNorm, LargeFiniteGradientsAreNoOverflow) {
+  EXPECT_EQ(norm_of(tensor(DType::f32, {2}, {1e30, 1e30}), absent_tensor(), absent_tensor())[1], 0.0);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,121 @@
+// The fused update against the published formulas, written out naively in double.
+#include "core/ops/optimizer_update.h"
+#include "core/cpu/backend.h"
+#include "core/exec/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr std::size_t elements = 8;
+constexpr int steps = 4;
+
+float start(std::size_t i) { return 0.5f - 0.17f * static_cast<float>(i); }
+float gradient(int step, std::size_t i) {
+  return std::sin(1.0f + static_cast<float>(step) * 2.0f + static_cast<float>(i));
+}
+float rate(int step) { return 0.1f / static_cast<float>(step + 1); }
+
+/// The parameters after `steps` updates by the kernel.
+std::vector<float> run(const OptimizerSettings& settings, bool decay) {
+  const auto backend = cpu::make_backend();
+  Variables variables(*backend);
+  Graph graph;
+  const TensorDesc flat{DType::f32, Shape{static_cast<std::int64_t>(elements)}};
+  std::vector<ValueId> inputs(OptimizerInput::count, no_value);
+  inputs[OptimizerInput::learning_rate] = graph.add_input("lr", {DType::f32, Shape{1}});
+  inputs[OptimizerInput::grad_f32] = graph.add_state("grad", flat);
+  inputs[OptimizerInput::master] = graph.add_state("master", flat);
+  const int moments = moment_count(settings.kind, settings.momentum);
+  if (moments >= 1) inputs[OptimizerInput::moment1] = graph.add_state("m", flat);
+  if (moments >= 2) inputs[OptimizerInput::moment2] = graph.add_state("v", flat);
+  inputs[OptimizerInput::updates] = graph.add_state("updates", {DType::f32, Shape{1}});
+  ParameterSegment segment;
+  segment.count = static_cast<std::int64_t>(elements);
+  segment.decay = decay;
+  graph.add_node("update", std::make_shared<OptimizerUpdate>(settings, std::vector{segment}), inputs, Phase::update);
+  Plan plan(graph, *backend, variables, {});
+  variables.allocate();
+  const PlanMemory memory(*backend, {&plan});
+  plan.bind(memory);
+  std::vector<float> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) values[i] = start(i);
+  variables.write("master", values.data(), sizeof(float) * elements);
+  for (int step = 0; step < steps; ++step) {
+    const float lr = rate(step);
+    plan.write_input("lr", &lr, sizeof lr);
+    for (std::size_t i = 0; i < elements; ++i) values[i] = gradient(step, i);
+    variables.write("grad", values.data(), sizeof(float) * elements);
+    plan.run(Phase::update, Phase::update);
+  }
+  return variables.read_f32("master");
+}
+
+double norm(const std::vector<double>& x) {
+  double squares = 0;
+  for (const double v : x) squares += v * v;
+  return std::sqrt(squares);
+}
+
+/// The same in double, each optimizer as its paper or PyTorch writes it.
+std::vector<double> expected(const OptimizerSettings& s, bool decay) {
+  const double wd = decay ? static_cast<double>(s.weight_decay) : 0.0;
+  std::vector<double> p(elements), m(elements), v(elements), g(elements), d(elements);
+  for (std::size_t i = 0; i < elements; ++i) p[i] = static_cast<double>(start(i));
+  for (int step = 0; step < steps; ++step) {
+    double lr = static_cast<double>(rate(step));
+    for (std::size_t i = 0; i < elements; ++i) g[i] = static_cast<double>(gradient(step, i));
+    const bool adam = s.kind == OptimizerKind::adamw || s.kind == OptimizerKind::lamb;
+    if (!adam) {
+      const double momentum = s.kind == OptimizerKind::sgd ? 0.0 : static_cast<double>(s.momentum);
+      if (s.kind == OptimizerKind::lars && decay)
+        lr *= static_cast<double>(s.trust_coefficient) * norm(p) / (norm(g) + wd * norm(p));
+      for (std::size_t i = 0; i < elements; ++i) {
+        const double total = g[i] + wd * p[i];
+        m[i] = momentum * m[i] + total;
+        p[i] -= lr * (s.nesterov ? total + momentum * m[i] : m[i]);
+      }
+      continue;
+    }
+    const double b1 = static_cast<double>(s.beta1), b2 = static_cast<double>(s.beta2);
+    for (std::size_t i = 0; i < elements; ++i) {
+      m[i] = b1 * m[i] + (1 - b1) * g[i];
+      v[i] = b2 * v[i] + (1 - b2) * g[i] * g[i];
+      const double m_hat = m[i] / (1 - std::pow(b1, step + 1)), v_hat = v[i] / (1 - std::pow(b2, step + 1));
+      d[i] = m_hat / (std::sqrt(v_hat) + static_cast<double>(s.epsilon)) + wd * p[i];
+    }
+    const double trust = s.kind == OptimizerKind::lamb && decay ? norm(p) / norm(d) : 1.0;
+    for (std::size_t i = 0; i < elements; ++i) p[i] -= lr * trust * d[i];
+  }
+  return p;
+}
+
+void expect_as_published(OptimizerSettings settings) {
+  settings.weight_decay = 0.05f;
+  for (const bool decay : {true, false}) {
+    const std::vector<float> actual = run(settings, decay);
+    const std::vector<double> reference = expected(settings, decay);
+    for (std::size_t i = 0; i < elements; ++i) {
+      EXPECT_NEAR(static_cast<double>(actual[i]), reference[i], 2e-5)
+          << name_of(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay " << decay;
+    }
+  }
+}
+
+TEST(OptimizerUpdate, FollowsThePublishedFormulas) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adamw, OptimizerKind::lars, OptimizerKind::lamb}) {
+    OptimizerSettings settings;
+    settings.kind = kind;
+    expect_as_published(settings);
+  }
+  OptimizerSettings nesterov;
+  nesterov.nesterov = true;
+  expect_as_published(nesterov);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,20 @@
+#include "core/ops/seed_gradient.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+TEST(SeedGradient, IsTheFactorTimesTheScale) {
+  std::vector<HostTensor> scaled{tensor(DType::f32, {4}, {1024, 1, 2, 3})};
+  EXPECT_EQ(run_op(std::make_shared<SeedGradient>(0.25f), scaled).at(0).values, std::vector<double>{256});
+  std::vector<HostTensor> unscaled{absent_tensor()};
+  EXPECT_EQ(run_op(std::make_shared<SeedGradient>(0.25f), unscaled).at(0).values, std::vector<double>{0.25});
+}
+
+}  // namespace
+}  // namespace ptrain
