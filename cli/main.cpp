@@ -14,13 +14,8 @@ namespace ptrain {
 namespace {
 
 constexpr void (*kCommands[])(CLI::App&) = {
-    add_run_command,
-    add_eval_command,
-    add_plan_command,
-    add_validate_command,
-    add_list_command,
-    add_schema_command,
-    add_doctor_command,
+    add_run_command,  add_eval_command,   add_plan_command,   add_validate_command,
+    add_list_command, add_schema_command, add_doctor_command,
 };
 
 constexpr const char* kFooter =

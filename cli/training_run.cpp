@@ -62,6 +62,7 @@ class TrainingRun {
     report_.environment = environment_of(*workload_.backend);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), observer_);
+    trainer_->check_memory();
     trainer_->compile();
     trainer_->prepare();
   }

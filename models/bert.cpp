@@ -125,6 +125,7 @@ class Bert final : public Model {
   }
   Graph build(std::int64_t batch, Mode mode) const override { return BertBuilder(spec_, batch, mode).build(); }
   bool is_text() const override { return true; }
+  std::string config_json() const override { return bert_config_json(spec_); }
 
   std::vector<WeightMapping> weights() const override {
     std::vector<WeightMapping> mappings;

@@ -32,6 +32,8 @@ BertSpec bert_spec_of_size(std::string_view size);
 /// The same from transformers' config.json. Throws Error{failed} naming the file and the field that is missing or
 /// wrong.
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json);
+/// The spec as transformers' config.json of BertForSequenceClassification.
+std::string bert_config_json(const BertSpec& spec);
 
 /// Throws Error{usage} when heads do not divide the width, or max_length exceeds max_positions.
 std::unique_ptr<Model> make_bert(const BertSpec& spec);

@@ -63,4 +63,22 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
   return spec;
 }
 
+std::string bert_config_json(const BertSpec& spec) {
+  nlohmann::json labels = nlohmann::json::object();
+  for (std::int64_t i = 0; i < spec.classes; ++i) labels[std::to_string(i)] = fmt::format("LABEL_{}", i);
+  const nlohmann::json json = {{"architectures", {"BertForSequenceClassification"}},
+                               {"model_type", "bert"},
+                               {"num_hidden_layers", spec.layers},
+                               {"hidden_size", spec.hidden},
+                               {"num_attention_heads", spec.heads},
+                               {"intermediate_size", spec.intermediate},
+                               {"vocab_size", spec.vocab_size},
+                               {"max_position_embeddings", spec.max_positions},
+                               {"type_vocab_size", spec.token_types},
+                               {"layer_norm_eps", spec.layer_norm_epsilon},
+                               {"hidden_act", spec.gelu == Activation::gelu_erf ? "gelu" : "gelu_new"},
+                               {"id2label", labels}};
+  return json.dump(2) + "\n";
+}
+
 }  // namespace ptrain

@@ -60,7 +60,8 @@ class Model {
   virtual std::vector<WeightMapping> weights() const = 0;
   /// For every parameter and state of the graph.
   virtual Initializer initializer(const Value& variable) const = 0;
-  /// Inputs that hold one integer or pixel row per sample, in the order the loader fills them.
+  /// What other tools want beside the weights, as config.json; empty when they want nothing.
+  virtual std::string config_json() const { return {}; }
   virtual bool is_text() const = 0;
 };
 

@@ -35,19 +35,20 @@ std::unique_ptr<Model> make_resnet_model(const Config& config, const DatasetInfo
   return make_resnet(spec);
 }
 
-BertSpec base_spec(const Config& config) {
+/// The architecture of the weights where their config.json tells it, else what the configuration says.
+BertSpec base_spec(const Config& config, const DatasetInfo& data) {
   const std::filesystem::path weights = config.model.weights;
   const std::filesystem::path beside = weights.parent_path() / "config.json";
   if (!weights.empty() && std::filesystem::exists(beside)) return bert_spec_from_config(beside);
   BertSpec spec = bert_spec_of_size(choice_name(config.model.size));
   spec.max_positions = config.model.max_positions;
+  spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;
 }
 
 std::unique_ptr<Model> make_bert_model(const Config& config, const DatasetInfo& data) {
   require_kind(config, data, DataKind::text);
-  BertSpec spec = base_spec(config);
-  if (config.model.weights.empty()) spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
+  BertSpec spec = base_spec(config, data);
   if (data.vocab_size > spec.vocab_size) {
     fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
                config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);

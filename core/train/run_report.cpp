@@ -70,6 +70,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   }
   report.progress.bad_samples = result.bad_samples;
   report.progress.setup_seconds = result.setup_seconds;
+  report.progress.search_seconds = result.search_seconds;
   report.progress.resumed_from = result.resumed_from;
   report.progress.checkpoint = result.checkpoint;
   fill_speed(report, model, result);

@@ -49,23 +49,24 @@ class Trainer {
   Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model, const Dataset& training,
           const Dataset* evaluation, TrainObserver& observer);
 
+  /// Throws OutOfMemory with the plan's figure and a batch that fits when a step would not fit into memory. Quick, and
+  /// meant to come before compile(), whose search takes memory too.
+  void check_memory() const;
   /// Compiles the plans; result() then has every figure that is known before memory is taken.
   void compile();
   /// Takes memory and sets up the starting state: initial, loaded or resumed.
-  /// Throws Error{failed} with the plan's figure and a batch that fits when memory would not do.
   void prepare();
   /// Trains to the end, or until a signal or divergence, as the result's status tells. Throws Error on I/O.
   void train();
   /// Evaluates the present weights once, over all of `evaluation`.
   EvalResult evaluate_now();
-  /// Writes the weights under the model's public names.
+  /// Writes the weights under the model's public names, and config.json beside them where other tools want one.
   void export_weights(const std::filesystem::path& path) const;
 
   /// What was measured so far; holds also after train() threw.
   const RunResult& result() const { return result_; }
 
  private:
-  void check_memory() const;
   void restore();
   void run_step(Loader& loader, std::int64_t step);
   void record_step(std::int64_t step, const TrainObserver::Step& measured);

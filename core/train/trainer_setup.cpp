@@ -1,6 +1,8 @@
 // Getting a training run ready: plans, memory, starting state.
 #include "core/base/errors.h"
 #include "core/base/process_memory.h"
+#include "core/io/atomic_file.h"
+#include "core/train/estimate.h"
 #include "core/train/settings.h"
 #include "core/train/snapshot.h"
 #include "core/train/trainer.h"
@@ -82,18 +84,16 @@ void Trainer::compile() {
 
 void Trainer::check_memory() const {
   const auto available = static_cast<std::int64_t>(backend_.available_memory());
-  const std::int64_t per_batch = result_.arena_bytes + result_.input_bytes;
-  const std::int64_t fixed = result_.variable_bytes + result_.workspace_bytes;
-  if (fixed + per_batch <= available) return;
-  const std::int64_t fits = std::max<std::int64_t>(0, (available - fixed) * config_.data.batch_size / per_batch);
+  const MemoryEstimate needed = estimate_memory(config_, backend_, model_, config_.data.batch_size);
+  if (needed.total() <= available) return;
+  const std::int64_t fits = largest_batch(config_, backend_, model_, available);
   throw OutOfMemory(
       fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available: {}",
-                  config_.data.batch_size, (fixed + per_batch) >> 20, available >> 20,
-                  fits > 0 ? fmt::format("about {} would fit", fits) : std::string("not even a batch of 1 fits")));
+                  config_.data.batch_size, needed.total() >> 20, available >> 20,
+                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
 }
 
 void Trainer::prepare() {
-  check_memory();
   variables_.allocate();
   if (evaluation_) {
     memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_, &*evaluation_});
@@ -153,6 +153,8 @@ void Trainer::restore() {
 
 void Trainer::export_weights(const std::filesystem::path& path) const {
   save_weights(path, model_, variables_, result_.first_step + result_.steps);
+  const std::string config = model_.config_json();
+  if (!config.empty()) write_file_atomic(path.parent_path() / "config.json", config);
 }
 
 }  // namespace ptrain

@@ -1,0 +1,70 @@
+"""What goes wrong is one clear line and the documented exit code."""
+import signal
+import subprocess
+import time
+import unittest
+
+from program import BINARY, ROOT, ProgramTest, run
+
+
+class ExitCodes(ProgramTest):
+    def test_unknown_key_names_the_nearest(self):
+        self.assert_one_line_error(self.train("out", "-o", "train.stepz=3"), 2, "train.stepz", "train.steps")
+
+    def test_unknown_command(self):
+        self.assert_one_line_error(run("rnu"), 2, "run")
+
+    def test_every_wrong_configuration_names_file_line_and_key(self):
+        files = sorted((ROOT / "tests/cli/bad_configs").glob("*.yaml"))
+        self.assertGreaterEqual(len(files), 40)
+        for file in files:
+            with self.subTest(file.name):
+                self.assert_one_line_error(run("validate", file), 2, file.name)
+
+    def test_missing_data(self):
+        vocabulary = self.folder / "vocab.txt"
+        vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+        result = self.train("out", "-o", "data.source=tsv", "-o", f"data.path={self.folder}", "-o", f"data.vocab={vocabulary}")
+        self.assertIn(result.returncode, (1, 2))
+        self.assert_one_line_error(result, result.returncode, str(self.folder))
+
+    def test_output_folder_that_cannot_be_written(self):
+        result = run("run", self.config, "--output-dir", "/proc/nowhere", "--progress", "none")
+        self.assert_one_line_error(result, 1, "/proc/nowhere")
+
+    def test_a_batch_that_cannot_fit_is_refused_by_the_plan(self):
+        result = self.train("out", "-o", "data.batch_size=1000000", "-o", "data.synthetic_samples=2000000", "-o",
+                            "model.size=large")
+        self.assert_one_line_error(result, 1, "data.batch_size", "would fit")
+        self.assertEqual(self.report("out")["status"], "oom")
+
+    def test_divergence(self):
+        result = self.train("out", "-o", "train.optimizer.name=sgd", "-o", "train.optimizer.lr=1000")
+        self.assert_one_line_error(result, 3, "diverged")
+        self.assertEqual(self.report("out")["status"], "diverged")
+
+    def test_checkpoint_of_another_model(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)
+        result = self.train("out", "-o", "train.steps=6", "-o", "model.vocab_size=300", "--resume", "auto")
+        self.assert_one_line_error(result, 1, "vocab=200", "vocab=300")
+
+    def test_a_signal_leaves_report_and_checkpoint(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number.name):
+                output = self.folder / number.name
+                process = subprocess.Popen(
+                    [BINARY, "run", self.config, "--output-dir", output, "--progress", "none", "-o", "train.steps=100000"],
+                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                deadline = time.monotonic() + 60
+                while not (output / "metrics.jsonl").exists() or not (output / "metrics.jsonl").read_text():
+                    self.assertLess(time.monotonic(), deadline, "no step was trained")
+                    time.sleep(0.02)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, code, errors)
+                self.assertEqual(self.report(number.name)["status"], "interrupted")
+                self.assertTrue(list(output.glob("ckpt-*.ptrain")))
+
+
+if __name__ == "__main__":
+    unittest.main()

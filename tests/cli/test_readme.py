@@ -1,0 +1,46 @@
+"""The commands that README.md shows are real: scripts exist, and every ptrain command line works."""
+import re
+import shlex
+import unittest
+
+from program import ROOT, ProgramTest, run
+
+SHORT = ["-o", "train.steps=1", "-o", "eval.max_samples=64", "-o", "output.save=false", "--progress", "none"]
+
+
+class Readme(ProgramTest):
+    def commands(self):
+        for line in (ROOT / "README.md").read_text().splitlines():
+            if line.startswith("    ") and (words := shlex.split(line, comments=True)):
+                yield words
+
+    def test_scripts_exist_and_can_be_run(self):
+        scripts = [words[0] for words in self.commands() if words[0].startswith("scripts/")]
+        self.assertIn("scripts/quickstart.sh", scripts)
+        self.assertIn("scripts/test.sh", scripts)
+        for script in scripts:
+            with self.subTest(script):
+                self.assertTrue((ROOT / script).stat().st_mode & 0o100)
+
+    def test_ptrain_commands_work(self):
+        seen = 0
+        for words in self.commands():
+            if not words[0].endswith("/bin/ptrain"):
+                continue
+            seen += 1
+            with self.subTest(" ".join(words)):
+                extra = ["--output-dir", self.folder / "out", *SHORT] if words[1] == "run" else []
+                needs = [key for key in words if key.startswith("configs/bert_finetune")]
+                if needs and not (ROOT / "weights").exists():
+                    self.skipTest("the weights have not been fetched")
+                result = run(*words[1:], *extra, cwd=ROOT)
+                self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertGreaterEqual(seen, 4)
+
+    def test_every_config_named_exists(self):
+        for name in re.findall(r"configs/[\w/]+\.yaml", (ROOT / "README.md").read_text()):
+            self.assertTrue((ROOT / name).exists(), name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+"""Reports say what happened, reproducibly."""
+import json
+import subprocess
+import unittest
+
+from program import ProgramTest, run
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+
+class Reports(ProgramTest):
+    def test_a_run_reports_speed_memory_and_accuracy(self):
+        self.assertEqual(self.train("out").returncode, 0)
+        report = self.report("out")
+        self.assertEqual((report["schema"], report["status"]), ("ptrain.report/1", "ok"))
+        throughput = report["throughput"]
+        self.assertAlmostEqual(throughput["value"], throughput["samples"] / throughput["seconds"], delta=1e-6 * throughput["value"])
+        self.assertGreater(report["accuracy"]["top1"], 0.6)
+        self.assertLess(report["loss"]["last"], report["loss"]["first"])
+        persistent = report["flags"]["cudnn_batchnorm_spatial_persistent"]
+        self.assertEqual((persistent["requested"], persistent["effective"]), (True, False))
+        self.assertTrue(persistent["reason"])
+
+    def test_the_report_validates_against_its_published_schema(self):
+        if jsonschema is None:
+            self.skipTest("the Python package jsonschema is not installed")
+        self.train("out", "-o", "train.steps=3")
+        jsonschema.validate(self.report("out"), json.loads(run("schema", "report").stdout))
+
+    def test_the_same_seed_gives_the_same_losses_and_weights(self):
+        for output, seed in (("a", 1), ("b", 1), ("c", 2)):
+            self.assertEqual(self.train(output, "--seed", seed, "--amp", "O1").returncode, 0)
+        self.assertEqual(self.losses("a"), self.losses("b"))
+        self.assertNotEqual(self.losses("a"), self.losses("c"))
+        weights = [(self.folder / name / "model.safetensors").read_bytes() for name in ("a", "b")]
+        self.assertEqual(*weights)
+
+    def test_every_amp_level_learns(self):
+        for level in ("O1", "O2"):
+            for dtype in ("bf16", "fp16"):
+                with self.subTest(f"{level} {dtype}"):
+                    self.assertEqual(self.train(level + dtype, "--amp", level, "-o", f"amp.dtype={dtype}").returncode, 0)
+                    report = self.report(level + dtype)
+                    self.assertGreater(report["accuracy"]["top1"], 0.6)
+                    self.assertEqual(report["amp"]["scaler"]["enabled"], dtype == "fp16")
+
+    def test_evaluating_the_weights_gives_the_runs_accuracy(self):
+        self.train("out")
+        weights = self.folder / "out/model.safetensors"
+        result = run("eval", self.config, "-o", f"model.weights={weights}", "--output-dir", self.folder / "eval",
+                     "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.report("eval")["accuracy"], self.report("out")["accuracy"])
+
+    def test_plan_agrees_with_the_report(self):
+        self.train("out", "-o", "train.steps=3")
+        plan = json.loads(run("plan", self.config, "--json").stdout)
+        report = self.report("out")
+        self.assertEqual(plan["parameters"], report["model"]["parameters"])
+        self.assertEqual(plan["flops_per_sample"], report["model"]["flops_per_sample"])
+
+
+if __name__ == "__main__":
+    unittest.main()
