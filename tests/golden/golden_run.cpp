@@ -1,0 +1,150 @@
+#include "tests/golden/golden_run.h"
+
+#include "core/base/errors.h"
+#include "core/cpu/backend.h"
+#include "core/train/weights.h"
+#include "models/bert.h"
+#include "models/resnet.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace ptrain::golden {
+namespace {
+
+std::unique_ptr<Model> make_model(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("bert");
+  if (sizes.empty()) {
+    ResNetSpec spec;
+    spec.depth = std::stoi(json.at("case").get<std::string>().substr(std::string_view("resnet").size()));
+    spec.classes = json.at("classes");
+    spec.image_size = json.at("size");
+    return make_resnet(spec);
+  }
+  BertSpec spec;
+  spec.layers = sizes.at("layers");
+  spec.hidden = sizes.at("hidden");
+  spec.heads = sizes.at("heads");
+  spec.intermediate = sizes.at("intermediate");
+  spec.vocab_size = sizes.at("vocab_size");
+  spec.max_positions = sizes.at("max_positions");
+  spec.classes = json.at("classes");
+  spec.max_length = json.at("size");
+  spec.dropout = 0;
+  return make_bert(spec);
+}
+
+OptimizerSettings make_optimizer(const nlohmann::json& json) {
+  OptimizerSettings settings;
+  settings.kind = optimizer_from_name(json.at("name").get<std::string>());
+  settings.momentum = json.value("momentum", settings.momentum);
+  settings.beta1 = json.value("beta1", settings.beta1);
+  settings.beta2 = json.value("beta2", settings.beta2);
+  settings.epsilon = json.value("epsilon", settings.epsilon);
+  settings.weight_decay = json.at("weight_decay");
+  return settings;
+}
+
+/// Where a variable's gradient begins in flat::grad, in elements: the optimizer's node pairs the two flat buffers.
+std::int64_t gradient_offset(const Graph& graph, std::string_view variable) {
+  const ValueId id = graph.find_value(variable);
+  if (id == no_value) throw std::logic_error(fmt::format("the graph has no {}", variable));
+  const std::int64_t master_offset = graph.value(id).byte_offset / static_cast<std::int64_t>(sizeof(float));
+  for (const Node& node : graph.nodes()) {
+    const auto* update = dynamic_cast<const OptimizerUpdate*>(node.op.get());
+    if (update == nullptr) continue;
+    for (const ParameterSegment& segment : update->segments()) {
+      if (segment.master_offset == master_offset) return segment.grad_offset;
+    }
+  }
+  throw std::logic_error(fmt::format("{} is not trained", variable));
+}
+
+bool is_running_statistic(std::string_view name) {
+  return name.ends_with(".running_mean") || name.ends_with(".running_var");
+}
+
+}  // namespace
+
+Golden load_golden(const std::string& name) {
+  std::ifstream file(std::string(PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
+  const nlohmann::json json = nlohmann::json::parse(file);
+  Golden golden;
+  golden.name = name;
+  golden.batch = json.at("batch");
+  golden.size = json.at("size");
+  golden.classes = json.at("classes");
+  golden.vocab_size = json.at("bert").value("vocab_size", 0);
+  golden.optimizer = make_optimizer(json.at("optimizer"));
+  golden.learning_rate = json.at("optimizer").at("lr");
+  golden.losses = json.at("losses").get<std::vector<double>>();
+  for (const auto& [key, value] : json.at("gradients").items()) {
+    golden.gradients.push_back({key, Shape(value.at("shape").get<std::vector<std::int64_t>>()), value.at("norm"),
+                                value.at("negligible"), value.at("sketch")});
+  }
+  golden.model = make_model(json);
+  return golden;
+}
+
+GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
+    : golden_(golden), backend_(cpu::make_backend()), variables_(*backend_), weights_(golden.model->weights()) {
+  PipelineOptions options;
+  options.fusion = fusion;
+  options.optimizer = golden.optimizer;
+  options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
+  PlanOptions plan_options;
+  plan_options.exhaustive_search = false;
+  PipelineResult built = build_training_graph(golden.model->build(golden.batch, Mode::training), options);
+  plan_.emplace(std::move(built.graph), *backend_, variables_, plan_options);
+  variables_.allocate();
+  memory_.emplace(*backend_, std::initializer_list<const Plan*>{&*plan_});
+  plan_->bind(*memory_);
+
+  initialize_variables(*golden.model, variables_, 0);  // running statistics as they start
+  for (const WeightMapping& mapping : weights_) {
+    if (is_running_statistic(mapping.variable)) continue;
+    std::vector<float> values = variables_.read_f32(mapping.variable);
+    from_external(mapping, variables_.at(mapping.variable).desc.shape, weight(mapping.external, mapping.external_shape),
+                  values);
+    variables_.write(mapping.variable, values.data(), values.size() * sizeof(float));
+  }
+}
+
+void GoldenRun::feed(int step) {
+  write(model_io::labels, labels(step, golden_.batch, golden_.classes));
+  if (!golden_.model->is_text()) {
+    write(model_io::images, images(step, golden_.batch, golden_.size));
+    return;
+  }
+  const TextBatch batch = text(step, golden_.batch, golden_.size, golden_.vocab_size);
+  write(model_io::ids, batch.ids);
+  write(model_io::token_types, batch.token_types);
+  write(model_io::lengths, batch.lengths);
+}
+
+float GoldenRun::step(int step) {
+  feed(step);
+  plan_->write_input(flat::learning_rate, &golden_.learning_rate, sizeof golden_.learning_rate);
+  plan_->run(Phase::forward, Phase::update);
+  float loss = 0;
+  plan_->read_output(loss_output, &loss, sizeof loss);
+  return loss;
+}
+
+std::vector<float> GoldenRun::gradient(std::string_view name) const {
+  const auto mapping = std::find_if(weights_.begin(), weights_.end(),
+                                    [&](const WeightMapping& candidate) { return candidate.external == name; });
+  if (mapping == weights_.end()) throw std::logic_error(fmt::format("no weight is called {}", name));
+  const std::int64_t offset = gradient_offset(plan_->graph(), mapping->variable);
+  const Shape& shape = variables_.at(mapping->variable).desc.shape;
+  const Variables::Entry& flat_gradient = variables_.at(flat::grad);
+  std::vector<float> values(static_cast<std::size_t>(shape.count()));
+  backend_->copy_to_host(values.data(), flat_gradient.data + static_cast<std::size_t>(offset) * sizeof(float),
+                         values.size() * sizeof(float));
+  return to_external(*mapping, shape, values);
+}
+
+}  // namespace ptrain::golden

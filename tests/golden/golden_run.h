@@ -1,0 +1,67 @@
+// A golden (tests/golden/<case>.json) and the same training in this program: same weights, batches and optimizer.
+#pragma once
+
+#include "core/exec/plan.h"
+#include "core/passes/pipeline.h"
+#include "models/model.h"
+#include "tests/golden/sketch.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain::golden {
+
+struct Gradient {
+  std::string name;  // PyTorch's
+  Shape shape;       // PyTorch's layout
+  double norm = 0;
+  bool negligible = false;  // zero but for rounding
+  std::array<double, sketches> sums{};
+};
+
+struct Golden {
+  std::string name;
+  int batch = 0;
+  int size = 0;  // px, or tokens
+  int classes = 0;
+  int vocab_size = 0;  // text only
+  OptimizerSettings optimizer;
+  float learning_rate = 0;
+  std::vector<double> losses;
+  std::vector<Gradient> gradients;  // of the first step
+  std::unique_ptr<Model> model;     // without dropout
+};
+
+/// Throws when the file is absent or lacks a field.
+Golden load_golden(const std::string& name);
+
+/// fp32 training on the CPU.
+class GoldenRun {
+ public:
+  /// `golden` must outlive the run.
+  GoldenRun(const Golden& golden, Fusion fusion);
+
+  /// Trains on batch `step`; the loss before the update.
+  float step(int step);
+  /// The last step's gradient in PyTorch's layout. Throws std::logic_error when no parameter has that name there, or
+  /// it is not trained.
+  std::vector<float> gradient(std::string_view name) const;
+
+ private:
+  void feed(int step);
+  template <typename T>
+  void write(const char* input, const std::vector<T>& values) {
+    plan_->write_input(input, values.data(), values.size() * sizeof(T));
+  }
+
+  const Golden& golden_;
+  std::unique_ptr<Backend> backend_;
+  Variables variables_;
+  std::vector<WeightMapping> weights_;
+  std::optional<Plan> plan_;
+  std::optional<PlanMemory> memory_;
+};
+
+}  // namespace ptrain::golden

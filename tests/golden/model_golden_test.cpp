@@ -1,0 +1,98 @@
+// Whole models against PyTorch in double precision: every gradient of the first step, then ten losses.
+// With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients are also written there, for parity.py.
+#include "core/io/safetensors.h"
+#include "tests/golden/golden_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <tuple>
+
+namespace ptrain::golden {
+namespace {
+
+constexpr double gradient_tolerance = 1e-4;    // relative L2, each tensor
+constexpr double negligible_tolerance = 1e-5;  // of the largest gradient's norm
+constexpr double loss_tolerance = 1e-3;        // relative, each step
+
+double root_mean_square(const std::array<double, sketches>& sums) { return relative_error(sums, {}, 1.0); }
+
+/// Largest relative error; fails for every gradient out of tolerance.
+double compare_gradients(const Golden& golden, const GoldenRun& run) {
+  double largest_norm = 0;
+  for (const Gradient& expected : golden.gradients) largest_norm = std::max(largest_norm, expected.norm);
+  double worst = 0;
+  for (const Gradient& expected : golden.gradients) {
+    const std::vector<float> values = run.gradient(expected.name);
+    EXPECT_EQ(static_cast<std::int64_t>(values.size()), expected.shape.count()) << expected.name;
+    const std::array<double, sketches> sums = sketch(expected.name, values);
+    if (expected.negligible) {
+      EXPECT_LE(root_mean_square(sums), negligible_tolerance * largest_norm) << expected.name;
+      continue;
+    }
+    const double error = relative_error(sums, expected.sums, expected.norm);
+    EXPECT_LE(error, gradient_tolerance) << expected.name;
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+/// What parity.py compares in full; nothing is kept unless PTRAIN_GOLDEN_DUMP asks for it.
+class Dump {
+ public:
+  void keep_gradients(const Golden& golden, const GoldenRun& run) {
+    if (folder_ == nullptr) return;
+    for (const Gradient& gradient : golden.gradients) gradients_.push_back(run.gradient(gradient.name));
+  }
+
+  void write(const Golden& golden, const std::vector<float>& losses) const {
+    if (folder_ == nullptr) return;
+    std::vector<NamedTensor> tensors{
+        {"losses", DType::f32, Shape{static_cast<std::int64_t>(losses.size())}, std::as_bytes(std::span(losses))}};
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      const Gradient& gradient = golden.gradients[i];
+      tensors.push_back({"grad." + gradient.name, DType::f32, gradient.shape, std::as_bytes(std::span(gradients_[i]))});
+    }
+    write_safetensors(std::filesystem::path(folder_) / (golden.name + ".safetensors"), tensors);
+  }
+
+ private:
+  const char* folder_ = std::getenv("PTRAIN_GOLDEN_DUMP");
+  std::vector<std::vector<float>> gradients_;
+};
+
+class ModelGolden : public ::testing::TestWithParam<std::tuple<const char*, Fusion>> {};
+
+TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
+  const auto& [name, fusion] = GetParam();
+  const Golden golden = load_golden(name);
+  GoldenRun run(golden, fusion);
+  Dump dump;
+  std::vector<float> losses{run.step(0)};
+  std::cout << name << ": largest gradient error " << compare_gradients(golden, run);
+  dump.keep_gradients(golden, run);
+  double worst_loss = 0;
+  for (int step = 0; step < steps; ++step) {
+    if (step > 0) losses.push_back(run.step(step));
+    const double expected = golden.losses.at(static_cast<std::size_t>(step));
+    const double error = std::abs(losses.back() - expected) / std::abs(expected);
+    EXPECT_LE(error, loss_tolerance) << "step " << step;
+    worst_loss = std::max(worst_loss, error);
+  }
+  std::cout << ", largest loss error " << worst_loss << '\n';
+  dump.write(golden, losses);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, ModelGolden,
+                         ::testing::Combine(::testing::Values("resnet50", "minilm", "bert_base"),
+                                            ::testing::Values(Fusion::full, Fusion::off)),
+                         [](const auto& instance) {
+                           return std::string(std::get<0>(instance.param)) +
+                                  (std::get<1>(instance.param) == Fusion::full ? "_fused" : "_unfused");
+                         });
+
+}  // namespace
+}  // namespace ptrain::golden
