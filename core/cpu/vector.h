@@ -71,6 +71,8 @@ PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
 
 /// Access to all sixteen lanes.
 struct AllLanes {
+  static constexpr std::size_t count = lanes;
+
   template <typename T>
   PTRAIN_INLINE f32x16 load(const T* from) const {
     return load16(from);
@@ -83,19 +85,19 @@ struct AllLanes {
 
 /// Access to the first `count` lanes, where a row ends; the others read as zero.
 struct SomeLanes {
-  int count;
+  std::size_t count;
 
   template <typename T>
   PTRAIN_INLINE f32x16 load(const T* from) const {
     T part[lanes] = {};
-    memcpy(static_cast<void*>(part), from, static_cast<std::size_t>(count) * sizeof(T));
+    memcpy(static_cast<void*>(part), from, count * sizeof(T));
     return load16(part);
   }
   template <typename T>
   PTRAIN_INLINE void store(T* to, f32x16 v) const {
     T part[lanes];
     store16(part, v);
-    memcpy(static_cast<void*>(to), part, static_cast<std::size_t>(count) * sizeof(T));
+    memcpy(static_cast<void*>(to), part, count * sizeof(T));
   }
 };
 
@@ -104,7 +106,7 @@ template <typename Body>
 PTRAIN_INLINE void for_channels(std::int64_t channels, Body&& body) {
   std::int64_t c = 0;
   for (; c + lanes <= channels; c += lanes) body(c, AllLanes{});
-  if (c < channels) body(c, SomeLanes{static_cast<int>(channels - c)});
+  if (c < channels) body(c, SomeLanes{static_cast<std::size_t>(channels - c)});
 }
 
 }  // namespace ptrain::cpu

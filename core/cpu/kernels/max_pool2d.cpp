@@ -63,7 +63,7 @@ class MaxPool2dKernel final : public Kernel {
       }
       access.store(y + c, best);
       const u8x16 index = __builtin_convertvector(where, u8x16);
-      memcpy(argmax + c, &index, static_cast<std::size_t>(std::min<std::int64_t>(lanes, channels - c)));
+      memcpy(argmax + c, &index, access.count);
     });
   }
 
@@ -117,8 +117,9 @@ class MaxPool2dGradKernel final : public Kernel {
           const std::int64_t r = h + pool_.padding - p * pool_.stride, s = w + pool_.padding - q * pool_.stride;
           const std::int64_t at = (p * dy_.shape[2] + q) * channels + c;
           u8x16 index{};
-          memcpy(&index, argmax + at, static_cast<std::size_t>(std::min<std::int64_t>(lanes, channels - c)));
-          const s32x16 mine = __builtin_convertvector(index, s32x16) == static_cast<std::int32_t>(r * pool_.kernel + s);
+          memcpy(&index, argmax + at, access.count);
+          const s32x16 mine = __builtin_convertvector(__builtin_convertvector(index, u16x16), s32x16) ==
+                              static_cast<std::int32_t>(r * pool_.kernel + s);
           sum += mine ? access.load(dy + at) : f32x16{};
         }
       }
