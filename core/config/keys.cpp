@@ -1,6 +1,8 @@
 // The joined key table and what is derived from it alone: look-up, description, echo, hash.
 #include "core/config/keys.h"
 
+#include "core/base/hash.h"
+
 #include "core/config/key_tables.h"
 
 #include <fmt/format.h>
@@ -144,9 +146,7 @@ std::string config_hash(const Config& config) {
   for (const Key& key : config_keys()) {
     if (key.defines_work) work[key.name] = key.get(config);
   }
-  std::uint64_t hash = 14695981039346656037ull;  // FNV-1a, 64 bits
-  for (const char c : work.dump()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return fmt::format("fnv1a64:{:016x}", hash);
+  return fmt::format("fnv1a64:{:016x}", fnv1a64(work.dump()));
 }
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 #include "core/cpu/backend.h"
 
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/cpu/registry.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -10,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 namespace ptrain::cpu {
 namespace {
@@ -17,6 +20,14 @@ namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t mapped_size(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
 
 class CpuBackend final : public Backend {
  public:
@@ -34,6 +45,16 @@ class CpuBackend final : public Backend {
     const KernelFactory factory = find_kernel(context.op.type());
     if (factory == nullptr) fail("the CPU backend has no kernel for {}", context.op.type());
     return factory(context);
+  }
+
+  /// Choices hold for a processor, a oneDNN and a number of threads.
+  SearchCache& search_cache() override {
+    const std::lock_guard lock(cache_mutex_);
+    auto& cache = caches_[thread_count()];
+    if (cache == nullptr) {
+      cache = std::make_unique<SearchCache>(fmt::format("{}, {}, {} threads", cpu_model(), library(), thread_count()));
+    }
+    return *cache;
   }
 
   /// Large buffers are mapped on huge pages where the system grants them: fewer page faults and TLB misses.
@@ -77,6 +98,10 @@ class CpuBackend final : public Backend {
   void copy_to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
   void synchronize() override {}
+
+ private:
+  std::mutex cache_mutex_;
+  std::map<int, std::unique_ptr<SearchCache>> caches_;  // by thread count
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace ptrain::cpu {
 
 /// Candidates in the library's order of preference. Without exhaustive search, or with one candidate, returns the
-/// first. Problems that were searched before in this process (same op, attributes and descriptors) are not timed again.
+/// first. Problems that were searched before (same op, attributes and descriptors) are answered from the search cache.
 /// Throws Error{failed} when there is no candidate.
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates);
 

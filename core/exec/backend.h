@@ -21,6 +21,8 @@ class Backend {
   virtual bool kernels_convert_weights() const = 0;
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
+  /// What exhaustive searches chose on this device.
+  virtual SearchCache& search_cache() = 0;
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws Error{failed} when there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;

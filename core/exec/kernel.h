@@ -1,6 +1,7 @@
 // The contract between the executor and a backend's kernels.
 #pragma once
 
+#include "core/exec/search_cache.h"
 #include "core/graph/graph.h"
 
 #include <memory>
@@ -30,7 +31,8 @@ struct KernelContext {
   const Op& op;
   std::span<const TensorDesc> inputs;  // absent_input() where absent
   std::span<const TensorDesc> outputs;
-  bool exhaustive_search = true;  // time the candidate implementations and keep the fastest
+  bool exhaustive_search = true;        // time the candidate implementations and keep the fastest
+  SearchCache* search_cache = nullptr;  // what earlier searches chose; null: search every time
 
   /// The op as its concrete type, which the registry's key guarantees.
   template <typename T>

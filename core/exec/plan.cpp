@@ -24,7 +24,8 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;
     step.phase = node.phase;
-    step.kernel = backend_.make_kernel({*node.op, inputs, outputs, options.exhaustive_search});
+    step.kernel =
+        backend_.make_kernel({*node.op, inputs, outputs, options.exhaustive_search, &backend_.search_cache()});
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
   }

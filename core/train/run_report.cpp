@@ -3,14 +3,18 @@
 #include "core/config/choices.h"
 #include "core/train/settings.h"
 
+#include <fmt/format.h>
+
 namespace ptrain {
 namespace {
 
-void fill_flags(Report& report, const Config& config, const Backend& backend) {
+void fill_flags(Report& report, const Config& config, const Backend& backend, const RunResult& result) {
   if (backend.name() == "cuda") return;
   FlagState& search = report.flags["cudnn_exhaustive_search"];
   search.effective = config.flags.cudnn_exhaustive_search;
-  if (config.flags.cudnn_exhaustive_search) search.reason = "times oneDNN's candidate implementations on the CPU";
+  if (config.flags.cudnn_exhaustive_search) {
+    search.reason = fmt::format("times oneDNN's candidate implementations on the CPU; choices {}", result.search_hash);
+  }
   FlagState& persistent = report.flags["cudnn_batchnorm_spatial_persistent"];
   persistent.effective = false;
   persistent.reason = "has no meaning on the CPU";
@@ -59,7 +63,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
                  const RunResult& result) {
   report.status = result.status;
   report.message = result.message;
-  fill_flags(report, config, backend);
+  fill_flags(report, config, backend, result);
   report.amp = amp_report(config, backend, result);
   report.model = {model.name(), result.parameters, result.flops_per_sample};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps;

@@ -66,6 +66,8 @@ void Trainer::compile() {
     result_.search_seconds += evaluation_->compile_seconds();
   }
   if (config_.output.per_op) training_->enable_profile();
+  if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+  result_.search_hash = backend_.search_cache().hash();
 
   const std::size_t evaluation_arena = evaluation_ ? evaluation_->arena_bytes() : 0;
   const std::size_t evaluation_workspace = evaluation_ ? evaluation_->workspace_bytes() : 0;
