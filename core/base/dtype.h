@@ -81,9 +81,12 @@ struct f16 {
 template <typename Visitor>
 auto visit_floating(DType dtype, Visitor&& visit) {
   switch (dtype) {
-    case DType::bf16: return visit(bf16{});
-    case DType::f16: return visit(f16{});
-    default: return visit(float{});
+    case DType::bf16:
+      return visit(bf16{});
+    case DType::f16:
+      return visit(f16{});
+    default:
+      return visit(float{});
   }
 }
 

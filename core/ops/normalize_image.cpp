@@ -12,9 +12,9 @@ std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs
   require_count(inputs, 1, 1);
   const Shape& x = inputs[0].shape;
   require(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] == 3, "expected pixels u8[N,H,W,3], got {}",
-        inputs[0].to_string());
+          inputs[0].to_string());
   require(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
-        attributes_.channels);
+          attributes_.channels);
   require(is_floating(attributes_.dtype), "expected a floating-point output, got {}", name_of(attributes_.dtype));
   return {{attributes_.dtype, {x[0], x[1], x[2], attributes_.channels}}};
 }
