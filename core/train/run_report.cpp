@@ -44,7 +44,7 @@ void fill_speed(Report& report, const Model& model, const RunResult& result) {
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
   const double samples_per_second = static_cast<double>(result.samples) / result.seconds;
-  report.utilization = Utilization{samples_per_second * result.flops_per_sample, std::nullopt};
+  report.utilization = Utilization{samples_per_second * result.flops_per_sample, result.peak_flops};
 }
 
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {

@@ -57,9 +57,10 @@ struct RunResult {
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
-  double setup_seconds = 0;   // from the start to the first step, search included
-  double search_seconds = 0;  // choosing and compiling kernels
-  std::string search_hash;    // over all choices of the search
+  std::optional<double> peak_flops;  // FLOP/s of matrix products in the run's precision, measured after it
+  double setup_seconds = 0;          // from the start to the first step, search included
+  double search_seconds = 0;         // choosing and compiling kernels
+  std::string search_hash;           // over all choices of the search
   std::vector<NodeProfile> kernels;
   std::int64_t bad_samples = 0;
   std::string resumed_from;  // checkpoint; empty: none

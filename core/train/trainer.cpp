@@ -3,6 +3,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/process_memory.h"
+#include "core/exec/peak.h"
 #include "core/train/evaluator.h"
 #include "core/train/feeder.h"
 #include "core/train/settings.h"
@@ -19,6 +20,9 @@ namespace {
 
 /// With a loss scaler a few bad losses are overflow; this many in a row are divergence.
 constexpr int bad_losses_allowed = 20;
+
+/// Seconds of training from which a tenth of a second for the device's peak is no matter.
+constexpr double worth_a_peak_measurement = 5.0;
 
 }  // namespace
 
@@ -63,8 +67,12 @@ void Trainer::train() {
       interrupted(signal, first + result_.steps);
     }
   }
-  result_.kernels = training_->profile();
   result_.measured_peak_bytes = process_memory().peak_resident_bytes;
+  result_.kernels = training_->profile();
+  if (result_.seconds > worth_a_peak_measurement) {
+    const DType low = training_options(config_, backend_.preferred_low_precision(), true).amp.dtype;
+    result_.peak_flops = measure_peak_flops(backend_, config_.amp.level == AmpLevel::O0 ? DType::f32 : low);
+  }
 }
 
 void Trainer::interrupted(int signal, std::int64_t step) {

@@ -38,7 +38,7 @@ class Case:
     def ptrain_keys(self, precision, threads):
         keys = {"data.source": "synthetic", "amp.level": AMP[precision][0], "train.steps": self.steps + self.warmup,
                 "train.measure_after_steps": self.warmup, "eval.every_epochs": 0, "train.schedule.name": "constant",
-                "data.synthetic_samples": 16 * self.keys["data.batch_size"]}
+                "data.synthetic_samples": 16 * self.keys["data.batch_size"], "output.save": "false"}
         if threads:
             keys["threads"] = threads
         return {**keys, **self.keys}
