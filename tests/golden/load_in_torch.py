@@ -3,8 +3,8 @@
 
     .deps/peers/bin/python tests/golden/load_in_torch.py runs/resnet50/report.json [runs/bert_finetune/report.json]...
 
-Reads model.safetensors beside each report with load_state_dict(strict=True), evaluates it in fp32 on the run's own
-evaluation data (idx or tsv) and compares with the report's top1. A run evaluated with eval.amp O0 must agree to
+Reads model.safetensors beside each report with load_state_dict(strict=True), evaluates it in fp32 on the samples that
+the run itself evaluated last (idx or tsv) and compares with the report's top1. A run evaluated with eval.amp O0 must agree to
 within one sample in a thousand (the two sum in other orders), others within one in a hundred.
 """
 import argparse
@@ -28,7 +28,7 @@ def read_idx(folder, name, header_bytes):
     return np.frombuffer(data, np.uint8, offset=header_bytes)
 
 
-def evaluate_resnet(config, weights):
+def evaluate_resnet(config, weights, samples):
     """Grey images at their own size, normalised as ptrain's idx source says."""
     import torchvision
     if config["data"]["source"] != "idx" or config["data"]["image_size"] not in (0, 28):
@@ -40,17 +40,17 @@ def evaluate_resnet(config, weights):
     model.load_state_dict(weights, strict=True)
     model.eval()
     folder = pathlib.Path(config["data"]["path"] or "/usr/share/datasets/fashion-mnist")
-    labels = torch.from_numpy(read_idx(folder, "t10k-labels-idx1-ubyte", 8).astype(np.int64))
+    labels = torch.from_numpy(read_idx(folder, "t10k-labels-idx1-ubyte", 8).astype(np.int64))[:samples]
     pixels = torch.from_numpy(read_idx(folder, "t10k-images-idx3-ubyte", 16).reshape(-1, 1, 28, 28).copy())
     mean, deviation = (0.2860, 0.3530) if "fashion" in str(folder) else (0.1307, 0.3081)
     correct = 0
-    for images, truth in zip(pixels.split(200), labels.split(200)):
+    for images, truth in zip(pixels[:samples].split(200), labels.split(200)):
         inputs = ((images.float() / 255 - mean) / deviation).expand(-1, 3, -1, -1)
         correct += (model(inputs.contiguous()).argmax(-1) == truth).sum().item()
     return correct / len(labels)
 
 
-def evaluate_bert(config, weights):
+def evaluate_bert(config, weights, samples):
     import transformers
     data = config["data"]
     if data["source"] != "tsv" or not config["model"]["weights"]:
@@ -59,8 +59,8 @@ def evaluate_bert(config, weights):
     sizes.num_labels = config["model"]["classes"]
     model = transformers.BertForSequenceClassification(sizes)
     model.load_state_dict(weights, strict=True)
-    return text_data.accuracy(model, text_data.load(ROOT / data["path"] / data["dev_file"], ROOT / data["vocab"],
-                                                    data["max_length"]))
+    tensors = text_data.load(ROOT / data["path"] / data["dev_file"], ROOT / data["vocab"], data["max_length"])
+    return text_data.accuracy(model, [tensor[:samples] for tensor in tensors])
 
 
 @torch.no_grad()
@@ -68,7 +68,8 @@ def check(path):
     report = json.loads(path.read_text())
     config, accuracy = report["config"], report["accuracy"]
     weights = safetensors.torch.load_file(path.with_name("model.safetensors"))
-    top1 = (evaluate_bert if config["model"]["name"] == "bert" else evaluate_resnet)(config, weights)
+    evaluate = evaluate_bert if config["model"]["name"] == "bert" else evaluate_resnet
+    top1 = evaluate(config, weights, accuracy["eval_samples"])
     allowed = 1e-3 if config["eval"]["amp"] == "O0" else 1e-2
     allowed = max(allowed, 1.0 / accuracy["eval_samples"])
     passed = abs(top1 - accuracy["top1"]) <= allowed + 1e-12
