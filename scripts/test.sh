@@ -63,7 +63,7 @@ fi
 if ((fuzz)); then
   step "fuzz targets"
   cmake --preset fuzz
-  cmake --build build/fuzz --parallel "$jobs"
+  cmake --build build/fuzz --parallel "$jobs" --target tests/fuzz/all
   run_fuzzers
 fi
 if ((asan)); then

@@ -98,6 +98,7 @@ class CpuBackend final : public Backend {
   void copy_to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
   void synchronize() override {}
+  bool host_reads_device() const override { return true; }
 
  private:
   std::mutex cache_mutex_;

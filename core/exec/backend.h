@@ -32,6 +32,8 @@ class Backend {
   /// Waits for the work that makes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// Whether the host can read device memory where it lies.
+  virtual bool host_reads_device() const = 0;
 };
 
 /// Device memory that is released with its owner.

@@ -65,6 +65,14 @@ void Variables::read(std::string_view name, void* host, std::size_t bytes) const
   backend_.copy_to_host(host, entry.data, bytes);
 }
 
+std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vector<std::byte>& storage) const {
+  const Entry& entry = at(name);
+  if (backend_.host_reads_device()) return {entry.data, entry.desc.bytes()};
+  storage.resize(entry.desc.bytes());
+  read(name, storage.data(), storage.size());
+  return storage;
+}
+
 std::vector<float> Variables::read_f32(std::string_view name) const {
   const Entry& entry = at(name);
   invariant(entry.desc.dtype == DType::f32, "a variable is not f32");

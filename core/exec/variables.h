@@ -35,6 +35,8 @@ class Variables {
 
   void write(std::string_view name, const void* host, std::size_t bytes);
   void read(std::string_view name, void* host, std::size_t bytes) const;
+  /// A variable's bytes: where they lie if the host can read them there, else a copy in `storage`.
+  std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
   std::vector<float> read_f32(std::string_view name) const;
 
  private:

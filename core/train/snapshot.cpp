@@ -18,9 +18,8 @@ std::filesystem::path save_snapshot(const std::filesystem::path& directory, cons
   std::vector<NamedTensor> tensors;
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_saved(name, entry)) continue;
-    storage.emplace_back(entry.desc.bytes());
-    variables.read(name, storage.back().data(), storage.back().size());
-    tensors.push_back({name, entry.desc.dtype, entry.desc.shape, storage.back()});
+    storage.emplace_back();
+    tensors.push_back({name, entry.desc.dtype, entry.desc.shape, variables.host_bytes(name, storage.back())});
   }
   return save_checkpoint(directory, info, tensors, keep);
 }
