@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds, and runs every test. Ends with ctest's summary of all tests.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
-#   --fuzz  also runs each fuzz target for a fixed number of inputs (PTRAIN_FUZZ_RUNS, default 20000)
+#   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tidy  also runs clang-tidy over all sources (minutes)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,23 +31,6 @@ check_format() {
   git ls-files -z '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -0 clang-format --dry-run -Werror
 }
 
-run_fuzzers() {
-  local scratch target name
-  scratch=$(mktemp -d)
-  for target in build/fuzz/bin/fuzz_*; do
-    name=$(basename "$target")
-    mkdir -p "$scratch/$name" "tests/fuzz/corpus/${name#fuzz_}"
-    echo "$name"
-    if ! "$target" -runs="${PTRAIN_FUZZ_RUNS:-20000}" -seed=1 -max_total_time=120 -timeout=20 -verbosity=0 \
-      -artifact_prefix="$scratch/" "$scratch/$name" "tests/fuzz/corpus/${name#fuzz_}" >"$scratch/log" 2>&1; then
-      cat "$scratch/log"
-      echo "$name failed; the input is in $scratch" >&2
-      return 1
-    fi
-  done
-  rm -rf "$scratch"
-}
-
 step "packages"
 scripts/install_deps.sh --dev
 step "format"
@@ -64,7 +47,7 @@ if ((fuzz)); then
   step "fuzz targets"
   cmake --preset fuzz
   cmake --build build/fuzz --parallel "$jobs" --target tests/fuzz/all
-  run_fuzzers
+  cmake --build build/fuzz --target fuzz_run
 fi
 if ((asan)); then
   step "sanitizers: unit and op tests"
