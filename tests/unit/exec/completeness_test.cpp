@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -34,11 +33,13 @@ std::set<std::string> op_stems() {
 /// Types by the literals that their type() returns; the activations make theirs from a table.
 std::set<std::string> op_types() {
   std::set<std::string> types{"gelu", "gelu_grad", "relu", "relu_grad", "tanh", "tanh_grad"};
-  const std::regex literal("type\\(\\) const override \\{ return \"([a-z0-9_]+)\"; \\}");
+  constexpr std::string_view before = "type() const override { return \"";
   for (const std::string& stem : op_stems()) {
     const std::string text = read(source / "core/ops" / (stem + ".h"));
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), literal); it != std::sregex_iterator(); ++it)
-      types.insert((*it)[1]);
+    for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at)) {
+      at += before.size();
+      types.insert(text.substr(at, text.find('"', at) - at));
+    }
   }
   return types;
 }
