@@ -30,6 +30,7 @@ std::unique_ptr<Model> make_resnet_model(const Config& config, const DatasetInfo
                      (config.model.stem == Stem::automatic && data.image_size <= largest_small_image);
   spec.stem = small ? ResNetStem::small : ResNetStem::imagenet;
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  spec.zero_init_residual = config.model.zero_init_residual;
   spec.mean = data.mean;
   spec.deviation = data.stddev;
   return make_resnet(spec);

@@ -187,6 +187,8 @@ class ResNet final : public Model {
       const std::int64_t features = stages_of(spec_.depth).bottleneck ? 2048 : 512;
       return {Initializer::Kind::uniform, 1.0f / std::sqrt(static_cast<float>(features))};
     }
+    const std::string_view last_norm = stages_of(spec_.depth).bottleneck ? ".bn3.weight" : ".bn2.weight";
+    if (spec_.zero_init_residual && name.ends_with(last_norm)) return {};
     const bool one = name.ends_with(".weight") || name.ends_with(".running_var");
     return {Initializer::Kind::constant, one ? 1.0f : 0.0f};
   }

@@ -18,6 +18,7 @@ struct ResNetSpec {
   std::int64_t image_size = 224;
   ResNetStem stem = ResNetStem::imagenet;
   float label_smoothing = 0;
+  bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
   std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
   std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
 };

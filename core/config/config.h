@@ -30,6 +30,7 @@ struct ModelConfig {
   ModelSize size = ModelSize::base;  // bert
   std::int64_t classes = 10;         // output classes; required
   Stem stem = Stem::automatic;       // resnet; automatic: small for images of 64 px and below
+  bool zero_init_residual = true;    // resnet: each residual branch starts as nothing (Goyal et al. 2017)
   AttentionMode attention = AttentionMode::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;              // bert

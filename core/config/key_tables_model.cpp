@@ -34,6 +34,8 @@ std::vector<Key> model_keys() {
       model_key("size", &ModelConfig::size, "BERT's size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes").between(2, 1'000'000).must_be_set(),
       model_key("stem", &ModelConfig::stem, "ResNet's first layers; auto: small for images of 64 px and below"),
+      model_key("zero_init_residual", &ModelConfig::zero_init_residual,
+                "resnet: start each residual branch as nothing (torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
       model_key("dropout", &ModelConfig::dropout, "BERT's dropout probability").at_least(0).below(1),

@@ -32,7 +32,7 @@ const std::vector<Rule>& rules() {
         "data.max_length"},
        is_bert,
        "model.name"},
-      {{"model.stem", "data.image_size", "data.augment", "dist.sync_batch_norm"},
+      {{"model.stem", "model.zero_init_residual", "data.image_size", "data.augment", "dist.sync_batch_norm"},
        [](const Config& c) { return !is_bert(c); },
        "model.name"},
       {{"data.train_file", "data.dev_file", "data.vocab", "data.lowercase"},
