@@ -18,6 +18,9 @@ void fill_flags(Report& report, const Config& config, const Backend& backend, co
   FlagState& persistent = report.flags["cudnn_batchnorm_spatial_persistent"];
   persistent.effective = false;
   persistent.reason = "has no meaning on the CPU";
+  FlagState& limit = report.flags["conv_workspace_size_limit"];
+  limit.effective = 0;
+  limit.reason = "no limit is applied on the CPU: the memory plan counts the workspace instead";
 }
 
 AmpReport amp_report(const Config& config, const Backend& backend, const RunResult& result) {
