@@ -1,5 +1,6 @@
 // ptrain doctor: what this machine offers, and what is missing with the way to get it.
 #include "cli/commands.h"
+#include "core/base/machine_memory.h"
 #include "core/cpu/backend.h"
 #include "core/cuda/backend.h"
 #include "core/report/build_info.h"

@@ -1,12 +1,12 @@
 #include "core/cpu/backend.h"
 
 #include "core/base/errors.h"
+#include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/cpu/registry.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -80,20 +80,7 @@ class CpuBackend final : public Backend {
     }
   }
 
-  /// What the kernel says can be had without swapping, and no more than the control group's limit leaves.
-  std::size_t available_memory() const override {
-    std::size_t available =
-        static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
-    std::ifstream meminfo("/proc/meminfo");
-    std::string key;
-    for (std::size_t kib = 0; meminfo >> key >> kib; meminfo.ignore(256, '\n')) {
-      if (key == "MemAvailable:") available = kib << 10;
-    }
-    std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current");
-    std::size_t limit = 0, used = 0;
-    if (limit_file >> limit && used_file >> used && limit > used) available = std::min(available, limit - used);
-    return available;
-  }
+  std::size_t available_memory() const override { return static_cast<std::size_t>(available_memory_bytes()); }
 
   void copy_to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void copy_to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }

@@ -1,5 +1,6 @@
 #include "core/report/environment.h"
 
+#include "core/base/machine_memory.h"
 #include "core/report/build_info.h"
 
 #include <fmt/chrono.h>
@@ -28,15 +29,6 @@ std::string first_line(const std::string& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-/// "kB" figure of /proc/meminfo in bytes; 0 when absent.
-std::int64_t meminfo(const std::string& field) {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
-  }
-  return 0;
 }
 
 std::string operating_system() {
@@ -90,16 +82,6 @@ CpuInfo read_cpu() {
   CPU_ZERO(&usable);
   cpu.usable_cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : cpu.logical_cores;
   return cpu;
-}
-
-std::int64_t memory_bytes() { return meminfo("MemTotal"); }
-
-std::int64_t available_memory_bytes() {
-  const std::int64_t available = meminfo("MemAvailable");
-  const std::string limit = first_line("/sys/fs/cgroup/memory.max");
-  const std::string used = first_line("/sys/fs/cgroup/memory.current");
-  if (limit.empty() || used.empty() || limit == "max") return available;
-  return std::clamp<std::int64_t>(std::stoll(limit) - std::stoll(used), 0, available);
 }
 
 std::string utc_time() {

@@ -20,9 +20,7 @@ struct CpuInfo {
 };
 
 CpuInfo read_cpu();
-std::int64_t memory_bytes();            // physical memory of the machine
-std::int64_t available_memory_bytes();  // free for a new process, the container's limit included; 0 if unknown
-std::string utc_time();                 // "2025-01-31T12:00:00Z"
+std::string utc_time();  // "2025-01-31T12:00:00Z"
 
 struct EnvironmentRequest {
   int threads = 0;                                   // compute threads the run uses

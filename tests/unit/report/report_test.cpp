@@ -1,5 +1,6 @@
 #include "core/report/report.h"
 #include "core/base/errors.h"
+#include "core/base/machine_memory.h"
 #include "core/io/atomic_file.h"
 #include "core/report/environment.h"
 #include "core/report/metrics_log.h"
