@@ -31,6 +31,12 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+/// Memory that does not suffice; the message says what is needed and, where it is known, what fits.
+class OutOfMemory : public Error {
+ public:
+  explicit OutOfMemory(const std::string& message) : Error(ExitCode::failed, message) {}
+};
+
 /// Throws Error{ExitCode::failed}: something outside went wrong while running (a file, a device, memory).
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {

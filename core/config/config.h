@@ -147,6 +147,8 @@ struct Config {
   AmpConfig amp;
   FlagsConfig flags;
   bool tf32 = false;
+  bool deterministic = false;  // cuda: the same bits from every run
+  bool cuda_graphs = true;
   FusionMode fusion = FusionMode::full;
   bool memory_plan = true;
   DataConfig data;

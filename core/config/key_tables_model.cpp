@@ -74,6 +74,9 @@ std::vector<Key> numeric_keys() {
                "MiB a convolution may use to work in")
           .between(0, 1'048'576),
       make_key("tf32", "let fp32 convolutions and products use TF32 on cuda", &Config::tf32),
+      make_key("deterministic", "cuda: only kernels that add in a fixed order; the CPU always does",
+               &Config::deterministic),
+      make_key("cuda_graphs", "cuda: record a step's launches once and replay them", &Config::cuda_graphs),
       make_key("fusion", "full: merge neighbouring ops", &Config::fusion),
       make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
   };

@@ -68,7 +68,7 @@ class CpuBackend final : public Backend {
       if (memory == MAP_FAILED) memory = nullptr;
       if (memory != nullptr) madvise(memory, mapped_size(bytes), MADV_HUGEPAGE);
     }
-    if (memory == nullptr) fail("out of memory: cannot allocate {} MiB", bytes >> 20);
+    if (memory == nullptr) throw OutOfMemory(fmt::format("out of memory: cannot allocate {} MiB", bytes >> 20));
     return memory;
   }
 

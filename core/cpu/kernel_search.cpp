@@ -85,7 +85,7 @@ std::size_t fastest(const KernelContext& context, const std::vector<std::unique_
 
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
   if (candidates.empty()) fail("no CPU implementation of {}", describe(context));
-  if (!context.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
+  if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
   const std::string problem = describe(context);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
   for (auto& candidate : candidates) {

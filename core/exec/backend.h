@@ -3,10 +3,19 @@
 
 #include "core/exec/kernel.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace ptrain {
+
+/// A run of launches whose order and pointers never change, repeated step after step.
+class LaunchSequence {
+ public:
+  virtual ~LaunchSequence() = default;
+  /// Does what `enqueue` does; a backend may record its launches and replay the record from then on.
+  virtual void run(const std::function<void()>& enqueue) { enqueue(); }
+};
 
 class Backend {
  public:
@@ -23,7 +32,7 @@ class Backend {
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
-  /// Device memory, zeroed, aligned to at least 64 bytes. Throws Error{failed} when there is not enough.
+  /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;
   /// Bytes that can still be allocated.
@@ -32,6 +41,7 @@ class Backend {
   /// Waits for the work that makes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
   /// Whether the host can read device memory where it lies.
   virtual bool host_reads_device() const = 0;
 };

@@ -26,12 +26,21 @@ class Kernel {
   virtual std::string implementation() const { return "native"; }
 };
 
+/// How kernels are chosen: the same for all of a plan.
+struct KernelOptions {
+  bool exhaustive_search = true;                         // time the candidates and keep the fastest
+  bool persistent_batch_norm = true;                     // cuda: cudnn_batchnorm_spatial_persistent
+  bool tf32 = false;                                     // cuda: fp32 convolutions and products may use TF32
+  bool deterministic = false;                            // cuda: nothing that adds in an order that varies
+  std::size_t workspace_limit = std::size_t{512} << 20;  // cuda: bytes a convolution may use to work in
+};
+
 /// Everything a kernel factory may look at.
 struct KernelContext {
   const Op& op;
   std::span<const TensorDesc> inputs;  // absent_input() where absent
   std::span<const TensorDesc> outputs;
-  bool exhaustive_search = true;        // time the candidate implementations and keep the fastest
+  KernelOptions options = {};
   SearchCache* search_cache = nullptr;  // what earlier searches chose; null: search every time
 
   /// The op as its concrete type, which the registry's key guarantees.

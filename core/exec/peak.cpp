@@ -16,7 +16,7 @@ double measure_peak_flops(Backend& backend, DType dtype) {
   const std::array<TensorDesc, 3> inputs{TensorDesc{dtype, Shape{rows, width}}, TensorDesc{dtype, Shape{width, width}},
                                          absent_input()};
   const std::array<TensorDesc, 1> outputs{TensorDesc{dtype, Shape{rows, width}}};
-  const auto kernel = backend.make_kernel({op, inputs, outputs, true, &backend.search_cache()});
+  const auto kernel = backend.make_kernel({op, inputs, outputs, {}, &backend.search_cache()});
   const DeviceBuffer x(backend, inputs[0].bytes()), w(backend, inputs[1].bytes()), y(backend, outputs[0].bytes());
   const DeviceBuffer workspace(backend, kernel->workspace_bytes());
   const std::array<void*, 3> in{x.data(), w.data(), nullptr};

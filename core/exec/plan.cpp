@@ -16,7 +16,11 @@ PlanMemory::PlanMemory(Backend& backend, std::initializer_list<const Plan*> plan
 }
 
 Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options)
-    : graph_(std::move(graph)), backend_(backend), variables_(variables), memory_(plan_memory(graph_, options.memory)) {
+    : graph_(std::move(graph)),
+      backend_(backend),
+      variables_(variables),
+      memory_(plan_memory(graph_, options.memory)),
+      recording_(options.recording) {
   const Stopwatch watch;
   variables_.declare(graph_);
   for (const Node& node : graph_.nodes()) {
@@ -24,8 +28,7 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;
     step.phase = node.phase;
-    step.kernel =
-        backend_.make_kernel({*node.op, inputs, outputs, options.exhaustive_search, &backend_.search_cache()});
+    step.kernel = backend_.make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache()});
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
   }
@@ -39,6 +42,7 @@ std::size_t Plan::input_bytes() const {
 }
 
 void Plan::bind(const PlanMemory& memory) {
+  sequences_.clear();
   workspace_ = memory.workspace.data();
   addresses_.assign(graph_.values().size(), nullptr);
   for (std::size_t i = 0; i < graph_.values().size(); ++i) {
@@ -64,6 +68,13 @@ void Plan::bind(const PlanMemory& memory) {
 void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
 
 void Plan::run(Phase first, Phase last) {
+  if (profiling_ || recording_ == Recording::off) return enqueue(first, last);
+  std::unique_ptr<LaunchSequence>& sequence = sequences_[{first, last}];
+  if (sequence == nullptr) sequence = backend_.make_sequence();
+  sequence->run([&] { enqueue(first, last); });
+}
+
+void Plan::enqueue(Phase first, Phase last) {
   for (Step& step : steps_) {
     if (step.phase < first || step.phase > last) continue;
     if (!profiling_) {

@@ -6,12 +6,17 @@
 #include "core/passes/memory_plan.h"
 
 #include <initializer_list>
+#include <map>
 
 namespace ptrain {
 
+/// Whether a backend may record a plan's launches and replay them.
+enum class Recording { on, off };
+
 struct PlanOptions {
   MemoryReuse memory = MemoryReuse::on;
-  bool exhaustive_search = true;  // cudnn_exhaustive_search: time the candidate implementations of each primitive
+  KernelOptions kernels = {};
+  Recording recording = Recording::on;
 };
 
 /// What one node did and cost, for the report.
@@ -50,7 +55,7 @@ class Plan {
   /// plan.
   void bind(const PlanMemory& memory);
 
-  /// Runs the nodes of the phases from `first` to `last`.
+  /// Runs the nodes of the phases from `first` to `last`; on a device they may not have ended when it returns.
   void run(Phase first, Phase last);
 
   const Graph& graph() const { return graph_; }
@@ -77,6 +82,7 @@ class Plan {
     std::int64_t runs = 0;
   };
 
+  void enqueue(Phase first, Phase last);
   void* address(ValueId id) const;
 
   Graph graph_;
@@ -85,6 +91,8 @@ class Plan {
   MemoryPlan memory_;
   std::vector<Step> steps_;
   std::vector<void*> addresses_;  // by value
+  Recording recording_;
+  std::map<std::pair<Phase, Phase>, std::unique_ptr<LaunchSequence>> sequences_;
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;

@@ -98,6 +98,18 @@ PipelineOptions evaluation_options(const Config& config, DType automatic, bool k
   return options;
 }
 
+PlanOptions plan_options(const Config& config) {
+  PlanOptions options;
+  options.memory = config.memory_plan ? MemoryReuse::on : MemoryReuse::off;
+  options.recording = config.cuda_graphs ? Recording::on : Recording::off;
+  options.kernels.exhaustive_search = config.flags.cudnn_exhaustive_search;
+  options.kernels.persistent_batch_norm = config.flags.cudnn_batchnorm_spatial_persistent;
+  options.kernels.tf32 = config.tf32;
+  options.kernels.deterministic = config.deterministic;
+  options.kernels.workspace_limit = static_cast<std::size_t>(config.flags.conv_workspace_size_limit) << 20;
+  return options;
+}
+
 Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps) {
   const ScheduleConfig& s = config.train.schedule;
   Schedule schedule;

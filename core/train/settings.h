@@ -4,6 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/factory.h"
 #include "core/data/loader.h"
+#include "core/exec/plan.h"
 #include "core/passes/pipeline.h"
 #include "core/train/schedule.h"
 
@@ -15,6 +16,8 @@ LoaderOptions loader_options(const Config& config, Split split);
 PipelineOptions training_options(const Config& config, DType automatic, bool kernels_convert_weights);
 /// The same with eval.amp's level.
 PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights);
+/// How the passes' graph becomes a plan: memory, kernels, recording.
+PlanOptions plan_options(const Config& config);
 Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps);
 
 }  // namespace ptrain

@@ -15,12 +15,6 @@
 
 namespace ptrain {
 
-/// Memory that does not suffice; the message says what is needed and what fits.
-class OutOfMemory : public Error {
- public:
-  explicit OutOfMemory(const std::string& message) : Error(ExitCode::failed, message) {}
-};
-
 /// What a run tells while it goes on; every call comes from the training thread.
 class TrainObserver {
  public:

@@ -49,20 +49,18 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
 void Trainer::compile() {
   const DType low = backend_.preferred_low_precision();
   const PipelineOptions options = training_options(config_, low, backend_.kernels_convert_weights());
-  PlanOptions plan_options;
-  plan_options.memory = config_.memory_plan ? MemoryReuse::on : MemoryReuse::off;
-  plan_options.exhaustive_search = config_.flags.cudnn_exhaustive_search;
+  const PlanOptions plan = plan_options(config_);
 
   PipelineResult built = build_training_graph(model_.build(config_.data.batch_size, Mode::training), options);
   result_.amp = built.amp;
   result_.loss_scaling = options.loss_scaling;
-  training_.emplace(std::move(built.graph), backend_, variables_, plan_options);
+  training_.emplace(std::move(built.graph), backend_, variables_, plan);
   result_.search_seconds = training_->compile_seconds();
   if (evaluation_data_ != nullptr) {
     const std::int64_t batch = config_.eval.batch_size > 0 ? config_.eval.batch_size : config_.data.batch_size;
     PipelineResult inference = build_inference_graph(
         model_.build(batch, Mode::evaluation), evaluation_options(config_, low, backend_.kernels_convert_weights()));
-    evaluation_.emplace(std::move(inference.graph), backend_, variables_, plan_options);
+    evaluation_.emplace(std::move(inference.graph), backend_, variables_, plan);
     result_.search_seconds += evaluation_->compile_seconds();
   }
   if (config_.output.per_op) training_->enable_profile();

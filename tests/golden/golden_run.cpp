@@ -96,7 +96,7 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
   options.optimizer = golden.optimizer;
   options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   PlanOptions plan_options;
-  plan_options.exhaustive_search = false;
+  plan_options.kernels.exhaustive_search = false;
   PipelineResult built = build_training_graph(golden.model->build(golden.batch, Mode::training), options);
   plan_.emplace(std::move(built.graph), *backend_, variables_, plan_options);
   variables_.allocate();

@@ -13,7 +13,8 @@ std::unique_ptr<Kernel> make_conv2d(const KernelContext& context) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
     add_candidates<dnnl::convolution_forward>(
-        candidates, problem.engine(), problem.forward(type, type), context.exhaustive_search, [&](const auto& desc) {
+        candidates, problem.engine(), problem.forward(type, type), context.options.exhaustive_search,
+        [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{
                   {DNNL_ARG_SRC, 0, x.dtype, problem.x(compute_type(x.dtype)), desc.src_desc()},

@@ -12,7 +12,8 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelContext& context) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   with_compute_type(dy.dtype, [&](dnnl::memory::data_type type) {
     add_candidates<dnnl::convolution_backward_data>(
-        candidates, problem.engine(), problem.grad_input(type), context.exhaustive_search, [&](const auto& desc) {
+        candidates, problem.engine(), problem.grad_input(type), context.options.exhaustive_search,
+        [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{
                   {DNNL_ARG_DIFF_DST, 0, dy.dtype, problem.y(compute_type(dy.dtype)), desc.diff_dst_desc()},

@@ -1,0 +1,82 @@
+#include "core/cuda/backend.h"
+
+#include "core/base/errors.h"
+#include "core/cuda/check.h"
+#include "core/cuda/recorded_sequence.h"
+#include "core/cuda/registry.h"
+#include "core/cuda/staging.h"
+
+#include <cudnn.h>
+
+namespace ptrain::cuda {
+namespace {
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int index)
+      : device_(index), staging_(device_), cache_(fmt::format("{}, {}", device_.properties().name, library())) {}
+  ~CudaBackend() override { cudaStreamSynchronize(device_.stream()); }
+
+  std::string_view name() const override { return "cuda"; }
+
+  std::string library() const override {
+    const std::size_t version = cudnnGetVersion();
+    return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  }
+
+  DType preferred_low_precision() const override { return DType::f16; }
+  bool kernels_convert_weights() const override { return false; }
+
+  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
+    const CudaKernelFactory factory = find_kernel(context.op.type());
+    if (factory == nullptr) fail("the CUDA backend has no kernel for {}", context.op.type());
+    return factory(context, device_);
+  }
+
+  SearchCache& search_cache() override { return cache_; }
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    if (const cudaError_t status = cudaMalloc(&memory, bytes); status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw OutOfMemory(fmt::format("out of memory: cannot allocate {} MiB on {}, which has {} MiB left", bytes >> 20,
+                                    device_.properties().name, available_memory() >> 20));
+    } else {
+      CUDA_CHECK(status);
+    }
+    CUDA_CHECK(cudaMemsetAsync(memory, 0, bytes, device_.stream()));
+    return memory;
+  }
+
+  void release(void* memory, std::size_t /*bytes*/) override { cudaFree(memory); }
+
+  std::size_t available_memory() const override {
+    std::size_t left = 0, total = 0;
+    CUDA_CHECK(cudaMemGetInfo(&left, &total));
+    return left;
+  }
+
+  void copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    staging_.to_device(device, host, bytes);
+  }
+  void copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    staging_.to_host(host, device, bytes);
+  }
+  void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(device_.stream())); }
+  std::unique_ptr<LaunchSequence> make_sequence() override { return std::make_unique<RecordedSequence>(device_); }
+  bool host_reads_device() const override { return false; }
+
+ private:
+  Device device_;
+  Staging staging_;
+  SearchCache cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(int device_index) {
+  if (const std::string reason = unavailable_reason(); !reason.empty()) fail("device: cuda: {}", reason);
+  return std::make_unique<CudaBackend>(device_index);
+}
+
+}  // namespace ptrain::cuda

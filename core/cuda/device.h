@@ -1,0 +1,38 @@
+// One GPU as kernels see it: its properties, the stream that all work goes through, and the libraries' handles.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+// As cudnn.h and cublasLt.h declare them; those who call the libraries include their headers.
+typedef struct cudnnContext* cudnnHandle_t;
+typedef struct cublasLtContext* cublasLtHandle_t;
+
+namespace ptrain::cuda {
+
+/// Used from the thread that made it (CUDA's current device belongs to a thread).
+class Device {
+ public:
+  /// Throws Error{failed} when there is no such device.
+  explicit Device(int index);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  int index() const { return index_; }
+  cudaStream_t stream() const { return stream_; }
+  /// Bound to stream(). Made at the first call, which takes a moment: call it in a factory, not in Kernel::run.
+  cudnnHandle_t cudnn() const;
+  /// Made at the first call; the stream is an argument of each of its products.
+  cublasLtHandle_t cublas_lt() const;
+  const cudaDeviceProp& properties() const { return properties_; }
+  int multiprocessors() const { return properties_.multiProcessorCount; }
+
+ private:
+  int index_;
+  cudaDeviceProp properties_{};
+  cudaStream_t stream_ = nullptr;
+  mutable cudnnHandle_t cudnn_ = nullptr;
+  mutable cublasLtHandle_t cublas_lt_ = nullptr;
+};
+
+}  // namespace ptrain::cuda

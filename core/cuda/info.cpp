@@ -1,0 +1,64 @@
+// Which GPUs and libraries are there.
+#include "core/cuda/backend.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#include <fmt/format.h>
+#include <nccl.h>
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled for
+
+std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+}  // namespace
+
+std::string unavailable_reason() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    if (driver == 0) return "no NVIDIA driver is installed";
+    return fmt::format("the NVIDIA driver supports CUDA {}, but this ptrain needs {}", cuda_version(driver),
+                       cuda_version(CUDART_VERSION));
+  }
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) return "no NVIDIA GPU is visible";
+  if (status != cudaSuccess) return fmt::format("CUDA does not start: {}", cudaGetErrorString(status));
+  cudaDeviceProp properties{};
+  if (const cudaError_t asked = cudaGetDeviceProperties(&properties, 0); asked != cudaSuccess)
+    return fmt::format("the GPU does not answer: {}", cudaGetErrorString(asked));
+  if (properties.major < oldest_major) {
+    return fmt::format("{} has compute capability {}.{}, but {}.0 or newer is needed", properties.name,
+                       properties.major, properties.minor, oldest_major);
+  }
+  return {};
+}
+
+CudaInfo cuda_info() {
+  CudaInfo info;
+  info.versions["CUDA runtime"] = cuda_version(CUDART_VERSION);
+  int version = 0;
+  if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0)
+    info.versions["CUDA driver"] = cuda_version(version);
+  const std::size_t cudnn = cudnnGetVersion();
+  info.versions["cuDNN"] = fmt::format("{}.{}.{}", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+  const std::size_t cublas = cublasLtGetVersion();
+  info.versions["cuBLASLt"] = fmt::format("{}.{}.{}", cublas / 10000, cublas / 100 % 100, cublas % 100);
+  if (ncclGetVersion(&version) == ncclSuccess)
+    info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
+    info.gpus.push_back({properties.name, static_cast<std::int64_t>(properties.totalGlobalMem),
+                         fmt::format("{}.{}", properties.major, properties.minor)});
+  }
+  return info;
+}
+
+}  // namespace ptrain::cuda
