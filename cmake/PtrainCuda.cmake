@@ -14,8 +14,10 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
 endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+endif()
 set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit 12.4 REQUIRED)
 
@@ -45,4 +47,4 @@ ptrain_cuda_library(ptrain_nccl nccl.h nccl libnccl.so.2)
 add_library(ptrain_cuda_libraries INTERFACE)
 target_link_libraries(ptrain_cuda_libraries INTERFACE CUDA::cudart_static ptrain_cudnn ptrain_cublas_lt ptrain_nccl ${CMAKE_DL_LIBS})
 target_compile_options(ptrain_cuda_libraries INTERFACE
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --extended-lambda -Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
+  $<$<COMPILE_LANGUAGE:CUDA>:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)

@@ -9,7 +9,39 @@ struct Entry {
 };
 
 // Sorted by op type.
-const std::vector<Entry> table = {};
+const std::vector<Entry> table = {
+    {"accumulate", make_accumulate},
+    {"add", make_add},
+    {"bert_embedding", make_bert_embedding},
+    {"bert_embedding_grad", make_bert_embedding_grad},
+    {"cast", make_cast},
+    {"dropout", make_dropout},
+    {"dropout_add_layer_norm", make_dropout_add_layer_norm},
+    {"dropout_add_layer_norm_grad", make_dropout_add_layer_norm_grad},
+    {"dropout_grad", make_dropout_grad},
+    {"embedding", make_embedding},
+    {"embedding_grad", make_embedding_grad},
+    {"gelu", make_activation},
+    {"gelu_grad", make_activation_grad},
+    {"global_average_pool", make_global_average_pool},
+    {"global_average_pool_grad", make_global_average_pool_grad},
+    {"grad_norm", make_grad_norm},
+    {"layer_norm", make_layer_norm},
+    {"layer_norm_grad", make_layer_norm_grad},
+    {"loss_scale_update", make_loss_scale_update},
+    {"normalize_image", make_normalize_image},
+    {"optimizer_update", make_optimizer_update},
+    {"relu", make_activation},
+    {"relu_grad", make_activation_grad},
+    {"scale", make_scale},
+    {"seed_gradient", make_seed_gradient},
+    {"select_token", make_select_token},
+    {"select_token_grad", make_select_token_grad},
+    {"softmax_cross_entropy", make_softmax_cross_entropy},
+    {"softmax_cross_entropy_grad", make_softmax_cross_entropy_grad},
+    {"tanh", make_activation},
+    {"tanh_grad", make_activation_grad},
+};
 
 }  // namespace
 

@@ -1,21 +1,12 @@
 // The fused parameter update on the CPU: every segment split over the threads, one pass over memory.
 #include "core/ops/optimizer_update.h"
+
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
 #include "core/ops/loss_scale_update.h"
 
-#include <cmath>
-
 namespace ptrain::cpu {
 namespace {
-
-/// What is the same for every element of one step.
-struct StepFactors {
-  float lr;
-  float gradient_scale;  // undoes the loss scale and clips
-  float correction1 = 1.0f;
-  float correction2 = 1.0f;
-};
 
 /// A contiguous run of elements of one parameter.
 template <typename Grad, typename Low>
@@ -49,14 +40,12 @@ void update_momentum(const Run<Grad, Low>& r, const OptimizerSettings& s, const 
   }
 }
 
-/// AdamW (Loshchilov and Hutter 2019): decoupled decay, p -= lr (direction + wd p).
 template <typename Grad, typename Low>
 void update_adamw(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
-  const float keep = 1.0f - f.lr * decay;
   for (std::int64_t i = 0; i < r.count; ++i) {
     const float direction = adam_direction(static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], r.v[i], s.beta1,
                                            s.beta2, s.epsilon, f.correction1, f.correction2);
-    r.p[i] = r.p[i] * keep - f.lr * direction;
+    r.p[i] = adamw_step(r.p[i], direction, f.lr, decay);
   }
 }
 
@@ -72,7 +61,10 @@ class OptimizerUpdateKernel final : public Kernel {
     if (norm != nullptr && norm[1] != 0.0f) return;  // some gradient overflowed: skip the step
     auto* updates = static_cast<float*>(args.inputs[OptimizerInput::updates]);
     *updates += 1.0f;
-    const StepFactors factors = step_factors(args, norm, *updates);
+    const auto* scale = static_cast<const float*>(args.inputs[OptimizerInput::loss_scale]);
+    const StepFactors factors = step_factors(
+        op_.settings(), *static_cast<const float*>(args.inputs[OptimizerInput::learning_rate]),
+        scale == nullptr ? 1.0f : scale[LossScaleState::scale], norm == nullptr ? 0.0f : norm[0], *updates);
     for (const ParameterSegment& segment : op_.segments()) {
       if (segment.low_offset < 0) {
         update<float, float>(args, segment, factors);
@@ -85,19 +77,6 @@ class OptimizerUpdateKernel final : public Kernel {
   }
 
  private:
-  StepFactors step_factors(const KernelArgs& args, const float* norm, float updates) const {
-    const OptimizerSettings& s = op_.settings();
-    const auto* scale = static_cast<const float*>(args.inputs[OptimizerInput::loss_scale]);
-    StepFactors f{*static_cast<const float*>(args.inputs[OptimizerInput::learning_rate]),
-                  scale == nullptr ? 1.0f : 1.0f / scale[LossScaleState::scale]};
-    if (s.clip_norm > 0.0f && norm != nullptr && norm[0] > s.clip_norm) f.gradient_scale *= s.clip_norm / norm[0];
-    if (s.kind == OptimizerKind::adamw || s.kind == OptimizerKind::lamb) {
-      f.correction1 = static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(s.beta1), updates)));
-      f.correction2 = static_cast<float>(1.0 / (1.0 - std::pow(static_cast<double>(s.beta2), updates)));
-    }
-    return f;
-  }
-
   template <typename Grad, typename Low>
   static Run<Grad, Low> make_run(const KernelArgs& args, const ParameterSegment& s, std::int64_t begin,
                                  std::int64_t end) {
@@ -129,7 +108,7 @@ class OptimizerUpdateKernel final : public Kernel {
     const float decay = segment.decay ? s.weight_decay : 0.0f;
     float lr = f.lr;
     if (s.kind == OptimizerKind::lars && segment.decay)
-      lr *= lars_ratio(make_run<Grad, Low>(args, segment, 0, segment.count), f);
+      lr *= trust_ratio(make_run<Grad, Low>(args, segment, 0, segment.count), f);
     if (s.kind == OptimizerKind::lamb) {
       update_lamb(make_run<Grad, Low>(args, segment, 0, segment.count), segment, f);
       return;
@@ -148,28 +127,25 @@ class OptimizerUpdateKernel final : public Kernel {
     });
   }
 
-  /// LARS (You et al. 2017): trust * |p| / (|g| + wd |p|); 1 when either norm is zero.
+  /// LARS's factor for one parameter.
   template <typename Grad, typename Low>
-  float lars_ratio(const Run<Grad, Low>& r, const StepFactors& f) const {
-    const OptimizerSettings& s = op_.settings();
+  float trust_ratio(const Run<Grad, Low>& r, const StepFactors& f) const {
     double p2 = 0, g2 = 0;
     for (std::int64_t i = 0; i < r.count; ++i) {
       const double g = static_cast<double>(static_cast<float>(r.g[i]) * f.gradient_scale);
       p2 += static_cast<double>(r.p[i]) * r.p[i];
       g2 += g * g;
     }
-    const double p = std::sqrt(p2), g = std::sqrt(g2);
-    if (p == 0.0 || g == 0.0) return 1.0f;
-    return static_cast<float>(s.trust_coefficient * p / (g + s.weight_decay * p));
+    return lars_ratio(op_.settings(), p2, g2);
   }
 
-  /// LAMB (You et al. 2020): the Adam direction plus decay, scaled by |p| / |direction| per parameter.
+  /// LAMB: the Adam direction plus decay, scaled per parameter.
   template <typename Grad, typename Low>
   void update_lamb(const Run<Grad, Low>& r, const ParameterSegment& segment, const StepFactors& f) const {
     const OptimizerSettings& s = op_.settings();
     const float decay = segment.decay ? s.weight_decay : 0.0f;
     auto direction = [&](std::int64_t i) {
-      return (r.m[i] * f.correction1) / (std::sqrt(r.v[i] * f.correction2) + s.epsilon) + decay * r.p[i];
+      return adam_direction(r.m[i], r.v[i], s.epsilon, f.correction1, f.correction2) + decay * r.p[i];
     };
     double p2 = 0, d2 = 0;
     for (std::int64_t i = 0; i < r.count; ++i) {
@@ -179,8 +155,7 @@ class OptimizerUpdateKernel final : public Kernel {
       p2 += static_cast<double>(r.p[i]) * r.p[i];
       d2 += d * d;
     }
-    const double ratio = segment.decay && p2 > 0 && d2 > 0 ? std::sqrt(p2 / d2) : 1.0;
-    const float rate = f.lr * static_cast<float>(ratio);
+    const float rate = f.lr * (segment.decay ? lamb_ratio(p2, d2) : 1.0f);
     for (std::int64_t i = 0; i < r.count; ++i) r.p[i] -= rate * direction(i);
     write_low(r);
   }

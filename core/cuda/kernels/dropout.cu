@@ -1,0 +1,64 @@
+#include "core/ops/dropout.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/dropout.cuh"
+#include "core/cuda/kernels.h"
+
+namespace ptrain::cuda {
+namespace {
+
+/// y may be x.
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    dropout_kernel(std::int64_t count, DropoutAttributes attributes, const std::int64_t* rng, const T* x, T* y) {
+  __shared__ MaskWords words[block_threads / group_threads];
+  const DropoutMask mask = dropout_mask(attributes.p, rng, attributes.stream);
+  const std::int64_t groups = count / static_cast<std::int64_t>(DropoutMask::group);
+  // Threads of a half warp share p / group_threads, so they leave the loop together.
+  for (std::int64_t p = grid_thread(); p < groups * group_threads; p += grid_threads()) {
+    float values[pack], factors[pack];
+    load(x + p * pack, values);
+    group_factors(mask, static_cast<std::uint64_t>(p * pack), words[threadIdx.x / group_threads], factors);
+#pragma unroll
+    for (int i = 0; i < pack; ++i) values[i] *= factors[i];
+    store(y + p * pack, values);
+  }
+  const std::int64_t rest = groups * static_cast<std::int64_t>(DropoutMask::group);
+  for (std::int64_t i = rest + grid_thread(); i < count; i += grid_threads()) {
+    y[i] = from_float<T>(to_float(x[i]) * mask.factor(static_cast<std::uint64_t>(i)));
+  }
+}
+
+/// Forward and backward are the same product with the mask.
+class DropoutKernel final : public Kernel {
+ public:
+  DropoutKernel(DropoutAttributes attributes, const KernelContext& context, Device& device)
+      : device_(device), attributes_(attributes), x_(context.inputs[0]) {}
+
+  void run(const KernelArgs& args) override {
+    visit_floating(x_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      dropout_kernel<<<grid_blocks(device_, x_.count() / pack + 1), block_threads, 0, device_.stream()>>>(
+          x_.count(), attributes_, static_cast<const std::int64_t*>(args.inputs[1]),
+          static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  DropoutAttributes attributes_;
+  TensorDesc x_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dropout(const KernelContext& context, Device& device) {
+  return std::make_unique<DropoutKernel>(context.op_as<Dropout>().attrs(), context, device);
+}
+std::unique_ptr<Kernel> make_dropout_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<DropoutKernel>(context.op_as<DropoutGrad>().attrs(), context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,258 @@
+// Look-ups, and their gradients. Position and token-type tables are summed in a fixed order; the word table by atomic
+// additions, or in token order where the same bits are asked of every run: there the first token of each id adds up the
+// rows of all tokens that share it.
+#include "core/ops/embedding.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/vector.cuh"
+
+namespace ptrain::cuda {
+namespace {
+
+/// Tokens, and the columns of every table.
+struct Tokens {
+  std::int64_t count;
+  std::int64_t width;
+};
+
+__global__ void __launch_bounds__(block_threads)
+    look_up_kernel(Tokens tokens, const std::int32_t* ids, const float* table, float* y) {
+  for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
+    y[i] = table[ids[i / tokens.width] * tokens.width + i % tokens.width];
+  }
+}
+
+struct BertTables {
+  const float* word;
+  const float* position;
+  const float* token_type;
+};
+
+__global__ void __launch_bounds__(block_threads)
+    bert_look_up_kernel(Tokens tokens, std::int64_t length, const std::int32_t* ids, const std::int32_t* types,
+                        BertTables tables, float* y) {
+  for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
+    const std::int64_t t = i / tokens.width, c = i % tokens.width;
+    y[i] = tables.word[ids[t] * tokens.width + c] + tables.position[t % length * tokens.width + c] +
+           tables.token_type[types[t] * tokens.width + c];
+  }
+}
+
+/// Adds to a table of zeros.
+__global__ void __launch_bounds__(block_threads)
+    scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
+  for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
+    atomicAdd(table + ids[i / tokens.width] * tokens.width + i % tokens.width, dy[i]);
+  }
+}
+
+/// A block per token; only those of an id's first token write. Into a table of zeros.
+__global__ void __launch_bounds__(block_threads)
+    ordered_scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
+  __shared__ std::int32_t matches[block_threads];
+  __shared__ int match_count;
+  const std::int64_t first = blockIdx.x;
+  const std::int32_t id = ids[first];
+  for (std::int64_t begin = 0; begin < first; begin += block_threads) {
+    const std::int64_t t = begin + threadIdx.x;
+    if (__syncthreads_or(t < first && ids[t] == id ? 1 : 0) != 0) return;  // an earlier token's block does it
+  }
+  float* row = table + id * tokens.width;
+  for (std::int64_t begin = first; begin < tokens.count; begin += block_threads) {
+    const std::int64_t t = begin + threadIdx.x;
+    const int mine = t < tokens.count && ids[t] == id ? 1 : 0;
+    matches[threadIdx.x] = mine;
+    if (__syncthreads_or(mine) == 0) continue;
+    if (threadIdx.x == 0) {  // in token order
+      match_count = 0;
+      for (int i = 0; i < block_threads; ++i) {
+        if (matches[i] != 0) matches[match_count++] = i;
+      }
+    }
+    __syncthreads();
+    for (std::int64_t c = threadIdx.x; c < tokens.width; c += block_threads) {
+      float sum = row[c];
+#pragma unroll 8
+      for (int i = 0; i < match_count; ++i) sum += dy[(begin + matches[i]) * tokens.width + c];
+      row[c] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+/// Every sequence's row at a position, in order; zero beyond the sequences' length.
+__global__ void __launch_bounds__(block_threads)
+    position_grad_kernel(Tokens tokens, std::int64_t length, std::int64_t positions, const float* dy, float* table) {
+  const std::int64_t i = grid_thread();
+  if (i >= positions * tokens.width) return;
+  const std::int64_t position = i / tokens.width, c = i % tokens.width;
+  float sum = 0;
+  if (position < length) {
+#pragma unroll 8
+    for (std::int64_t t = position; t < tokens.count; t += length) sum += dy[t * tokens.width + c];
+  }
+  table[i] = sum;
+}
+
+/// partials[part][type][column]: the rows of one token type (blockIdx.z) among one part of the tokens (blockIdx.y).
+__global__ void __launch_bounds__(block_threads)
+    type_partials_kernel(Tokens tokens, const std::int32_t* types, const float* dy, float* partials) {
+  const std::int64_t c = grid_thread();
+  if (c >= tokens.width) return;
+  const std::int64_t parts = gridDim.y, part = blockIdx.y;
+  const int type = static_cast<int>(blockIdx.z);
+  float sum = 0;
+  for (std::int64_t t = tokens.count * part / parts; t < tokens.count * (part + 1) / parts; ++t) {
+    if (types[t] == type) sum += dy[t * tokens.width + c];
+  }
+  partials[(part * gridDim.z + type) * tokens.width + c] = sum;
+}
+
+__global__ void __launch_bounds__(block_threads)
+    add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t count, float* table) {
+  const std::int64_t i = grid_thread();
+  if (i >= count) return;
+  float sum = 0;
+  for (std::int64_t part = 0; part < parts; ++part) sum += partials[part * count + i];
+  table[i] = sum;
+}
+
+unsigned blocks_for(std::int64_t threads) {
+  return static_cast<unsigned>((threads + block_threads - 1) / block_threads);
+}
+
+/// dtable [rows, width] of one look-up.
+void table_gradient(const Device& device, bool deterministic, Tokens tokens, std::int64_t rows, const void* ids,
+                    const float* dy, void* table) {
+  const auto* tokens_ids = static_cast<const std::int32_t*>(ids);
+  auto* sums = static_cast<float*>(table);
+  CUDA_CHECK(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(rows * tokens.width) * sizeof(float), device.stream()));
+  if (deterministic) {
+    ordered_scatter_kernel<<<static_cast<unsigned>(tokens.count), block_threads, 0, device.stream()>>>(
+        tokens, tokens_ids, dy, sums);
+  } else {
+    scatter_kernel<<<grid_blocks(device, tokens.count * tokens.width), block_threads, 0, device.stream()>>>(
+        tokens, tokens_ids, dy, sums);
+  }
+  CUDA_CHECK(cudaGetLastError());
+}
+
+class EmbeddingKernel final : public Kernel {
+ public:
+  EmbeddingKernel(const KernelContext& context, Device& device)
+      : device_(device), tokens_{context.inputs[0].count(), context.inputs[1].shape[1]} {}
+
+  void run(const KernelArgs& args) override {
+    look_up_kernel<<<grid_blocks(device_, tokens_.count * tokens_.width), block_threads, 0, device_.stream()>>>(
+        tokens_, static_cast<const std::int32_t*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
+        static_cast<float*>(args.outputs[0]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  Tokens tokens_;
+};
+
+class EmbeddingGradKernel final : public Kernel {
+ public:
+  EmbeddingGradKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        deterministic_(context.options.deterministic),
+        tokens_{context.inputs[0].count(), context.outputs[0].shape[1]},
+        rows_(context.outputs[0].shape[0]) {}
+
+  void run(const KernelArgs& args) override {
+    table_gradient(device_, deterministic_, tokens_, rows_, args.inputs[0], static_cast<const float*>(args.inputs[1]),
+                   args.outputs[0]);
+  }
+  std::string implementation() const override { return deterministic_ ? "native: ordered" : "native: atomic"; }
+
+ private:
+  Device& device_;
+  bool deterministic_;
+  Tokens tokens_;
+  std::int64_t rows_;
+};
+
+class BertEmbeddingKernel final : public Kernel {
+ public:
+  BertEmbeddingKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        tokens_{context.inputs[0].count(), context.inputs[2].shape[1]},
+        length_(context.inputs[0].shape[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const BertTables tables{static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
+                            static_cast<const float*>(args.inputs[4])};
+    bert_look_up_kernel<<<grid_blocks(device_, tokens_.count * tokens_.width), block_threads, 0, device_.stream()>>>(
+        tokens_, length_, static_cast<const std::int32_t*>(args.inputs[0]),
+        static_cast<const std::int32_t*>(args.inputs[1]), tables, static_cast<float*>(args.outputs[0]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  Tokens tokens_;
+  std::int64_t length_;
+};
+
+class BertEmbeddingGradKernel final : public Kernel {
+ public:
+  BertEmbeddingGradKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        deterministic_(context.options.deterministic),
+        tokens_{context.inputs[0].count(), context.inputs[2].shape[2]},
+        length_(context.inputs[0].shape[1]),
+        rows_(context.op_as<BertEmbeddingGrad>().rows()),
+        parts_(std::clamp<std::int64_t>(tokens_.count / 32, 1, 256)) {}
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(parts_ * rows_.token_types * tokens_.width) * sizeof(float);
+  }
+  std::string implementation() const override { return deterministic_ ? "native: ordered" : "native: atomic"; }
+
+  void run(const KernelArgs& args) override {
+    const auto* dy = static_cast<const float*>(args.inputs[2]);
+    table_gradient(device_, deterministic_, tokens_, rows_.words, args.inputs[0], dy, args.outputs[0]);
+    position_grad_kernel<<<blocks_for(rows_.positions * tokens_.width), block_threads, 0, device_.stream()>>>(
+        tokens_, length_, rows_.positions, dy, static_cast<float*>(args.outputs[1]));
+    CUDA_CHECK(cudaGetLastError());
+    auto* partials = static_cast<float*>(args.workspace);
+    const dim3 grid(blocks_for(tokens_.width), static_cast<unsigned>(parts_), static_cast<unsigned>(rows_.token_types));
+    type_partials_kernel<<<grid, block_threads, 0, device_.stream()>>>(
+        tokens_, static_cast<const std::int32_t*>(args.inputs[1]), dy, partials);
+    CUDA_CHECK(cudaGetLastError());
+    const std::int64_t count = rows_.token_types * tokens_.width;
+    add_parts_kernel<<<blocks_for(count), block_threads, 0, device_.stream()>>>(partials, parts_, count,
+                                                                                static_cast<float*>(args.outputs[2]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  bool deterministic_;
+  Tokens tokens_;
+  std::int64_t length_;
+  BertTableRows rows_;
+  std::int64_t parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_bert_embedding(const KernelContext& context, Device& device) {
+  return std::make_unique<BertEmbeddingKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_bert_embedding_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<BertEmbeddingGradKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_embedding(const KernelContext& context, Device& device) {
+  return std::make_unique<EmbeddingKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_embedding_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<EmbeddingGradKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

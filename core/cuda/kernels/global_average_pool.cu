@@ -1,0 +1,96 @@
+// The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
+#include "core/ops/global_average_pool.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/vector.cuh"
+
+namespace ptrain::cuda {
+namespace {
+
+template <int n, typename T>
+__global__ void __launch_bounds__(block_threads)
+    pool_kernel(const T* x, std::int64_t images, std::int64_t pixels, std::int64_t channels, T* y) {
+  const std::int64_t at = grid_thread() * n;
+  if (at >= images * channels) return;
+  const T* source = x + at / channels * pixels * channels + at % channels;
+  float sum[n] = {};
+  for (std::int64_t i = 0; i < pixels; ++i) {
+    float values[n];
+    load(source + i * channels, values);
+#pragma unroll
+    for (int k = 0; k < n; ++k) sum[k] += values[k];
+  }
+  const float share = 1.0f / static_cast<float>(pixels);
+#pragma unroll
+  for (int k = 0; k < n; ++k) sum[k] *= share;
+  store(y + at, sum);
+}
+
+template <int n, typename T>
+__global__ void __launch_bounds__(block_threads)
+    spread_kernel(const T* dy, std::int64_t images, std::int64_t pixels, std::int64_t channels, T* dx) {
+  const float share = 1.0f / static_cast<float>(pixels);
+  const std::int64_t image = pixels * channels;
+  for (std::int64_t at = grid_thread() * n; at < images * image; at += grid_threads() * n) {
+    float values[n];
+    load(dy + at / image * channels + at % channels, values);
+#pragma unroll
+    for (int k = 0; k < n; ++k) values[k] *= share;
+    store(dx + at, values);
+  }
+}
+
+/// Forward and backward differ in the kernel only. `images_` is [N,H,W,C].
+enum class Direction { forward, backward };
+
+template <Direction direction>
+class PoolKernel final : public Kernel {
+ public:
+  PoolKernel(const TensorDesc& images, Device& device) : device_(device), images_(images) {}
+
+  void run(const KernelArgs& args) override {
+    visit_floating(images_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto* from = static_cast<const T*>(args.inputs[0]);
+      auto* to = static_cast<T*>(args.outputs[0]);
+      if (images_.shape[3] % pack == 0) {
+        launch<pack>(from, to);
+      } else {
+        launch<1>(from, to);
+      }
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  template <int n, typename T>
+  void launch(const T* from, T* to) {
+    const std::int64_t count = images_.shape[0], pixels = images_.shape[1] * images_.shape[2];
+    const std::int64_t channels = images_.shape[3];
+    if constexpr (direction == Direction::forward) {
+      const std::int64_t threads = count * channels / n;
+      const auto blocks = static_cast<unsigned>((threads + block_threads - 1) / block_threads);
+      pool_kernel<n><<<blocks, block_threads, 0, device_.stream()>>>(from, count, pixels, channels, to);
+    } else {
+      const int blocks = grid_blocks(device_, images_.count() / n);
+      spread_kernel<n><<<blocks, block_threads, 0, device_.stream()>>>(from, count, pixels, channels, to);
+    }
+  }
+
+  Device& device_;
+  TensorDesc images_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_global_average_pool(const KernelContext& context, Device& device) {
+  return std::make_unique<PoolKernel<Direction::forward>>(context.inputs[0], device);
+}
+
+std::unique_ptr<Kernel> make_global_average_pool_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<PoolKernel<Direction::backward>>(context.outputs[0], device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,99 @@
+// Sum of squares over the flat gradients and a flag for overflow in one pass; blocks leave partial results, which one
+// block adds in order.
+#include "core/ops/grad_norm.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/vector.cuh"
+#include "core/ops/loss_scale_update.h"
+
+#include <array>
+
+namespace ptrain::cuda {
+namespace {
+
+struct Partial {
+  double squares;
+  int not_finite;
+};
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads) squares_kernel(const T* x, std::int64_t count, Partial* partials) {
+  float squares = 0;
+  int not_finite = 0;
+  const auto add = [&](float value) {
+    squares += value * value;
+    not_finite |= isfinite(value) ? 0 : 1;
+  };
+  const std::int64_t packs = count / pack;
+  for (std::int64_t p = grid_thread(); p < packs; p += grid_threads()) {
+    float values[pack];
+    load(x + p * pack, values);
+#pragma unroll
+    for (int i = 0; i < pack; ++i) add(values[i]);
+  }
+  for (std::int64_t i = packs * pack + grid_thread(); i < count; i += grid_threads()) add(to_float(x[i]));
+  const double sum = block_sum(static_cast<double>(squares));
+  const int flag = __syncthreads_or(not_finite);
+  if (threadIdx.x == 0) partials[blockIdx.x] = {sum, flag};
+}
+
+__global__ void __launch_bounds__(block_threads)
+    total_kernel(const Partial* partials, int count, const float* loss_scale, float* norm) {
+  double squares = 0;
+  int not_finite = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += block_threads) {
+    squares += partials[i].squares;
+    not_finite |= partials[i].not_finite;
+  }
+  const double sum = block_sum(squares);
+  const int flag = __syncthreads_or(not_finite);
+  if (threadIdx.x != 0) return;
+  const double unscale = loss_scale == nullptr ? 1.0 : 1.0 / static_cast<double>(loss_scale[LossScaleState::scale]);
+  norm[0] = static_cast<float>(sqrt(sum) * unscale);
+  norm[1] = flag != 0 ? 1.0f : 0.0f;
+}
+
+class GradNormKernel final : public Kernel {
+ public:
+  GradNormKernel(const KernelContext& context, Device& device)
+      : device_(device), descs_{context.inputs[0], context.inputs[1]} {
+    for (std::size_t i = 0; i < descs_.size(); ++i) {
+      blocks_[i] = is_absent(descs_[i]) ? 0 : grid_blocks(device, descs_[i].count() / pack + 1);
+    }
+  }
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(blocks_[0] + blocks_[1]) * sizeof(Partial);
+  }
+
+  void run(const KernelArgs& args) override {
+    auto* partials = static_cast<Partial*>(args.workspace);
+    for (std::size_t i = 0; i < descs_.size(); ++i) {
+      if (blocks_[i] == 0) continue;
+      visit_floating(descs_[i].dtype, [&](auto zero) {
+        squares_kernel<<<blocks_[i], block_threads, 0, device_.stream()>>>(
+            static_cast<const decltype(zero)*>(args.inputs[i]), descs_[i].count(), partials + i * blocks_[0]);
+      });
+      CUDA_CHECK(cudaGetLastError());
+    }
+    total_kernel<<<1, block_threads, 0, device_.stream()>>>(partials, blocks_[0] + blocks_[1],
+                                                            static_cast<const float*>(args.inputs[2]),
+                                                            static_cast<float*>(args.outputs[0]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  std::array<TensorDesc, 2> descs_;
+  std::array<int, 2> blocks_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context, Device& device) {
+  return std::make_unique<GradNormKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,36 @@
+#include "core/ops/seed_gradient.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/kernels.h"
+#include "core/ops/loss_scale_update.h"
+
+namespace ptrain::cuda {
+namespace {
+
+__global__ void seed_kernel(const float* scale, float factor, float* seed) {
+  *seed = factor * (scale == nullptr ? 1.0f : scale[LossScaleState::scale]);
+}
+
+class SeedGradientKernel final : public Kernel {
+ public:
+  SeedGradientKernel(const KernelContext& context, Device& device)
+      : device_(device), factor_(context.op_as<SeedGradient>().factor()) {}
+
+  void run(const KernelArgs& args) override {
+    seed_kernel<<<1, 1, 0, device_.stream()>>>(static_cast<const float*>(args.inputs[0]), factor_,
+                                               static_cast<float*>(args.outputs[0]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  float factor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_seed_gradient(const KernelContext& context, Device& device) {
+  return std::make_unique<SeedGradientKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,155 @@
+// A warp per row; the losses of the rows are added by one block, in order.
+#include "core/ops/softmax_cross_entropy.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/reduce.cuh"
+#include "core/cuda/vector.cuh"
+
+#include <cmath>
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr int warp = 32;
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    softmax_kernel(const T* all_logits, const std::int32_t* labels, std::int64_t rows, std::int64_t classes,
+                   float smoothing, float* all_probabilities, float* losses) {
+  const std::int64_t r = grid_thread() / warp;
+  if (r >= rows) return;
+  const T* logits = all_logits + r * classes;
+  float* probabilities = all_probabilities + r * classes;
+  const std::int64_t lane = threadIdx.x % warp;
+  float largest = -INFINITY;
+  float total = 0;
+  for (std::int64_t c = lane; c < classes; c += warp) {
+    const float value = to_float(logits[c]);
+    largest = fmaxf(largest, value);
+    total += value;
+  }
+  largest = warp_max(largest);
+  const float mean = warp_sum(total) / static_cast<float>(classes);
+  float sum = 0;
+  for (std::int64_t c = lane; c < classes; c += warp) {
+    const float e = expf(to_float(logits[c]) - largest);  // a NaN stays one, though fmaxf passed over it
+    probabilities[c] = e;
+    sum += e;
+  }
+  sum = warp_sum(sum);
+  const float scale = 1 / sum;
+  for (std::int64_t c = lane; c < classes; c += warp) probabilities[c] *= scale;
+  if (lane != 0) return;
+  const std::int32_t label = labels[r];
+  losses[r] = label == ignored_label
+                  ? 0.0f
+                  : largest + logf(sum) - (1 - smoothing) * to_float(logits[label]) - smoothing * mean;
+}
+
+/// In thread 0: the rows that count, at least 1. All threads of the block call it.
+__device__ float counted_rows(const std::int32_t* labels, std::int64_t rows) {
+  int counted = 0;
+  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) counted += labels[r] != ignored_label ? 1 : 0;
+  const int total = block_sum(counted);
+  return static_cast<float>(total > 1 ? total : 1);
+}
+
+__global__ void __launch_bounds__(block_threads)
+    mean_kernel(const float* losses, const std::int32_t* labels, std::int64_t rows, float* loss) {
+  double sum = 0;
+  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) sum += static_cast<double>(losses[r]);
+  const double total = block_sum(sum);
+  const float counted = counted_rows(labels, rows);
+  if (threadIdx.x == 0) *loss = static_cast<float>(total / static_cast<double>(counted));
+}
+
+__global__ void __launch_bounds__(block_threads)
+    row_scale_kernel(const std::int32_t* labels, std::int64_t rows, const float* dloss, float* row_scale) {
+  const float counted = counted_rows(labels, rows);
+  if (threadIdx.x == 0) *row_scale = *dloss / counted;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    grad_kernel(const float* probabilities, const std::int32_t* labels, std::int64_t rows, std::int64_t classes,
+                float smoothing, const float* row_scale, T* dlogits) {
+  const float everywhere = smoothing / static_cast<float>(classes);
+  for (std::int64_t i = grid_thread(); i < rows * classes; i += grid_threads()) {
+    const std::int32_t label = labels[i / classes];
+    const float scale = label == ignored_label ? 0.0f : *row_scale;
+    const float target = everywhere + (i % classes == label ? 1 - smoothing : 0.0f);
+    dlogits[i] = from_float<T>(scale == 0 ? 0.0f : (probabilities[i] - target) * scale);
+  }
+}
+
+class SoftmaxCrossEntropyKernel final : public Kernel {
+ public:
+  SoftmaxCrossEntropyKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        logits_(context.inputs[0]),
+        smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
+
+  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
+
+  void run(const KernelArgs& args) override {
+    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    auto* losses = static_cast<float*>(args.workspace);
+    const std::int64_t rows = logits_.shape[0], classes = logits_.shape[1];
+    const auto blocks = static_cast<unsigned>((rows * warp + block_threads - 1) / block_threads);
+    visit_floating(logits_.dtype, [&](auto zero) {
+      softmax_kernel<<<blocks, block_threads, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(args.inputs[0]),
+                                                                     labels, rows, classes, smoothing_,
+                                                                     static_cast<float*>(args.outputs[1]), losses);
+    });
+    CUDA_CHECK(cudaGetLastError());
+    mean_kernel<<<1, block_threads, 0, device_.stream()>>>(losses, labels, rows, static_cast<float*>(args.outputs[0]));
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  TensorDesc logits_;
+  float smoothing_;
+};
+
+class SoftmaxCrossEntropyGradKernel final : public Kernel {
+ public:
+  SoftmaxCrossEntropyGradKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        shape_(context.inputs[0].shape),
+        attributes_(context.op_as<SoftmaxCrossEntropyGrad>().attrs()) {}
+
+  std::size_t workspace_bytes() const override { return sizeof(float); }
+
+  void run(const KernelArgs& args) override {
+    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    auto* row_scale = static_cast<float*>(args.workspace);
+    const std::int64_t rows = shape_[0], classes = shape_[1];
+    row_scale_kernel<<<1, block_threads, 0, device_.stream()>>>(labels, rows, static_cast<const float*>(args.inputs[2]),
+                                                                row_scale);
+    CUDA_CHECK(cudaGetLastError());
+    visit_floating(attributes_.dtype, [&](auto zero) {
+      grad_kernel<<<grid_blocks(device_, rows * classes), block_threads, 0, device_.stream()>>>(
+          static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, row_scale,
+          static_cast<decltype(zero)*>(args.outputs[0]));
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  Shape shape_;
+  SoftmaxCrossEntropyGradAttributes attributes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_softmax_cross_entropy(const KernelContext& context, Device& device) {
+  return std::make_unique<SoftmaxCrossEntropyKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_softmax_cross_entropy_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<SoftmaxCrossEntropyGradKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda
