@@ -1,5 +1,7 @@
 #include "core/report/build_info.h"
 
+#include "ptrain_commit.h"
+
 #include <fmt/format.h>
 
 namespace ptrain {

@@ -7,7 +7,7 @@ namespace ptrain {
 
 struct BuildInfo {
   std::string version;     // "0.1.0"
-  std::string commit;      // at configure time; empty outside a git checkout
+  std::string commit;      // at build time; empty outside a git checkout
   std::string compiler;    // "GCC 12.2.0"
   std::string build_type;  // "Release"
 };
