@@ -5,6 +5,7 @@
 #include "core/report/build_info.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <cstdio>
 #include <exception>
@@ -65,6 +66,8 @@ int complain(ExitCode code, std::string_view message) {
 
 int main(int argc, char** argv) {
   using ptrain::ExitCode;
+  // Buffers from a mebibyte on return to the system when freed; glibc would raise this bound as it goes and keep them.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
   try {
     return ptrain::run_program(argc, argv);
   } catch (const ptrain::Error& error) {

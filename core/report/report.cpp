@@ -90,7 +90,9 @@ json kernels_json(const std::vector<KernelReport>& kernels) {
                     {"node", k.node},
                     {"implementation", k.implementation},
                     {"calls", k.calls},
-                    {"milliseconds", k.milliseconds}});
+                    {"milliseconds", k.milliseconds},
+                    {"flops", k.flops},
+                    {"bytes", k.bytes}});
   }
   return list;
 }

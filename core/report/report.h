@@ -96,6 +96,8 @@ struct KernelReport {
   std::string implementation;
   std::int64_t calls = 0;
   double milliseconds = 0;  // all calls together
+  double flops = 0;         // of one call
+  double bytes = 0;         // of one call: every tensor once
 };
 
 /// How far a run came and where the rest of its output is.

@@ -129,7 +129,9 @@ json kernel_schema() {
                     {"node", text("name in the graph")},
                     {"implementation", text("what was chosen")},
                     {"calls", count("")},
-                    {"milliseconds", amount("all calls together")}},
+                    {"milliseconds", amount("all calls together")},
+                    {"flops", amount("of one call")},
+                    {"bytes", amount("of one call: every tensor once")}},
                    "time of one op; only with output.per_op");
 }
 

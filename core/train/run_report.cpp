@@ -87,7 +87,8 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   if (!result.evaluations.empty()) report.accuracy = accuracy_report(result.evaluations.back(), config, model);
   report.kernels.clear();
   for (const NodeProfile& node : result.kernels) {
-    report.kernels.push_back({node.type, node.name, node.implementation, node.runs, node.seconds * 1e3});
+    report.kernels.push_back(
+        {node.type, node.name, node.implementation, node.runs, node.seconds * 1e3, node.cost.flops, node.cost.bytes});
   }
 }
 

@@ -49,13 +49,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{1, 5, 5, 8}, {12, 3, 3, 2}, {.padding = 1, .groups = 4}},   // grouped
                       Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}));                // leftover pixels
 
-/// The weight gradient by the kernel that is preferred when nothing is timed: on AMX the own one.
-template <typename Result>
+/// The weight gradient by the kernel that is preferred when nothing is timed: with AVX-512 the own one.
+template <typename Data, typename Result>
 std::vector<double> preferred_grad_weight(const Conv2dGradWeight& op, const std::vector<HostTensor>& inputs) {
-  std::vector<std::vector<bf16>> data;
+  std::vector<std::vector<Data>> data;
   for (const HostTensor& t : inputs) {
     data.emplace_back();
-    for (const double v : t.values) data.back().push_back(bf16(static_cast<float>(v)));
+    for (const double v : t.values) data.back().push_back(Data(static_cast<float>(v)));
   }
   const std::vector<TensorDesc> descs{inputs[0].desc, inputs[1].desc}, results = op.infer(descs);
   const auto kernel = cpu::find_kernel(op.type())({op, descs, results, false});
@@ -69,22 +69,51 @@ std::vector<double> preferred_grad_weight(const Conv2dGradWeight& op, const std:
   return {dw.begin(), dw.end()};
 }
 
-TEST(Conv2d, PointwiseWeightGradientAgreesWhenPixelsDoNotFillTiles) {
-  for (const Conv2dAttributes conv : {Conv2dAttributes{}, Conv2dAttributes{.stride = 2}}) {
-    const Shape x{3, 17, 19, 32}, w{64, 1, 1, 32}, y{3, conv.output_size(17, 1), conv.output_size(19, 1), 64};
-    const std::vector<HostTensor> inputs{random_tensor(DType::bf16, x, 1), random_tensor(DType::bf16, y, 2)};
-    std::vector<double> expected(64 * 32);
-    for (std::int64_t m = 0; m < y.count() / 64; ++m) {
-      const std::int64_t q = m % y[2], p = m / y[2] % y[1], n = m / (y[2] * y[1]);
-      const std::int64_t from = (n * 17 + p * conv.stride) * 19 + q * conv.stride;
-      for (std::int64_t i = 0; i < 64 * 32; ++i) {
-        expected[static_cast<std::size_t>(i)] += inputs[1].values[static_cast<std::size_t>(m * 64 + i / 32)] *
-                                                 inputs[0].values[static_cast<std::size_t>(from * 32 + i % 32)];
-      }
+/// dw[k][r][s][c] = sum over n, p, q of dy[n][p][q][k] x[n][h][w][c], where (h, w) lies under tap (r, s) of (p, q).
+std::vector<double> reference_grad_weight(const Conv2dAttributes& conv, const Shape& weight, const HostTensor& x,
+                                          const HostTensor& dy) {
+  const Shape &in = x.desc.shape, &out = dy.desc.shape;
+  const std::int64_t channels = in[3], filters = out[3];
+  std::vector<double> dw(static_cast<std::size_t>(weight.count()));
+  for (std::int64_t m = 0; m < out.count() / filters; ++m) {
+    const std::int64_t q = m % out[2], p = m / out[2] % out[1], n = m / (out[2] * out[1]);
+    for (std::int64_t i = 0; i < weight.count(); ++i) {
+      const std::int64_t c = i % channels, s = i / channels % weight[2], r = i / (channels * weight[2]) % weight[1];
+      const std::int64_t k = i / (channels * weight[2] * weight[1]);
+      const std::int64_t h = p * conv.stride - conv.padding + r * conv.dilation;
+      const std::int64_t w = q * conv.stride - conv.padding + s * conv.dilation;
+      if (h < 0 || h >= in[1] || w < 0 || w >= in[2]) continue;
+      dw[static_cast<std::size_t>(i)] +=
+          dy.values[static_cast<std::size_t>(m * filters + k)] *
+          x.values[static_cast<std::size_t>(((n * in[1] + h) * in[2] + w) * channels + c)];
     }
-    const Conv2dGradWeight full({conv, {DType::f32, w}}), rounded({conv, {DType::bf16, w}});
-    expect_close(preferred_grad_weight<float>(full, inputs), expected, 1e-5, "dw f32");
-    expect_close(preferred_grad_weight<bf16>(rounded, inputs), expected, tolerance(DType::bf16), "dw bf16");
+  }
+  return dw;
+}
+
+TEST(Conv2d, PreferredWeightGradientAgreesWhereverPixelsEndAndPaddingBegins) {
+  const std::vector<Problem> problems{
+      {{3, 17, 19, 32}, {64, 1, 1, 32}, {}},
+      {{3, 17, 19, 32}, {64, 1, 1, 32}, {.stride = 2}},
+      {{2, 5, 6, 32}, {32, 3, 3, 32}, {.padding = 1}},
+      {{2, 7, 4, 64}, {32, 3, 3, 64}, {.stride = 2, .padding = 1}},
+      {{3, 1, 1, 32}, {32, 3, 3, 32}, {.padding = 1}},  // taps that see only padding
+      {{1, 6, 6, 32}, {32, 3, 3, 32}, {.padding = 2, .dilation = 2}},
+      {{1, 3, 3, 288}, {320, 1, 1, 288}, {}},  // several blocks, the last a part
+  };
+  for (const Problem& p : problems) {
+    const Shape y{p.x[0], p.conv.output_size(p.x[1], p.w[1]), p.conv.output_size(p.x[2], p.w[2]), p.w[0]};
+    const Conv2dGradWeight full({p.conv, {DType::f32, p.w}}), rounded({p.conv, {DType::bf16, p.w}});
+    const std::vector<HostTensor> f32{random_tensor(DType::f32, p.x, 1), random_tensor(DType::f32, y, 2)};
+    const std::vector<double> expected_f32 = reference_grad_weight(p.conv, p.w, f32[0], f32[1]);
+    const auto from_f32 = preferred_grad_weight<float, float>(full, f32);
+    expect_close(from_f32, expected_f32, tolerance(DType::f32), "f32");
+    const std::vector<HostTensor> low{random_tensor(DType::bf16, p.x, 1), random_tensor(DType::bf16, y, 2)};
+    const std::vector<double> expected = reference_grad_weight(p.conv, p.w, low[0], low[1]);
+    const auto from_bf16 = preferred_grad_weight<bf16, float>(full, low);
+    expect_close(from_bf16, expected, 1e-5, "bf16, dw f32");
+    const auto rounded_once = preferred_grad_weight<bf16, bf16>(rounded, low);
+    expect_close(rounded_once, expected, tolerance(DType::bf16), "bf16, dw bf16");
   }
 }
 

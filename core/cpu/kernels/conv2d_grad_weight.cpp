@@ -1,8 +1,9 @@
-// Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or the own 1x1 kernel.
+// Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or own products per
+// filter tap.
 #include "core/cpu/convolution.h"
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
-#include "core/cpu/pointwise_weight_gradient.h"
+#include "core/cpu/weight_gradient_by_taps.h"
 #include "core/ops/conv2d.h"
 
 namespace ptrain::cpu {
@@ -12,7 +13,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
   const ConvolutionProblem problem(context.op_as<Conv2dGradWeight>().attrs().conv, x.shape, dw.shape, dy.shape);
   // Only the first of oneDNN's: 3.2 crashes when asked for the next one of some weight gradients.
   std::vector<std::unique_ptr<Kernel>> candidates;
-  if (auto kernel = make_pointwise_weight_gradient(context)) candidates.push_back(std::move(kernel));
+  if (auto kernel = make_weight_gradient_by_taps(context)) candidates.push_back(std::move(kernel));
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
     add_candidates<dnnl::convolution_backward_weights>(
         candidates, problem.engine(), problem.grad_weight(type), /*all=*/false, [&](const auto& desc) {

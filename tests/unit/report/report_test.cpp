@@ -60,7 +60,7 @@ Report full_report() {
   report.loss = {2.3, 0.4};
   report.accuracy = AccuracyReport{0.9, 0.99, std::nullopt, 0.3, 1000};
   report.evaluations = {{20, 1, *report.accuracy, 1.5}};
-  report.kernels = {{"conv2d", "layer1.0.conv1", "brgconv", 20, 3.5}};
+  report.kernels = {{"conv2d", "layer1.0.conv1", "brgconv", 20, 3.5, 1e9, 2e6}};
   return report;
 }
 
