@@ -13,5 +13,11 @@ void add_validate_command(CLI::App& program);
 void add_list_command(CLI::App& program);
 void add_schema_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
+void add_bench_command(CLI::App& program);
+void add_effects_command(CLI::App& program);
+void add_compare_command(CLI::App& program);
+void add_table_command(CLI::App& program);
+void add_export_report_command(CLI::App& program);
+void add_baseline_command(CLI::App& program);
 
 }  // namespace ptrain

@@ -1,5 +1,6 @@
 #include "cli/run_observer.h"
 
+#include <cmath>
 #include <filesystem>
 
 namespace ptrain {
@@ -28,6 +29,7 @@ void RunObserver::on_step(const Step& s) {
   update.reader_share = reader_seconds_ / seconds_;
   if (s.loss_scale > 0) update.loss_scale = s.loss_scale;
   progress_->step(update);
+  unlogged_ms_.push_back(std::round(s.step_seconds * 1e6) * 1e-3);
   if (s.step % config_.train.log_every_steps != 0 && s.step != s.total) return;
   nlohmann::json line = {{"step", s.step},
                          {"epoch", update.epoch},
@@ -36,7 +38,9 @@ void RunObserver::on_step(const Step& s) {
                          {"step_ms", s.step_seconds * 1e3},
                          {"reader_ms", s.reader_seconds * 1e3},
                          {"compute_ms", s.compute_seconds * 1e3},
-                         {"samples", s.samples}};
+                         {"samples", s.samples},
+                         {"steps_ms", unlogged_ms_}};
+  unlogged_ms_.clear();
   if (s.loss_scale > 0) line["loss_scale"] = s.loss_scale;
   log_->write(line);
 }

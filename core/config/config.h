@@ -113,6 +113,7 @@ struct TrainConfig {
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;
+  double test_delay_percent = 0;  // for tests of compare: part of each step's time that is waited after it
 };
 
 struct EvalConfig {

@@ -95,6 +95,10 @@ std::vector<Key> train_keys() {
           .between(0, kManySteps),
       train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
           .between(1, kManySteps),
+      train_key("test_delay_percent", &TrainConfig::test_delay_percent,
+                "for tests of ptrain compare: makes every step this much longer by waiting")
+          .between(0, 1000)
+          .no_work(),
   };
 }
 

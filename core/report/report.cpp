@@ -1,9 +1,7 @@
 #include "core/report/report.h"
 
-#include "core/base/errors.h"
 #include "core/config/keys.h"
-#include "core/io/atomic_file.h"
-#include "core/report/schema_check.h"
+#include "core/report/json_file.h"
 
 #include <cmath>
 
@@ -146,14 +144,7 @@ json to_json(const Report& report) {
 }
 
 void write_report(const Report& report, const std::filesystem::path& path) {
-  const json content = to_json(report);
-  if (const std::string problem = schema_problem(content, report_schema()); !problem.empty()) {
-    throw std::logic_error("internal error: the report does not match its schema: " + problem);
-  }
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
-  write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_document(to_json(report), report_schema(), path);
 }
 
 }  // namespace ptrain

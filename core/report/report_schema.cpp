@@ -2,45 +2,13 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/report/report.h"
+#include "core/report/schema_parts.h"
 
 namespace ptrain {
 namespace {
 
 using nlohmann::json;
-
-json typed(const json& type, const std::string& description) { return {{"type", type}, {"description", description}}; }
-json count(const std::string& description) {
-  return {{"type", "integer"}, {"minimum", 0}, {"description", description}};
-}
-json amount(const std::string& description) {
-  return {{"type", "number"}, {"minimum", 0}, {"description", description}};
-}
-json maybe_amount(const std::string& description) {
-  return {{"type", {"number", "null"}}, {"minimum", 0}, {"description", description}};
-}
-json text(const std::string& description) { return typed("string", description); }
-
-/// An object all of whose properties are required and no others allowed.
-json object_of(const json& properties, const std::string& description, bool nullable = false) {
-  json required = json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", nullable ? json{"object", "null"} : json("object")},
-          {"description", description},
-          {"properties", properties},
-          {"required", required},
-          {"additionalProperties", false}};
-}
-
-json statistics_schema(const std::string& description) {
-  return object_of({{"mean", amount("")},
-                    {"p50", amount("")},
-                    {"p90", amount("")},
-                    {"p95", amount("")},
-                    {"p99", amount("")},
-                    {"stdev", amount("of the sample, n - 1")},
-                    {"count", count("values")}},
-                   description);
-}
+using namespace schema;  // NOLINT(google-build-using-namespace): the vocabulary of this file
 
 json environment_schema() {
   json cpu = object_of({{"model", text("")},
@@ -82,7 +50,7 @@ json amp_schema() {
                    "automatic mixed precision");
 }
 
-json accuracy_schema(const std::string& description, bool nullable) {
+json accuracy_schema(const std::string& description, Nullable nullable) {
   return object_of({{"top1", maybe_amount("0 to 1")},
                     {"top5", maybe_amount("null with 5 classes or fewer")},
                     {"f1", maybe_amount("of class 1; null unless two classes of text")},
@@ -95,7 +63,7 @@ json evaluation_schema() {
   return object_of({{"step", count("training steps done before it")},
                     {"epoch", count("")},
                     {"seconds", amount("")},
-                    {"accuracy", accuracy_schema("", false)}},
+                    {"accuracy", accuracy_schema("", Nullable::no)}},
                    "one evaluation");
 }
 
@@ -106,22 +74,22 @@ json measured_properties() {
                                     {"samples", count("of all ranks in the measured steps")},
                                     {"seconds", amount("")},
                                     {"warmup_steps", count("first steps, left out")}},
-                                   "null when no step was measured", true)},
-          {"latency_ms", object_of({{"step", statistics_schema("whole step")},
-                                    {"reader", statistics_schema("waiting for data")},
-                                    {"compute", statistics_schema("computing")}},
-                                   "of the measured steps", true)},
+                                   "null when no step was measured", Nullable::yes)},
+          {"latency_ms", object_of({{"step", statistics("whole step")},
+                                    {"reader", statistics("waiting for data")},
+                                    {"compute", statistics("computing")}},
+                                   "of the measured steps", Nullable::yes)},
           {"utilization", object_of({{"achieved_flops", amount("FLOP/s")},
                                      {"peak_flops", maybe_amount("FLOP/s; null when unknown")},
                                      {"mfu", maybe_amount("achieved over peak")}},
-                                    "use of the device's arithmetic", true)},
+                                    "use of the device's arithmetic", Nullable::yes)},
           {"memory", object_of({{"planned_peak_bytes", count("known before the first step")},
                                 {"measured_peak_bytes", {{"type", {"integer", "null"}}, {"minimum", 0}}}},
                                "memory of one rank")},
           {"loss", object_of({{"first", typed({"number", "null"}, "of step 1")},
                               {"last", typed({"number", "null"}, "of the last step; null when not finite")}},
                              "training loss")},
-          {"accuracy", accuracy_schema("of the last evaluation; null without one", true)}};
+          {"accuracy", accuracy_schema("of the last evaluation; null without one", Nullable::yes)}};
 }
 
 json kernel_schema() {

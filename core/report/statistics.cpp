@@ -37,9 +37,35 @@ Statistics summarize(std::span<const double> values) {
   return result;
 }
 
+double quantile(std::span<const double> values, double part) {
+  if (values.empty()) return 0;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return percentile(sorted, part);
+}
+
+double normal_quantile(double p) {
+  double low = -40, high = 40;
+  while (high - low > 1e-10) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
 void to_json(nlohmann::json& json, const Statistics& s) {
   json = {{"mean", s.mean}, {"p50", s.p50},     {"p90", s.p90},    {"p95", s.p95},
           {"p99", s.p99},   {"stdev", s.stdev}, {"count", s.count}};
+}
+
+void from_json(const nlohmann::json& json, Statistics& s) {
+  s.mean = json.at("mean");
+  s.p50 = json.at("p50");
+  s.p90 = json.at("p90");
+  s.p95 = json.at("p95");
+  s.p99 = json.at("p99");
+  s.stdev = json.at("stdev");
+  s.count = json.at("count");
 }
 
 }  // namespace ptrain

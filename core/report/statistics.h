@@ -17,6 +17,13 @@ struct Statistics {
 /// Percentiles interpolate linearly between the two nearest ranks (NumPy's default). All 0 for no values.
 Statistics summarize(std::span<const double> values);
 
+/// The value below which `part` (0 to 1) of the values lie, interpolated as in summarize; 0 for no values.
+double quantile(std::span<const double> values, double part);
+
+/// The standard normal distribution's quantile, for 0 < p < 1, to about 1e-9 (inverted by bisection from erfc).
+double normal_quantile(double p);
+
 void to_json(nlohmann::json& json, const Statistics& statistics);
+void from_json(const nlohmann::json& json, Statistics& statistics);
 
 }  // namespace ptrain

@@ -21,6 +21,13 @@ namespace {
 /// With a loss scaler a few bad losses are overflow; this many in a row are divergence.
 constexpr int bad_losses_allowed = 20;
 
+/// Waits, busily, so that what took `seconds` takes `percent` longer.
+void lengthen(double seconds, double percent) {
+  const Stopwatch watch;
+  while (watch.seconds() < seconds * percent * 1e-2) {
+  }
+}
+
 /// Seconds of training from which a tenth of a second for the device's peak is no matter.
 constexpr double worth_a_peak_measurement = 5.0;
 
@@ -35,6 +42,10 @@ void Trainer::train() {
   loader.seek(first / steps_per_epoch_, (first % steps_per_epoch_) * config_.train.accumulate_steps);
   const bool evaluates = evaluation_ && config_.eval.every_epochs > 0;
   const std::int64_t planned = total_steps_ - first;
+  if (config_.train.test_delay_percent > 0) {
+    observer_.on_note(fmt::format("train.test_delay_percent: every step is made {} % longer, for a test",
+                                  config_.train.test_delay_percent));
+  }
   result_.warmup_steps = std::min(config_.train.measure_after_steps, planned / 2);
   result_.setup_seconds = since_start_.seconds();
 
@@ -112,6 +123,7 @@ void Trainer::run_step(Loader& loader, std::int64_t step) {
     s.compute_seconds += watch.seconds();
     s.loss += static_cast<double>(loss) / static_cast<double>(micro_steps);
   }
+  if (config_.train.test_delay_percent > 0) lengthen(whole.seconds(), config_.train.test_delay_percent);
   s.step_seconds = whole.seconds();
   note_loss_scale(step);
   s.loss_scale = result_.scale_history.empty() ? 0.0 : result_.scale_history.back().scale;

@@ -1,0 +1,90 @@
+// ptrain baseline: keeps a benchmark's records as what later ones are held to, and holds them to it.
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/base/errors.h"
+#include "core/report/compare.h"
+#include "core/report/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BaselineOptions {
+  std::string folder;
+  std::string name = "baseline";
+  double threshold = 2;
+  FormatOptions format;
+
+  fs::path kept() const { return fs::path(folder) / folder_name(name); }
+};
+
+/// Throws Error{failed} unless `folder` has a benchmark with a good run in every case.
+RunSet whole_benchmark(const std::string& folder) {
+  if (!fs::exists(fs::path(folder) / "suite.json")) fail("{}: no suite.json: no benchmark was run into it", folder);
+  RunSet runs = load_runs(folder);
+  for (const MeasuredCase& item : runs.cases) {
+    if (item.good().empty()) fail("{}: {}: no good run", folder, item.name);
+  }
+  return runs;
+}
+
+void save(const BaselineOptions& options) {
+  const RunSet runs = whole_benchmark(options.folder);
+  const fs::path kept = options.kept();
+  fs::remove_all(kept);
+  fs::create_directories(kept);
+  fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
+  fs::copy(fs::path(options.folder) / "runs", kept / "runs", fs::copy_options::recursive);
+  fmt::print("{}: {} cases of {}\n", kept.string(), runs.cases.size(),
+             runs.suite.at("machine").at("name").get<std::string>());
+}
+
+void check(const BaselineOptions& options) {
+  if (!fs::exists(options.kept()))
+    fail("{}: no such baseline (ptrain baseline save makes one)", options.kept().string());
+  const RunSet base = whole_benchmark(options.kept().string()), now = load_runs(options.folder);
+  if (now.suite.is_null()) fail("{}: no suite.json: no benchmark was run into it", options.folder);
+  const nlohmann::json &before = base.suite.at("machine"), &after = now.suite.at("machine");
+  if (before.at("hash") != after.at("hash")) {
+    throw Error(ExitCode::inconclusive,
+                fmt::format("the baseline is of another machine: {}, this is {}", before.at("name").get<std::string>(),
+                            after.at("name").get<std::string>()));
+  }
+  CompareRule rule;
+  rule.speed.threshold_percent = options.threshold;
+  print_comparison(compare(base, now, rule), options.format);
+}
+
+void add_common(CLI::App& command, BaselineOptions& options) {
+  command.add_option("DIR", options.folder, "folder of a benchmark's records")->required();
+  command.add_option("--name", options.name, "of the baseline, a folder in DIR")->capture_default_str();
+}
+
+}  // namespace
+
+void add_baseline_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("baseline", "keep a benchmark's records, and hold later ones to them");
+  command->require_subcommand(1);
+  const auto options = std::make_shared<BaselineOptions>();
+  CLI::App* saving = command->add_subcommand("save", "copy the records of DIR into DIR/baseline");
+  add_common(*saving, *options);
+  saving->callback([options] { save(*options); });
+  CLI::App* checking = command->add_subcommand("check", "compare DIR with DIR/baseline; exit codes of compare");
+  add_common(*checking, *options);
+  checking->add_option("--threshold", options->threshold, "percent of step time that does not matter")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100.0));
+  options->format.add_to(*checking);
+  checking->callback([options] { check(*options); });
+  command->footer(
+      "Example:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke && ptrain baseline save runs/smoke\n"
+      "  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh && ptrain baseline check runs/smoke");
+}
+
+}  // namespace ptrain

@@ -1,0 +1,112 @@
+// ptrain bench: runs a suite's cases, interleaved, each in a fresh process, and says what its axes do.
+#include "cli/bench_view.h"
+#include "cli/commands.h"
+#include "core/base/errors.h"
+#include "core/report/effects.h"
+#include "core/report/fingerprint.h"
+#include "core/report/run_set.h"
+#include "core/train/signals.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct BenchOptions {
+  std::string file;
+  std::vector<std::string> assignments;
+  std::string out;
+  std::string machine;
+  std::string program;
+  std::int64_t repeats = 0;
+  bool fresh = false;
+  bool retry_failed = false;
+  std::string progress = "auto";
+};
+
+ViewStyle view_style(const std::string& name) {
+  if (name == "auto") return ViewStyle::automatic;
+  if (name == "table") return ViewStyle::table;
+  if (name == "plain") return ViewStyle::plain;
+  if (name == "none") return ViewStyle::none;
+  fail_usage("--progress: expected auto|table|plain|none, got \"{}\"", name);
+}
+
+Suite suite_of(const BenchOptions& options) {
+  std::vector<Override> overrides;
+  for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
+  Suite suite = load_suite(options.file, overrides);
+  if (options.repeats > 0) suite.repeats = options.repeats;
+  if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
+  return suite;
+}
+
+/// Which cases gave nothing to measure, one line each.
+std::int64_t complain_about_failures(const RunSet& runs) {
+  std::int64_t without = 0;
+  for (const MeasuredCase& item : runs.cases) {
+    if (!item.good().empty()) continue;
+    ++without;
+    const RunRecord* last = item.runs.empty() ? nullptr : &item.runs.back().record;
+    fmt::print(stderr, "note: {}: no good run{}\n", item.name,
+               last == nullptr ? "" : fmt::format(" ({}: {})", name_of(last->outcome), last->message));
+  }
+  return without;
+}
+
+void bench(const BenchOptions& options) {
+  if (options.file.empty()) fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml");
+  const Suite suite = suite_of(options);
+  const BenchProgram program = bench_program(options.program);
+  SweepOptions sweep;
+  sweep.machine = this_machine();
+  const std::string machine = options.machine.empty() ? sweep.machine.at("name").get<std::string>() : options.machine;
+  sweep.folder = options.out.empty() ? std::filesystem::path("results") / machine / suite.name
+                                     : std::filesystem::path(options.out);
+  sweep.kept = options.fresh ? Kept::none : options.retry_failed ? Kept::good_only : Kept::all;
+  const SignalGuard signals;
+  sweep.stopped = [] { return SignalGuard::received() != 0; };
+
+  const auto view = make_bench_view(suite, view_style(options.progress));
+  if (!run_sweep(suite, program, sweep, *view)) {
+    throw Error(
+        static_cast<ExitCode>(128 + SignalGuard::received()),
+        fmt::format("interrupted; the same command goes on with the runs that {} lacks", sweep.folder.string()));
+  }
+  const RunSet runs = load_runs(sweep.folder.string());
+  if (!suite.about.empty()) fmt::print("{}\n", suite.about);
+  fmt::print("{}", effects_text(find_effects(runs)));
+  const std::int64_t without = complain_about_failures(runs);
+  fmt::print("records: {}\n", sweep.folder.string());
+  if (without == static_cast<std::int64_t>(runs.cases.size())) fail("no case has a good run");
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("bench", "run a suite of cases in interleaved fresh processes");
+  const auto options = std::make_shared<BenchOptions>();
+  command->add_option("SUITE", options->file, "YAML file, such as configs/bench/ci_smoke.yaml");
+  command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_option("--out", options->out, "folder of the records; default results/MACHINE/NAME of the suite");
+  command->add_option("--machine", options->machine, "name of the machine's folder below results/");
+  command->add_option("--program", options->program, "another ptrain to run; default: this one");
+  command->add_option("--repeats", options->repeats, "runs of each case, instead of the suite's")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--fresh", options->fresh, "throw earlier records away");
+  command->add_flag("--retry-failed", options->retry_failed, "run again what did not end well");
+  command->add_option("--progress", options->progress, "auto|table|plain|none")->capture_default_str();
+  command->footer(
+      "A sweep that was ended goes on where it stopped.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out "
+      "runs/smoke");
+  command->callback([command, options] {
+    if (command->get_subcommands().empty()) bench(*options);
+  });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,151 @@
+#include "cli/bench_view.h"
+
+#include "core/base/clock.h"
+#include "core/report/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ptrain {
+namespace {
+
+constexpr std::size_t kNarrowest = 60;
+
+std::size_t name_width(const Suite& suite) {
+  std::size_t width = 4;
+  for (const BenchCase& item : suite.cases) width = std::max(width, item.name.size());
+  return width;
+}
+
+/// "5 ok", "3 ok, 2 oom".
+std::string outcomes(const CaseProgress& progress) {
+  std::map<RunOutcome, int> counts;
+  for (const RunRecord& record : progress.records) ++counts[record.outcome];
+  std::vector<std::string> parts;
+  for (const auto& [outcome, count] : counts) parts.push_back(fmt::format("{} {}", count, name_of(outcome)));
+  return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Samples per second at the typical step, "812.3 +-1.2 %"; a median alone where runs are too few for an interval.
+std::string speed(const CaseProgress& progress) {
+  const auto good = std::find_if(progress.records.begin(), progress.records.end(),
+                                 [](const RunRecord& r) { return r.outcome == RunOutcome::ok && r.figures; });
+  if (good == progress.records.end()) return "-";
+  const Interval interval = relative_interval(progress.records);
+  const auto per_step = static_cast<double>(good->figures->samples) / static_cast<double>(good->figures->step_ms.count);
+  const std::string value = fmt::format("{:.1f}", per_step / interval.estimate * 1e3);
+  return interval.bounded ? fmt::format("{} ±{:.1f} %", value, interval.half_width() * 100) : value;
+}
+
+std::string row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width) {
+  std::string memory = "-", accuracy = "-";
+  for (const RunRecord& record : progress.records) {
+    if (!record.figures || record.outcome != RunOutcome::ok) continue;
+    memory = fmt::format("{} MiB", record.figures->memory_bytes >> 20);
+    if (record.figures->top1) accuracy = fmt::format("{:.4f}", *record.figures->top1);
+  }
+  const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
+  return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>18}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
+                     progress.records.size(), progress.planned, outcomes(progress), speed(progress), memory, accuracy);
+}
+
+/// One line per run that ended.
+class PlainView : public SweepObserver {
+ public:
+  PlainView(const Suite& suite, std::FILE* stream) : suite_(suite), stream_(stream) {}
+
+  void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
+    fmt::print(stream_, "{}: {} cases, {} repeats{}\n", suite_.name, cases.size(), suite_.repeats,
+               kept > 0 ? fmt::format(", {} runs are there already", kept) : "");
+  }
+  void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
+    const CaseProgress& progress = cases[index];
+    if (progress.running) return;
+    const RunRecord& record = progress.records.back();
+    std::string line =
+        fmt::format("{} {}/{}: {}", record.case_name, record.repeat + 1, progress.planned, name_of(record.outcome));
+    if (record.figures) {
+      line += fmt::format(", {:.1f} {}, step {:.3f} ms, {:.1f} s", record.figures->throughput, record.figures->unit,
+                          record.figures->typical_step_ms, record.wall_seconds);
+    }
+    if (!record.message.empty()) line += ": " + record.message;
+    fmt::print(stream_, "{}\n", line);
+    std::fflush(stream_);
+  }
+
+ private:
+  const Suite& suite_;
+  std::FILE* stream_;
+};
+
+/// The table in place, with what is left to do below it.
+class TableView : public SweepObserver {
+ public:
+  TableView(const Suite& suite, std::FILE* stream) : suite_(suite), stream_(stream) {}
+
+  void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
+    kept_ = kept;
+    draw(cases);
+  }
+  void on_change(const std::vector<CaseProgress>& cases, std::size_t) override { draw(cases); }
+
+ private:
+  void draw(const std::vector<CaseProgress>& cases) {
+    std::vector<std::string> lines = bench_rows(suite_, cases);
+    std::int64_t done = 0, planned = 0;
+    for (const CaseProgress& c : cases) {
+      done += static_cast<std::int64_t>(c.records.size());
+      planned += c.given_up ? static_cast<std::int64_t>(c.records.size()) : c.planned;
+    }
+    const std::int64_t here = done - kept_;
+    const double left =
+        here > 0 ? watch_.seconds() / static_cast<double>(here) * static_cast<double>(planned - done) : 0;
+    lines.push_back(fmt::format("{} of {} runs, {} so far{}", done, planned, clock_text(watch_.seconds()),
+                                here > 0 && planned > done ? ", about " + clock_text(left) + " to go" : ""));
+    winsize size{};
+    const bool known = ioctl(fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t width = known ? std::max<std::size_t>(size.ws_col - 1, kNarrowest) : 200;
+    if (drawn_ > 0) fmt::print(stream_, "\x1b[{}A", drawn_);
+    for (const std::string& line : lines) fmt::print(stream_, "\x1b[2K{:.{}}\n", line, width);
+    std::fflush(stream_);
+    drawn_ = lines.size();
+  }
+
+  const Suite& suite_;
+  std::FILE* stream_;
+  Stopwatch watch_;
+  std::size_t drawn_ = 0;
+  std::int64_t kept_ = 0;
+};
+
+class NoView : public SweepObserver {
+ public:
+  void on_start(const std::vector<CaseProgress>&, std::int64_t) override {}
+  void on_change(const std::vector<CaseProgress>&, std::size_t) override {}
+};
+
+}  // namespace
+
+std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CaseProgress>& cases) {
+  const std::size_t width = name_width(suite);
+  std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>18}  {:>9}  {:>7}", "case", width, "runs",
+                                               "ended", "samples/s", "memory", "top-1")};
+  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width));
+  return rows;
+}
+
+std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream) {
+  if (style == ViewStyle::none) return std::make_unique<NoView>();
+  const bool terminal = isatty(fileno(stream)) != 0;
+  if (style == ViewStyle::table || (style == ViewStyle::automatic && terminal)) {
+    return std::make_unique<TableView>(suite, stream);
+  }
+  return std::make_unique<PlainView>(suite, stream);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,19 @@
+// What a sweep shows while it runs: a table that is redrawn on a terminal, or a line per run.
+#pragma once
+
+#include "core/bench/sweep.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+
+enum class ViewStyle { automatic, table, plain, none };
+
+/// `automatic` is the table when `stream` is a terminal, else plain lines. `suite` must outlive the view.
+std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream = stderr);
+
+/// The table's rows, one per case: runs done, outcomes, throughput with its interval, memory, accuracy.
+std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CaseProgress>& cases);
+
+}  // namespace ptrain

@@ -1,0 +1,115 @@
+// ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
+#include "core/report/compare.h"
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/base/errors.h"
+#include "core/bench/duel.h"
+#include "core/train/signals.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct CompareOptions {
+  std::string base, changed;
+  double threshold = 2;
+  double confidence = 95;
+  double accuracy_margin = 0.01;
+  std::vector<std::string> allowed;
+  std::vector<std::string> common;
+  std::vector<std::string> against;
+  std::string program, against_program;
+  double budget = 120;
+  std::int64_t seed = 1;
+  std::string out = "runs/compare";
+  FormatOptions format;
+
+  bool live() const { return !against.empty() || !against_program.empty(); }
+};
+
+CompareRule rule_of(const CompareOptions& options) {
+  CompareRule rule;
+  rule.speed = {options.threshold, options.confidence / 100};
+  rule.accuracy_margin = options.accuracy_margin;
+  for (const std::string& name : options.allowed) rule.allowed.insert(difference_kind_from_name(name));
+  return rule;
+}
+
+Comparison compare_live(const CompareOptions& options) {
+  if (!options.changed.empty()) fail_usage("compare: --against takes one configuration, got {} too", options.changed);
+  DuelOptions duel;
+  duel.config = options.base;
+  for (const std::string& assignment : options.common) duel.base.overrides.push_back(parse_override(assignment));
+  duel.changed.overrides = duel.base.overrides;
+  for (const std::string& assignment : options.against) {
+    duel.changed.overrides.push_back(parse_override(assignment, "--against"));
+  }
+  duel.base.program = bench_program(options.program);
+  duel.changed.program = options.against_program.empty() ? duel.base.program : bench_program(options.against_program);
+  duel.rule = rule_of(options);
+  duel.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
+  duel.budget_seconds = options.budget;
+  duel.seed = options.seed;
+  duel.folder = options.out;
+  const SignalGuard signals;
+  duel.stopped = [] { return SignalGuard::received() != 0; };
+  duel.on_pair = [](const CaseComparison& so_far) {
+    const SpeedChange& speed = so_far.speed;
+    fmt::print(
+        stderr, "pair {}: {:+.2f} %{}\n", speed.runs, speed.percent.estimate,
+        speed.percent.bounded ? fmt::format(" ({:+.2f} to {:+.2f})", speed.percent.lower, speed.percent.upper) : "");
+  };
+  return run_duel(duel);
+}
+
+void compare_command(const CompareOptions& options) {
+  if (!options.live() && options.changed.empty()) {
+    fail_usage("compare: expected BASE and NEW, or a configuration and --against KEY=VALUE");
+  }
+  const Comparison comparison = options.live()
+                                    ? compare_live(options)
+                                    : compare(load_runs(options.base), load_runs(options.changed), rule_of(options));
+  print_comparison(comparison, options.format);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("compare", "say whether a second set of runs is slower or less accurate");
+  const auto options = std::make_shared<CompareOptions>();
+  command->add_option("BASE", options->base, "report, folder, or folder#CASE; with --against a configuration")
+      ->required();
+  command->add_option("NEW", options->changed, "what is compared with it");
+  command->add_option("--threshold", options->threshold, "percent of step time that does not matter")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100.0));
+  command->add_option("--confidence", options->confidence, "percent, of the interval")
+      ->capture_default_str()
+      ->check(CLI::Range(50.0, 99.99));
+  command->add_option("--accuracy-margin", options->accuracy_margin, "loss of top-1 (0 to 1) that does not matter")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--allow", options->allowed, "hardware,config,data: differences that may be")->delimiter(',');
+  command->add_option("-o,--set", options->common, "live: key.path=value for both sides; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--against", options->against, "live: key.path=value of the new side; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--program", options->program, "live: the base's ptrain; default: this one");
+  command->add_option("--against-program", options->against_program, "live: the new side's ptrain");
+  command->add_option("--budget", options->budget, "live: seconds of measuring")->capture_default_str();
+  command->add_option("--seed", options->seed, "live: of who goes first in each pair")->capture_default_str();
+  command->add_option("--out", options->out, "live: folder of the records")->capture_default_str();
+  options->format.add_to(*command);
+  command->footer(
+      "Exit codes: 0 same or faster; 4 slower or less accurate; 5 inconclusive or not comparable.\nExamples:\n"
+      "  ptrain compare results/MACHINE/ci_smoke/baseline results/MACHINE/ci_smoke\n"
+      "  ptrain compare runs/smoke#level=O0 runs/smoke#level=O1 --allow config\n"
+      "  ptrain compare configs/quick/bert_synthetic.yaml --against flags.cudnn_exhaustive_search=false --budget 60");
+  command->callback([options] { compare_command(*options); });
+}
+
+}  // namespace ptrain

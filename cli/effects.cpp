@@ -1,0 +1,39 @@
+// ptrain effects: what the axes of a benchmark do, from its records.
+#include "core/report/effects.h"
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/report/json_file.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct EffectsCommand {
+  std::string folder;
+  FormatOptions format;
+};
+
+void effects(const EffectsCommand& options) {
+  const EffectsReport report = find_effects(load_runs(options.folder));
+  if (options.format.json) {
+    print_document(to_json(report), effects_schema());
+  } else {
+    fmt::print("{}", options.format.markdown ? effects_markdown(report) : effects_text(report));
+  }
+}
+
+}  // namespace
+
+void add_effects_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("effects", "say what each flag of a benchmark does");
+  const auto options = std::make_shared<EffectsCommand>();
+  command->add_option("DIR", options->folder, "folder of a benchmark's records")->required();
+  options->format.add_to(*command);
+  command->footer("Example:\n  ptrain effects runs/smoke --markdown");
+  command->callback([options] { effects(*options); });
+}
+
+}  // namespace ptrain

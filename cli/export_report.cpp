@@ -1,0 +1,53 @@
+// ptrain export-report: a report in another suite's dialect.
+#include "cli/commands.h"
+#include "core/base/errors.h"
+#include "core/config/text.h"
+#include "core/io/atomic_file.h"
+#include "core/report/export/export.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct ExportOptions {
+  std::string report;
+  std::string format;
+  std::string output;
+};
+
+const Exporter& exporter_of(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Exporter& exporter : exporters()) {
+    if (exporter.name == name) return exporter;
+    names.emplace_back(exporter.name);
+  }
+  fail_usage("--format: expected {}, got {}{}", fmt::join(names, "|"), shown(name), did_you_mean(name, names));
+}
+
+void export_report(const ExportOptions& options) {
+  const std::string text = exporter_of(options.format).write(read_export_input(options.report));
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_file_atomic(options.output, text);
+  }
+}
+
+}  // namespace
+
+void add_export_report_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("export-report", "write a report in another suite's dialect");
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("REPORT", options->report, "report.json, or the folder it lies in")->required();
+  std::string formats;
+  for (const Exporter& exporter : exporters()) formats += fmt::format("\n  {}: {}", exporter.name, exporter.help);
+  command->add_option("--format", options->format, "the dialect:" + formats)->required();
+  command->add_option("--output", options->output, "file to write; default: standard output");
+  command->footer("Example:\n  ptrain export-report runs/resnet50 --format mllog --output result_0.txt");
+  command->callback([options] { export_report(*options); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,27 @@
+// --json and --markdown, which the commands that print results share.
+#pragma once
+
+#include "core/report/compare.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace ptrain {
+
+struct FormatOptions {
+  bool json = false;
+  bool markdown = false;
+
+  void add_to(CLI::App& command);
+};
+
+/// JSON, indented, with a line end. Throws std::logic_error when it does not fit `schema` (a bug).
+std::string document_text(const nlohmann::json& content, const nlohmann::json& schema);
+void print_document(const nlohmann::json& content, const nlohmann::json& schema);
+
+/// Prints a comparison and throws Error{regressed} or Error{inconclusive} where that is its outcome.
+void print_comparison(const Comparison& comparison, const FormatOptions& format);
+
+}  // namespace ptrain

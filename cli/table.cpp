@@ -1,0 +1,90 @@
+// ptrain table: the benchmark table of reports, as text or a page, and the tables of a document held to their reports.
+#include "core/report/table.h"
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/report/document_tables.h"
+#include "core/report/html/page.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TableOptions {
+  std::vector<std::string> paths;
+  std::string columns = default_columns();
+  std::string format = "text";
+  std::string output;
+  std::string check;
+  std::string update;
+};
+
+void check_document(const std::string& document) {
+  const DocumentTables tables = render_document(document);
+  if (tables.tables == 0) fail("{}: no line \"<!-- ptrain table ... -->\" in it: nothing to check", document);
+  for (const std::string& difference : tables.differences) fmt::print(stderr, "{}\n", difference);
+  if (!tables.differences.empty()) {
+    fail("{}: {} lines do not agree with their reports (ptrain table --update {} writes them anew)", document,
+         tables.differences.size(), document);
+  }
+  fmt::print("{}: {} tables agree with their reports\n", document, tables.tables);
+}
+
+void update_document(const std::string& document) {
+  const DocumentTables tables = render_document(document);
+  if (!tables.differences.empty()) write_file_atomic(document, tables.rendered);
+  fmt::print("{}: {} tables, {} lines changed\n", document, tables.tables, tables.differences.size());
+}
+
+std::string rendered(const TableOptions& options) {
+  std::vector<RunSet> sets;
+  for (const std::string& path : options.paths) sets.push_back(load_runs(path));
+  const Table table = make_table(sets, options.columns);
+  const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
+  if (options.format == "text") return table_text(table);
+  if (options.format == "markdown") return table_markdown(table, from);
+  if (options.format == "csv") return table_csv(table, from);
+  if (options.format == "json") return document_text(table_json(table, from), table_schema());
+  if (options.format == "html") return html_page(sets, table, from);
+  fail_usage("--format: expected text|markdown|csv|json|html, got \"{}\"", options.format);
+}
+
+void table(const TableOptions& options) {
+  if (!options.check.empty()) return check_document(options.check);
+  if (!options.update.empty()) return update_document(options.update);
+  if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
+  const std::string text = rendered(options);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_file_atomic(options.output, text);
+  }
+}
+
+}  // namespace
+
+void add_table_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("table", "the benchmark table of reports; --check holds a document to it");
+  const auto options = std::make_shared<TableOptions>();
+  std::string ids;
+  for (const TableColumn& column : table_columns()) ids += (ids.empty() ? "" : ",") + column.id;
+  command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
+  command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
+  command->add_option("--format", options->format, "text|markdown|csv|json|html")->capture_default_str();
+  command->add_option("--output", options->output, "file to write; default: standard output");
+  command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
+  command->add_option("--update", options->update, "document whose marked tables are written anew");
+  command->footer(
+      "A table is marked by the lines \"<!-- ptrain table PATHS --columns LIST -->\" and \"<!-- /ptrain -->\".\n"
+      "Examples:\n  ptrain table runs/smoke --format html --output smoke.html\n  ptrain table --check README.md");
+  command->callback([options] { table(*options); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,111 @@
+#include "core/bench/bench_run.h"
+
+#include "core/base/errors.h"
+#include "core/base/hash.h"
+#include "core/bench/child_process.h"
+#include "core/io/atomic_file.h"
+#include "core/report/environment.h"
+#include "core/report/json_file.h"
+#include "core/report/report.h"
+
+#include <sstream>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// The last line of a log that says something, for a run that left no report.
+std::string last_line(const fs::path& log) {
+  std::string last;
+  std::istringstream lines(read_file(log));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last.starts_with("error: ") ? last.substr(7) : last;
+}
+
+std::vector<std::string> arguments_of(const BenchRun& run) {
+  std::vector<std::string> words = {"run", run.config.string()};
+  for (const Override& item : run.overrides) {
+    words.emplace_back("-o");
+    words.push_back(fmt::format("{}={}", item.key, item.value));
+  }
+  for (const char* fixed : {"-o", "output.save=false", "-o", "output.checkpoint_every_steps=0", "--resume", "none",
+                            "--progress", "none", "--seed"}) {
+    words.emplace_back(fixed);
+  }
+  words.push_back(std::to_string(run.record.seed));
+  words.emplace_back("--output-dir");
+  words.push_back(run.folder.string());
+  words.emplace_back("--report");
+  words.push_back((run.folder / "report.json").string());
+  return words;
+}
+
+void judge_report(RunRecord& record, const json& report, const BenchRun& run) {
+  record.message = report.at("message");
+  record.config_hash = report.at("config_hash");
+  const std::string status = report.at("status");
+  if (status != "ok") {
+    record.outcome = status == "interrupted" ? RunOutcome::error : run_outcome_from_name(status);
+    return;
+  }
+  const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
+  record.steady = find_steady_state(step_ms, run.steady);
+  record.outcome = record.steady.reached ? RunOutcome::ok : RunOutcome::unstable;
+  record.message = record.steady.reason;
+  if (!step_ms.empty()) record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
+}
+
+void judge(RunRecord& record, const ChildResult& child, const BenchRun& run) {
+  record.exit_code = child.code;
+  record.wall_seconds = child.seconds;
+  const fs::path report = run.folder / "report.json";
+  if (child.end == ChildResult::End::timed_out) {
+    record.outcome = RunOutcome::timeout;
+    record.message = fmt::format("ended after {:.1f} s (timeout_seconds {})", child.seconds, run.timeout_seconds);
+  } else if (child.end == ChildResult::End::signalled) {
+    record.message = fmt::format("ended by signal {}{}", child.code - 128,
+                                 child.code == 137 ? ", by the kernel when memory ran out?" : "");
+  } else if (fs::exists(report)) {
+    judge_report(record, read_document(report, report_schema()), run);
+  } else {
+    record.message = fmt::format("exit code {} and no report: {}", child.code, last_line(run.folder / "log.txt"));
+  }
+}
+
+}  // namespace
+
+BenchProgram bench_program(const fs::path& path) {
+  const fs::path file = path.empty() ? fs::path("/proc/self/exe") : path;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) fail_usage("{}: no program there", file.string());
+  const MappedFile bytes(file);
+  const auto* begin = reinterpret_cast<const char*>(bytes.bytes().data());
+  return {file, fmt::format("fnv1a64:{:016x}", fnv1a64({begin, bytes.bytes().size()}))};
+}
+
+std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& run,
+                                  const std::function<bool()>& stopped) {
+  std::error_code error;
+  fs::remove_all(run.folder, error);
+  fs::create_directories(run.folder, error);
+  if (error) fail("{}: cannot make the folder: {}", run.folder.string(), error.message());
+  RunRecord record = run.record;
+  record.binary = program.hash;
+  record.started = utc_time();
+  const fs::path log = run.folder / "log.txt";
+  const ChildResult child = run_child(program.path, arguments_of(run), log, run.timeout_seconds, stopped);
+  if (child.end == ChildResult::End::stopped) {
+    fs::remove_all(run.folder, error);
+    return std::nullopt;
+  }
+  judge(record, child, run);
+  if (record.outcome == RunOutcome::ok || record.outcome == RunOutcome::unstable) fs::remove(log, error);
+  write_document(to_json(record), run_record_schema(), run.folder / "record.json");
+  return record;
+}
+
+}  // namespace ptrain

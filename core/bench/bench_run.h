@@ -1,0 +1,35 @@
+// One case, once: a fresh process of ptrain, and the record of how it went.
+#pragma once
+
+#include "core/bench/suite.h"
+#include "core/report/run_record.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ptrain {
+
+struct BenchProgram {
+  std::filesystem::path path;
+  std::string hash;  // of its bytes
+};
+
+/// The program itself when `path` is empty. Throws Error{usage} when it cannot be read.
+BenchProgram bench_program(const std::filesystem::path& path = {});
+
+struct BenchRun {
+  std::filesystem::path config;
+  std::vector<Override> overrides;
+  double timeout_seconds = 600;
+  SteadyRule steady;
+  std::filesystem::path folder;  // gets record.json, report.json, metrics.jsonl, and log.txt when it did not end well
+  RunRecord record;              // with what is known before it runs
+};
+
+/// Runs it and writes its record. Empty when `stopped` ended it: then there is no record, as if it never ran.
+std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& run,
+                                  const std::function<bool()>& stopped);
+
+}  // namespace ptrain

@@ -1,0 +1,84 @@
+#include "core/bench/child_process.h"
+
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+namespace ptrain {
+namespace {
+
+constexpr double kGraceSeconds = 5;
+constexpr auto kPollInterval = std::chrono::milliseconds(10);
+constexpr int kCannotStart = 127;
+
+[[noreturn]] void become(const char* program, char* const* arguments, int log, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int nothing = open("/dev/null", O_RDONLY);
+  const bool ready = getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+                     dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
+  if (ready) execv(program, arguments);
+  _exit(kCannotStart);
+}
+
+/// Whether the child has ended; its status then is in `status`.
+bool has_ended(pid_t child, int& status) {
+  const pid_t done = waitpid(child, &status, WNOHANG);
+  if (done < 0 && errno != EINTR) fail("waiting for a run: {}", std::strerror(errno));
+  return done == child;
+}
+
+}  // namespace
+
+ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped) {
+  const std::string name = program.string();
+  std::vector<std::string> words = arguments;
+  words.insert(words.begin(), name);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (log_file < 0) fail("{}: cannot be written: {}", log.string(), std::strerror(errno));
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) become(name.c_str(), argv.data(), log_file, parent);
+  close(log_file);
+  if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
+  setpgid(child, child);  // here too: whichever comes first
+
+  const Stopwatch watch;
+  ChildResult result;
+  double asked_to_end = -1;
+  int status = 0;
+  while (!has_ended(child, status)) {
+    const double now = watch.seconds();
+    if (asked_to_end < 0 && (now > timeout_seconds || stopped())) {
+      result.end = now > timeout_seconds ? ChildResult::End::timed_out : ChildResult::End::stopped;
+      asked_to_end = now;
+      kill(-child, SIGTERM);
+    }
+    if (asked_to_end >= 0 && now > asked_to_end + kGraceSeconds) kill(-child, SIGKILL);
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  kill(-child, SIGKILL);  // what it may have left behind
+  result.seconds = watch.seconds();
+  result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (result.end == ChildResult::End::exited && WIFSIGNALED(status)) result.end = ChildResult::End::signalled;
+  if (result.end == ChildResult::End::exited && result.code == kCannotStart) {
+    fail("{}: cannot be started", name);
+  }
+  return result;
+}
+
+}  // namespace ptrain

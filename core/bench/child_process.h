@@ -1,0 +1,24 @@
+// A run in a process of its own, with a time limit.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct ChildResult {
+  enum class End { exited, signalled, timed_out, stopped };
+  End end = End::exited;
+  int code = 0;  // exit code, or 128 + signal
+  double seconds = 0;
+};
+
+/// Starts `program` with `arguments` as the leader of a process group of its own, standard output and error going to
+/// `log`, and waits. Past `timeout_seconds`, or when `stopped` says so, the whole group gets SIGTERM and, five seconds
+/// later, SIGKILL. The child dies with its parent. Throws Error{failed} when it cannot be started.
+ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped);
+
+}  // namespace ptrain

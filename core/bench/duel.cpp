@@ -1,0 +1,116 @@
+#include "core/bench/duel.h"
+
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+#include "core/bench/sweep.h"
+#include "core/config/keys.h"
+#include "core/report/environment.h"
+#include "core/report/fingerprint.h"
+#include "core/report/json_file.h"
+#include "core/report/report.h"
+
+#include <algorithm>
+#include <random>
+
+namespace ptrain {
+namespace {
+
+constexpr const char* kBase = "base";
+constexpr const char* kNew = "new";
+
+/// Whether nothing is gained by another pair.
+bool is_clear(const SpeedChange& change, const SpeedRule& rule) {
+  const Interval& percent = change.percent;
+  if (!percent.bounded || change.verdict == Verdict::inconclusive) return false;
+  const bool narrow = percent.half_width() <= rule.threshold_percent / 2;
+  const bool past = percent.lower > rule.threshold_percent || percent.upper < -rule.threshold_percent;
+  return narrow || past;
+}
+
+class Duel {
+ public:
+  explicit Duel(const DuelOptions& options)
+      : options_(options),
+        sweep_(fmt::format("{} seed {}", utc_time(), options.seed)),
+        base_{kBase, {}},
+        changed_{kNew, {}} {
+    suite_.name = "compare";
+    suite_.config = options.config;
+    suite_.seed = options.seed;
+    suite_.cases = {case_of(kBase, options.base), case_of(kNew, options.changed)};
+  }
+
+  Comparison run() {
+    std::filesystem::remove_all(options_.folder / "runs");
+    std::mt19937_64 random(static_cast<std::uint64_t>(options_.seed));
+    Comparison comparison{kBase, kNew, options_.rule, {}};
+    const Stopwatch watch;
+    double longest = 0;
+    for (std::int64_t pair = 0;; ++pair) {
+      const double started = watch.seconds();
+      const bool base_first = (random() & 1) == 0;
+      run_side(base_first ? 0 : 1, pair);
+      run_side(base_first ? 1 : 0, pair);
+      suite_.repeats = pair + 1;
+      comparison.cases = {compare_cases(base_, changed_, options_.rule)};
+      options_.on_pair(comparison.cases.front());
+      longest = std::max(longest, watch.seconds() - started);
+      if (is_clear(comparison.cases.front().speed, options_.rule.speed)) break;
+      if (watch.seconds() + longest > options_.budget_seconds) break;
+    }
+    write_suite(suite_, options_.base.program, this_machine(), sweep_, options_.folder);
+    return comparison;
+  }
+
+ private:
+  BenchCase case_of(const char* name, const DuelSide& side) const {
+    const LoadedConfig loaded = load_config(options_.config, side.overrides);
+    BenchCase item;
+    item.name = item.folder = name;
+    item.overrides = side.overrides;
+    item.settings = nlohmann::json::object();
+    for (const Override& o : side.overrides) item.settings[o.key] = find_key(o.key)->get(loaded.config);
+    item.config_hash = config_hash(loaded.config);
+    item.seed = loaded.config.seed;
+    return item;
+  }
+
+  void run_side(std::size_t side, std::int64_t pair) {
+    const BenchCase& item = suite_.cases[side];
+    BenchRun run;
+    run.config = options_.config;
+    run.overrides = item.overrides;
+    run.timeout_seconds = options_.timeout_seconds;
+    run.steady = options_.steady;
+    run.folder = options_.folder / "runs" / item.folder / fmt::format("{:02}", pair);
+    run.record.suite = suite_.name;
+    run.record.case_name = item.name;
+    run.record.settings = item.settings;
+    run.record.repeat = pair;
+    run.record.position = position_++;
+    run.record.sweep = sweep_;
+    run.record.seed = item.seed;
+    const auto record = run_once((side == 0 ? options_.base : options_.changed).program, run, options_.stopped);
+    if (!record) throw Error(ExitCode::interrupted, "interrupted: no verdict");
+    if (record->outcome != RunOutcome::ok && record->outcome != RunOutcome::unstable) {
+      fail("the {} side does not run: {}: {}", item.name, name_of(record->outcome), record->message);
+    }
+    MeasuredRun measured;
+    measured.record = *record;
+    measured.report_file = run.folder / "report.json";
+    measured.report = read_document(measured.report_file, report_schema());
+    (side == 0 ? base_ : changed_).runs.push_back(std::move(measured));
+  }
+
+  const DuelOptions& options_;
+  const std::string sweep_;
+  Suite suite_;
+  MeasuredCase base_, changed_;
+  std::int64_t position_ = 0;
+};
+
+}  // namespace
+
+Comparison run_duel(const DuelOptions& options) { return Duel(options).run(); }
+
+}  // namespace ptrain

@@ -1,0 +1,243 @@
+#include "core/bench/suite.h"
+
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/config/text.h"
+#include "core/config/yaml_tree.h"
+#include "core/io/atomic_file.h"
+#include "core/report/fingerprint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+constexpr std::size_t kMostCases = 4096;
+
+/// One `key: value` of a case, with the line that says so.
+struct Setting {
+  std::string key;
+  std::string value;
+  std::string where;
+};
+
+class SuiteReader {
+ public:
+  SuiteReader(const std::filesystem::path& file, std::span<const Override> extra) : extra_(extra) {
+    suite_.file = file;
+    suite_.name = file.stem().string();
+  }
+
+  Suite read(const YamlValue& root) {
+    for (const YamlEntry& entry : root.entries) read_entry(entry);
+    if (suite_.config.empty()) fail_usage("{}: config: required, the YAML file of the base run", suite_.file.string());
+    if (!axes_.empty() && !listed_.empty()) {
+      fail_usage("{}: cases: give axes or cases, not both", suite_.file.string());
+    }
+    if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
+      fail_usage("{}: confidence.most_repeats: below repeats {}", suite_.file.string(), suite_.repeats);
+    }
+    label_axes();
+    if (listed_.empty()) {
+      add_factorial(0, {});
+    } else {
+      for (const auto& [name, settings] : listed_) add_case(name, settings);
+    }
+    return std::move(suite_);
+  }
+
+ private:
+  std::string at(int line) const { return fmt::format("{}:{}", suite_.file.string(), line); }
+
+  [[noreturn]] void refuse(const YamlEntry& entry, std::string_view section, std::string_view expected) const {
+    const bool scalar = entry.value.kind == YamlValue::Kind::scalar;
+    fail_usage("{}: {}{}: expected {}{}", at(entry.line), section, entry.key, expected,
+               scalar ? ", got " + shown(entry.value.text) : "");
+  }
+  const std::string& text_of(const YamlEntry& entry, std::string_view section = "") const {
+    if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) refuse(entry, section, "a text");
+    return entry.value.text;
+  }
+  double number_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const {
+    const std::string& text = entry.value.text;
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (entry.value.kind != YamlValue::Kind::scalar || error != std::errc() || end != text.data() + text.size() ||
+        !(number >= low && number <= high)) {
+      refuse(entry, section, fmt::format("a number from {} to {}", low, high));
+    }
+    return number;
+  }
+  std::int64_t integer_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const {
+    const double number = number_of(entry, low, high, section);
+    if (number != static_cast<double>(static_cast<std::int64_t>(number))) refuse(entry, section, "a whole number");
+    return static_cast<std::int64_t>(number);
+  }
+  const std::vector<YamlEntry>& map_of(const YamlEntry& entry) const {
+    if (entry.value.kind != YamlValue::Kind::map) refuse(entry, "", "a mapping");
+    return entry.value.entries;
+  }
+  [[noreturn]] void refuse_unknown(const YamlEntry& entry, const std::vector<std::string>& known) const {
+    fail_usage("{}: {}: unknown key of a suite{}", at(entry.line), shown(entry.key), did_you_mean(entry.key, known));
+  }
+
+  void read_entry(const YamlEntry& entry) {
+    const std::string& key = entry.key;
+    if (key == "name") {
+      suite_.name = text_of(entry);
+    } else if (key == "about") {
+      suite_.about = text_of(entry);
+    } else if (key == "config") {
+      suite_.config = (suite_.file.parent_path() / text_of(entry)).lexically_normal();
+    } else if (key == "set") {
+      common_ = settings_of(entry);
+    } else if (key == "axes") {
+      for (const YamlEntry& axis : map_of(entry)) read_axis(axis);
+    } else if (key == "cases") {
+      read_cases(entry);
+    } else if (key == "repeats") {
+      suite_.repeats = integer_of(entry, 1, 1000);
+    } else if (key == "seed") {
+      suite_.seed = integer_of(entry, 0, 1e15);
+    } else if (key == "vary_seed") {
+      if (text_of(entry) != "true" && text_of(entry) != "false") refuse(entry, "", "true or false");
+      suite_.vary_seed = entry.value.text == "true";
+    } else if (key == "timeout_seconds") {
+      suite_.timeout_seconds = number_of(entry, 0.1, 1e6);
+    } else if (key == "steady") {
+      for (const YamlEntry& item : map_of(entry)) read_steady(item);
+    } else if (key == "confidence") {
+      suite_.confidence = ConfidenceTarget{1, 1000};
+      for (const YamlEntry& item : map_of(entry)) read_confidence(item);
+    } else {
+      refuse_unknown(entry, {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
+                             "timeout_seconds", "steady", "confidence"});
+    }
+  }
+  void read_steady(const YamlEntry& entry) {
+    if (entry.key == "most_warmup_steps") {
+      suite_.steady.most_warmup_steps = integer_of(entry, 0, 1e9, "steady.");
+    } else if (entry.key == "drift_percent") {
+      suite_.steady.drift_percent = number_of(entry, 0.1, 1000, "steady.");
+    } else {
+      refuse_unknown(entry, {"most_warmup_steps", "drift_percent"});
+    }
+  }
+  void read_confidence(const YamlEntry& entry) {
+    if (entry.key == "target_percent") {
+      suite_.confidence->percent = number_of(entry, 0.01, 100, "confidence.");
+    } else if (entry.key == "most_repeats") {
+      suite_.confidence->most_repeats = integer_of(entry, 1, 1000, "confidence.");
+    } else {
+      refuse_unknown(entry, {"target_percent", "most_repeats"});
+    }
+  }
+
+  /// A value as it would stand on the command line.
+  std::string value_text(const YamlEntry& entry, const YamlValue& value) const {
+    if (value.kind == YamlValue::Kind::scalar) return value.text;
+    if (value.kind != YamlValue::Kind::list) refuse(entry, "", "a value or a list");
+    std::vector<std::string> items;
+    for (const YamlValue& item : value.items) items.push_back(item.text);
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  std::vector<Setting> settings_of(const YamlEntry& entry) const {
+    std::vector<Setting> settings;
+    for (const YamlEntry& item : map_of(entry)) {
+      settings.push_back({item.key, value_text(item, item.value), at(item.line)});
+    }
+    return settings;
+  }
+  void read_axis(const YamlEntry& entry) {
+    if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) {
+      refuse(entry, "axes.", "a list of values");
+    }
+    std::vector<Setting> values;
+    for (const YamlValue& item : entry.value.items) {
+      values.push_back({entry.key, value_text(entry, item), at(item.line == 0 ? entry.line : item.line)});
+    }
+    axes_.push_back(std::move(values));
+    suite_.axes.push_back({entry.key, "", {}});
+  }
+  void read_cases(const YamlEntry& entry) {
+    if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) refuse(entry, "", "a list of cases");
+    for (const YamlValue& item : entry.value.items) {
+      std::string name;
+      std::vector<Setting> settings;
+      for (const YamlEntry& part : item.entries) {
+        if (part.key == "name") {
+          name = text_of(part, "cases.");
+        } else if (part.key == "set") {
+          settings = settings_of(part);
+        } else {
+          refuse_unknown(part, {"name", "set"});
+        }
+      }
+      if (name.empty()) fail_usage("{}: cases: each needs a name, {{name: ..., set: {{...}}}}", at(item.line));
+      listed_.emplace_back(name, std::move(settings));
+    }
+  }
+
+  void label_axes() {
+    for (BenchAxis& axis : suite_.axes) {
+      const auto last = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+      const auto same = std::count_if(suite_.axes.begin(), suite_.axes.end(),
+                                      [&](const BenchAxis& other) { return last(other.key) == last(axis.key); });
+      axis.label = same == 1 ? last(axis.key) : axis.key;
+    }
+  }
+  void add_factorial(std::size_t axis, const std::vector<Setting>& settings) {
+    if (axis == axes_.size()) {
+      std::vector<std::string> parts;
+      for (std::size_t i = 0; i < settings.size(); ++i) {
+        parts.push_back(fmt::format("{}={}", suite_.axes[i].label, settings[i].value));
+      }
+      add_case(parts.empty() ? "base" : fmt::format("{}", fmt::join(parts, ",")), settings);
+      return;
+    }
+    for (const Setting& value : axes_[axis]) {
+      std::vector<Setting> extended = settings;
+      extended.push_back(value);
+      add_factorial(axis + 1, extended);
+    }
+  }
+  void add_case(const std::string& name, const std::vector<Setting>& settings) {
+    if (suite_.cases.size() >= kMostCases) fail_usage("{}: more than {} cases", suite_.file.string(), kMostCases);
+    BenchCase item;
+    item.name = name;
+    item.folder = folder_name(name);
+    if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", suite_.file.string(), shown(name));
+    for (const Setting& s : common_) item.overrides.push_back({s.key, s.value, s.where});
+    for (const Setting& s : settings) item.overrides.push_back({s.key, s.value, s.where});
+    item.overrides.insert(item.overrides.end(), extra_.begin(), extra_.end());
+    const LoadedConfig loaded = load_config(suite_.config, item.overrides);
+    item.settings = nlohmann::json::object();
+    for (const Setting& s : settings) item.settings[s.key] = find_key(s.key)->get(loaded.config);
+    item.config_hash = config_hash(loaded.config);
+    item.seed = loaded.config.seed;
+    for (BenchAxis& axis : suite_.axes) {
+      const nlohmann::json& value = item.settings[axis.key];
+      if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end()) axis.values.push_back(value);
+    }
+    suite_.cases.push_back(std::move(item));
+  }
+
+  std::span<const Override> extra_;
+  Suite suite_;
+  std::vector<Setting> common_;
+  std::vector<std::vector<Setting>> axes_;
+  std::vector<std::pair<std::string, std::vector<Setting>>> listed_;
+  std::set<std::string> folders_;
+};
+
+}  // namespace
+
+Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) fail_usage("{}: no such file", file.string());
+  return SuiteReader(file, extra).read(parse_yaml(read_file(file), file.string()));
+}
+
+}  // namespace ptrain

@@ -1,0 +1,71 @@
+// A benchmark suite from its YAML file: a base configuration, the cases to run it in, and how often.
+//
+//   name: flags                        # folder of the results
+//   about: what the flags do           # printed above the table
+//   config: ../resnet50.yaml           # relative to this file
+//   set: {train.steps: 40}             # for every case; dotted keys of the configuration
+//   axes:                              # full factorial over these, or
+//     amp.level: [O0, O1]
+//   cases:                             # listed cases, each with what it sets
+//     - {name: search off, set: {flags.cudnn_exhaustive_search: false}}
+//   repeats: 5                         # fresh processes per case
+//   seed: 1                            # of the order
+//   vary_seed: false                   # true: repeat r trains with seed + r
+//   timeout_seconds: 600               # per run
+//   steady: {most_warmup_steps: 0, drift_percent: 10}
+//   confidence: {target_percent: 1, most_repeats: 20}   # go on until the interval of the median is this narrow
+#pragma once
+
+#include "core/config/load.h"
+#include "core/report/steady_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct BenchAxis {
+  std::string key;                     // of the configuration
+  std::string label;                   // its last part, where no other axis shares it
+  std::vector<nlohmann::json> values;  // typed; the first is the base that effects are counted from
+};
+
+struct BenchCase {
+  std::string name;                 // "level=O1,batch_size=32", or as listed
+  std::string folder;               // name, fit for a folder
+  std::vector<Override> overrides;  // the suite's `set`, then the case's own, then the command line's
+  nlohmann::json settings;          // the case's own, typed
+  std::string config_hash;
+  std::int64_t seed = 0;  // of the training, at repeat 0
+};
+
+struct ConfidenceTarget {
+  double percent = 1;             // half width of the interval of the median step time
+  std::int64_t most_repeats = 0;  // where to stop in any case
+};
+
+struct Suite {
+  std::string name;
+  std::string about;
+  std::filesystem::path file;
+  std::filesystem::path config;
+  std::vector<BenchAxis> axes;  // empty when the cases are listed
+  std::vector<BenchCase> cases;
+  std::int64_t repeats = 5;
+  std::int64_t seed = 1;
+  bool vary_seed = false;
+  double timeout_seconds = 600;
+  SteadyRule steady;
+  std::optional<ConfidenceTarget> confidence;
+};
+
+/// Reads a suite and resolves the configuration of every case, so that nothing is refused once runs have begun.
+/// `extra` overrides keys of every case. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
+Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra = {});
+
+}  // namespace ptrain

@@ -1,0 +1,198 @@
+#include "core/bench/sweep.h"
+
+#include "core/base/errors.h"
+#include "core/report/environment.h"
+#include "core/report/json_file.h"
+#include "core/report/run_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kConfidence = 0.95;
+
+class Sweep {
+ public:
+  Sweep(const Suite& suite, const BenchProgram& program, const SweepOptions& options, SweepObserver& observer)
+      : suite_(suite), program_(program), options_(options), observer_(observer), cases_(suite.cases.size()) {}
+
+  bool run() {
+    open_folder();
+    read_kept();
+    observer_.on_start(cases_, position_);
+    const std::int64_t rounds = suite_.confidence ? suite_.confidence->most_repeats : suite_.repeats;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      for (const std::size_t index : round_order(suite_.seed, round, cases_.size())) {
+        if (!wanted(index, round)) continue;
+        if (!run_case(index, round)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  fs::path folder_of(std::size_t index, std::int64_t repeat) const {
+    return options_.folder / "runs" / suite_.cases[index].folder / fmt::format("{:02}", repeat);
+  }
+  std::int64_t seed_of(std::size_t index, std::int64_t repeat) const {
+    return suite_.cases[index].seed + (suite_.vary_seed ? repeat : 0);
+  }
+
+  /// Takes over the sweep that is there, or starts one.
+  void open_folder() {
+    const fs::path file = options_.folder / "suite.json";
+    sweep_ = fmt::format("{} seed {}", utc_time(), suite_.seed);
+    if (fs::exists(file) && options_.kept != Kept::none) {
+      const json before = read_document(file, suite_schema());
+      if (before.at("suite") != suite_.name) {
+        fail_usage("{}: belongs to suite {}, this is {} (give another --out)", file.string(), before["suite"].dump(),
+                   suite_.name);
+      }
+      if (before.at("machine").at("hash") != options_.machine.at("hash")) {
+        fail_usage("{}: was measured on another machine ({}); give another --out, or --fresh to replace it",
+                   file.string(), before["machine"].at("name").get<std::string>());
+      }
+      if (before.at("binary") == program_.hash && before.at("seed") == suite_.seed) sweep_ = before.at("sweep");
+    }
+    if (options_.kept == Kept::none) fs::remove_all(options_.folder / "runs");
+    write_suite(suite_, program_, options_.machine, sweep_, options_.folder);
+  }
+
+  bool stands(const RunRecord& record, std::size_t index, std::int64_t repeat) const {
+    const BenchCase& item = suite_.cases[index];
+    const bool good = record.outcome == RunOutcome::ok;
+    const bool same_work = record.case_name == item.name && record.settings == item.settings &&
+                           record.seed == seed_of(index, repeat) &&
+                           (suite_.vary_seed || record.config_hash == item.config_hash);
+    return same_work && record.binary == program_.hash && record.sweep == sweep_ &&
+           (good || options_.kept == Kept::all);
+  }
+
+  void read_kept() {
+    const std::int64_t rounds = suite_.confidence ? suite_.confidence->most_repeats : suite_.repeats;
+    for (std::size_t index = 0; index < cases_.size(); ++index) {
+      cases_[index].planned = suite_.repeats;
+      for (std::int64_t repeat = 0; repeat < rounds; ++repeat) {
+        const fs::path file = folder_of(index, repeat) / "record.json";
+        if (!fs::exists(file)) continue;
+        const RunRecord record = run_record_from_json(read_document(file, run_record_schema()));
+        if (!stands(record, index, repeat)) continue;
+        add(index, record);
+        position_ = std::max(position_, record.position + 1);
+      }
+    }
+    position_ = std::accumulate(cases_.begin(), cases_.end(), std::int64_t{0}, [](std::int64_t sum, const auto& c) {
+      return sum + static_cast<std::int64_t>(c.records.size());
+    });
+  }
+
+  void add(std::size_t index, const RunRecord& record) {
+    CaseProgress& progress = cases_[index];
+    const bool failed = record.outcome != RunOutcome::ok && record.outcome != RunOutcome::unstable;
+    const bool again = failed && !progress.records.empty() && progress.records.back().outcome == record.outcome;
+    progress.records.push_back(record);
+    progress.planned = std::max(progress.planned, static_cast<std::int64_t>(progress.records.size()));
+    if (again) progress.given_up = true;
+  }
+
+  bool wanted(std::size_t index, std::int64_t round) {
+    const CaseProgress& progress = cases_[index];
+    const bool there = std::any_of(progress.records.begin(), progress.records.end(),
+                                   [&](const RunRecord& r) { return r.repeat == round; });
+    if (there || progress.given_up) return false;
+    if (round < suite_.repeats) return true;
+    const Interval interval = relative_interval(progress.records);
+    return !interval.bounded || interval.half_width() * 100 > suite_.confidence->percent;
+  }
+
+  bool run_case(std::size_t index, std::int64_t repeat) {
+    const BenchCase& item = suite_.cases[index];
+    BenchRun run;
+    run.config = suite_.config;
+    run.overrides = item.overrides;
+    run.timeout_seconds = suite_.timeout_seconds;
+    run.steady = suite_.steady;
+    run.folder = folder_of(index, repeat);
+    run.record.suite = suite_.name;
+    run.record.case_name = item.name;
+    run.record.settings = item.settings;
+    run.record.repeat = repeat;
+    run.record.position = position_++;
+    run.record.sweep = sweep_;
+    run.record.config_hash = item.config_hash;
+    run.record.seed = seed_of(index, repeat);
+    cases_[index].running = true;
+    observer_.on_change(cases_, index);
+    const auto record = run_once(program_, run, options_.stopped);
+    cases_[index].running = false;
+    if (!record) return false;
+    add(index, *record);
+    observer_.on_change(cases_, index);
+    return true;
+  }
+
+  const Suite& suite_;
+  const BenchProgram& program_;
+  const SweepOptions& options_;
+  SweepObserver& observer_;
+  std::vector<CaseProgress> cases_;
+  std::string sweep_;
+  std::int64_t position_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::size_t> round_order(std::int64_t seed, std::int64_t round, std::size_t cases) {
+  std::vector<std::size_t> order(cases);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed) * 1000003u + static_cast<std::uint64_t>(round));
+  for (std::size_t i = cases; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+Interval relative_interval(const std::vector<RunRecord>& records) {
+  std::vector<double> logs;
+  for (const RunRecord& record : records) {
+    if (record.outcome == RunOutcome::ok && record.figures) logs.push_back(std::log(record.figures->typical_step_ms));
+  }
+  const Interval of_logs = signed_rank_interval(logs, kConfidence);
+  return {std::exp(of_logs.estimate), std::expm1(of_logs.lower - of_logs.estimate),
+          std::expm1(of_logs.upper - of_logs.estimate), of_logs.bounded};
+}
+
+void write_suite(const Suite& suite, const BenchProgram& program, const json& machine, const std::string& sweep,
+                 const fs::path& folder) {
+  json axes = json::array(), cases = json::array();
+  for (const BenchAxis& axis : suite.axes) {
+    axes.push_back({{"key", axis.key}, {"label", axis.label}, {"values", axis.values}});
+  }
+  for (const BenchCase& item : suite.cases) {
+    cases.push_back(
+        {{"name", item.name}, {"folder", item.folder}, {"settings", item.settings}, {"config_hash", item.config_hash}});
+  }
+  const json content = {{"schema", "ptrain.bench/1"},
+                        {"suite", suite.name},
+                        {"about", suite.about},
+                        {"config", suite.config.string()},
+                        {"sweep", sweep},
+                        {"machine", machine},
+                        {"binary", program.hash},
+                        {"seed", suite.seed},
+                        {"repeats", suite.repeats},
+                        {"axes", axes},
+                        {"cases", cases}};
+  write_document(content, suite_schema(), folder / "suite.json");
+}
+
+bool run_sweep(const Suite& suite, const BenchProgram& program, const SweepOptions& options, SweepObserver& observer) {
+  return Sweep(suite, program, options, observer).run();
+}
+
+}  // namespace ptrain

@@ -1,0 +1,57 @@
+// A report in the dialects of other benchmark suites, so that their dashboards and parsers read ptrain's runs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+struct ExportInput {
+  std::string name;                     // of the run: its folder or file
+  nlohmann::json report;                // ptrain.report/1
+  std::vector<nlohmann::json> metrics;  // lines of metrics.jsonl beside it; empty when there are none
+};
+
+struct Exporter {
+  std::string_view name;
+  std::string_view help;
+  std::string (*write)(const ExportInput& input);
+};
+
+/// tipc, dllogger, mllog, timm, prometheus.
+const std::vector<Exporter>& exporters();
+
+/// A report, or the folder that has report.json. Throws as read_document does.
+ExportInput read_export_input(const std::filesystem::path& path);
+
+/// One file per dialect.
+std::string export_tipc(const ExportInput& input);
+std::string export_dllogger(const ExportInput& input);
+std::string export_mllog(const ExportInput& input);
+std::string export_timm(const ExportInput& input);
+std::string export_prometheus(const ExportInput& input);
+
+/// What several dialects ask of a report.
+namespace exports {
+
+/// Seconds since 1970 of the report's start.
+double start_time(const nlohmann::json& report);
+/// "fp32", "fp16" or "bf16".
+std::string precision(const nlohmann::json& report);
+/// Samples per second and device; 0 when nothing was measured.
+double samples_per_second(const nlohmann::json& report);
+/// Samples per second of one logged step; 0 when it has no time.
+double step_rate(const nlohmann::json& line);
+/// Milliseconds of all steps that a line of the metrics stands for.
+double line_milliseconds(const nlohmann::json& line);
+bool is_step(const nlohmann::json& line);
+bool is_evaluation(const nlohmann::json& line);
+/// The ranks' number.
+int devices(const nlohmann::json& report);
+
+}  // namespace exports
+}  // namespace ptrain

@@ -1,0 +1,29 @@
+// Intervals for few, skewed samples: exact, from ranks, without an assumed distribution.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace ptrain {
+
+struct Interval {
+  double estimate = 0, lower = 0, upper = 0;
+  bool bounded = false;  // false: too few values for this confidence; lower and upper then are the extremes seen
+
+  double half_width() const { return (upper - lower) / 2; }
+};
+
+/// Of the centre of `values`: the Hodges-Lehmann estimate (median of the pairwise means) and the interval that inverts
+/// Wilcoxon's signed-rank test (Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd ed., 3.2-3.3).
+/// Exact for differences within pairs whose order was drawn at random; `confidence` such as 0.95, two-sided.
+Interval signed_rank_interval(std::span<const double> values, double confidence);
+/// Of the shift from `base` to `changed`, independent samples: median of the differences, inverting the rank-sum test
+/// (same book, 4.2-4.3).
+Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence);
+
+/// Fewest values for which signed_rank_interval is bounded: 6 at 0.95.
+std::int64_t fewest_pairs(double confidence);
+/// Fewest values on each side for which rank_sum_interval is bounded: 4 at 0.95.
+std::int64_t fewest_of_each(double confidence);
+
+}  // namespace ptrain

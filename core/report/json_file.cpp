@@ -1,0 +1,45 @@
+#include "core/report/json_file.h"
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/report/schema_check.h"
+
+#include <string>
+
+namespace ptrain {
+
+using nlohmann::json;
+
+json read_json(const std::filesystem::path& path) {
+  json content = json::parse(read_file(path), nullptr, false);
+  if (content.is_discarded()) fail("{}: not whole JSON (cut short?)", path.string());
+  return content;
+}
+
+json read_document(const std::filesystem::path& path, const json& schema) {
+  json content = read_json(path);
+  const std::string wanted = schema.at("title");
+  const std::string kind = wanted.substr(0, wanted.find('/') + 1);
+  const std::string found =
+      content.is_object() && content.contains("schema") && content["schema"].is_string() ? content["schema"] : "";
+  if (found != wanted && found.starts_with(kind)) {
+    throw Error(ExitCode::inconclusive, fmt::format("{}: is {}, this ptrain reads {}", path.string(), found, wanted));
+  }
+  if (found != wanted) fail("{}: expected a document of schema {}", path.string(), wanted);
+  const std::string problem = schema_problem(content, schema);
+  if (!problem.empty()) fail("{}: does not fit {}: {}", path.string(), wanted, problem);
+  return content;
+}
+
+void write_document(const json& content, const json& schema, const std::filesystem::path& path) {
+  if (const std::string problem = schema_problem(content, schema); !problem.empty()) {
+    throw std::logic_error(
+        fmt::format("internal error: {} does not match its schema: {}", schema.at("title").dump(), problem));
+  }
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
+  write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ptrain

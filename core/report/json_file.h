@@ -1,0 +1,22 @@
+// ptrain's own JSON documents, in and out: checked against their schema both ways.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string_view>
+
+namespace ptrain {
+
+/// Parses one file. Throws Error{failed} with one line naming it when it cannot be read or is no whole JSON.
+nlohmann::json read_json(const std::filesystem::path& path);
+
+/// read_json of a document of `schema`, whose title is "ptrain.<kind>/<version>". Throws Error{failed} when it is
+/// another kind of document or does not fit, Error{inconclusive} when it is another version of this kind.
+nlohmann::json read_document(const std::filesystem::path& path, const nlohmann::json& schema);
+
+/// Writes `content`, indented, whole or not at all; folders are made as needed. Throws std::logic_error when it does
+/// not fit `schema` (a bug), Error{failed} when it cannot be written.
+void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path);
+
+}  // namespace ptrain

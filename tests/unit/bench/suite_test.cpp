@@ -1,0 +1,85 @@
+#include "core/bench/suite.h"
+
+#include "core/base/errors.h"
+#include "core/bench/sweep.h"
+#include "core/io/atomic_file.h"
+#include "tests/unit/io/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+constexpr const char* kConfig =
+    "model: {name: bert, size: tiny, classes: 2, vocab_size: 200, max_positions: 32}\n"
+    "data: {source: synthetic, max_length: 16, batch_size: 8}\n";
+
+class SuiteTest : public testing::Test {
+ protected:
+  Suite load(const std::string& text) {
+    write_file_atomic(folder_.path() / "base.yaml", kConfig);
+    write_file_atomic(folder_.path() / "suite.yaml", "config: base.yaml\n" + text);
+    return load_suite(folder_.path() / "suite.yaml");
+  }
+  std::string complaint(const std::string& text) {
+    try {
+      load(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(SuiteTest, MakesAFullFactorial) {
+  const Suite suite = load("axes:\n  amp.level: [O0, O1, O2]\n  data.batch_size: [4, 8]\nrepeats: 3\n");
+  ASSERT_EQ(suite.cases.size(), 6u);
+  EXPECT_EQ(suite.cases[0].name, "level=O0,batch_size=4");
+  EXPECT_EQ(suite.cases[5].settings, (nlohmann::json{{"amp.level", "O2"}, {"data.batch_size", 8}}));
+  std::set<std::string> hashes;
+  for (const BenchCase& item : suite.cases) hashes.insert(item.config_hash);
+  EXPECT_EQ(hashes.size(), 6u);
+}
+
+TEST_F(SuiteTest, TakesListedCases) {
+  const Suite suite = load("set: {train.steps: 9}\ncases:\n  - {name: one, set: {seed: 1}}\n  - {name: two}\n");
+  ASSERT_EQ(suite.cases.size(), 2u);
+  EXPECT_EQ(suite.cases[0].seed, 1);
+  EXPECT_EQ(suite.cases[1].seed, 42);
+}
+
+TEST_F(SuiteTest, RefusesUnknownKeysOfAxesWithTheirLine) {
+  const std::string message = complaint("axes:\n  amp.levle: [O0]\n");
+  EXPECT_NE(message.find("suite.yaml:3"), std::string::npos) << message;
+  EXPECT_NE(message.find("did you mean amp.level?"), std::string::npos) << message;
+}
+
+TEST_F(SuiteTest, RefusesWhatItCannotMean) {
+  EXPECT_NE(complaint("axes:\n  amp.level: [O7]\n").find("O7"), std::string::npos);
+  EXPECT_NE(complaint("repeats: 0\n").find("repeats"), std::string::npos);
+  EXPECT_NE(complaint("repeat: 3\n").find("did you mean repeats?"), std::string::npos);
+  EXPECT_NE(complaint("axes: {amp.level: [O0]}\ncases: [{name: a}]\n").find("not both"), std::string::npos);
+  EXPECT_NE(complaint("cases: [{name: a}, {name: a}]\n").find("twice"), std::string::npos);
+  EXPECT_NE(complaint("timeout_seconds: fast\n").find("expected a number"), std::string::npos);
+}
+
+TEST(RoundOrder, VisitsEveryCaseInAnOrderOfItsOwn) {
+  std::set<std::vector<std::size_t>> orders;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::size_t> order = round_order(1, round, 6);
+    EXPECT_EQ(order, round_order(1, round, 6));
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5}));
+  }
+  EXPECT_GT(orders.size(), 5u);
+}
+
+}  // namespace
+}  // namespace ptrain
