@@ -2,11 +2,14 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/check.h"
+#include "core/cuda/readback.h"
 #include "core/cuda/recorded_sequence.h"
 #include "core/cuda/registry.h"
 #include "core/cuda/staging.h"
 
 #include <cudnn.h>
+
+#include <algorithm>
 
 namespace ptrain::cuda {
 namespace {
@@ -45,16 +48,23 @@ class CudaBackend final : public Backend {
       CUDA_CHECK(status);
     }
     CUDA_CHECK(cudaMemsetAsync(memory, 0, bytes, device_.stream()));
+    memory_.resident_bytes += static_cast<std::int64_t>(bytes);
+    memory_.peak_resident_bytes = std::max(memory_.peak_resident_bytes, memory_.resident_bytes);
     return memory;
   }
 
-  void release(void* memory, std::size_t /*bytes*/) override { cudaFree(memory); }
+  void release(void* memory, std::size_t bytes) override {
+    cudaFree(memory);
+    memory_.resident_bytes -= static_cast<std::int64_t>(bytes);
+  }
 
   std::size_t available_memory() const override {
     std::size_t left = 0, total = 0;
     CUDA_CHECK(cudaMemGetInfo(&left, &total));
     return left;
   }
+
+  ProcessMemory memory_use() const override { return memory_; }
 
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
     staging_.to_device(device, host, bytes);
@@ -63,6 +73,10 @@ class CudaBackend final : public Backend {
     staging_.to_host(host, device, bytes);
   }
   void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(device_.stream())); }
+  bool runs_ahead() const override { return true; }
+  std::unique_ptr<Readback> make_readback(std::size_t bytes) override {
+    return std::make_unique<PinnedReadback>(device_, bytes);
+  }
   std::unique_ptr<LaunchSequence> make_sequence() override { return std::make_unique<RecordedSequence>(device_); }
   bool host_reads_device() const override { return false; }
 
@@ -70,6 +84,7 @@ class CudaBackend final : public Backend {
   Device device_;
   Staging staging_;
   SearchCache cache_;
+  ProcessMemory memory_;  // of tensors, without the context and the libraries' own
 };
 
 }  // namespace

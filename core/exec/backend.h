@@ -1,6 +1,7 @@
 // What the executor needs of a device: memory, copies and kernels.
 #pragma once
 
+#include "core/base/process_memory.h"
 #include "core/exec/kernel.h"
 
 #include <functional>
@@ -15,6 +16,16 @@ class LaunchSequence {
   virtual ~LaunchSequence() = default;
   /// Does what `enqueue` does; a backend may record its launches and replay the record from then on.
   virtual void run(const std::function<void()>& enqueue) { enqueue(); }
+};
+
+/// A copy of one small value to the host, made again and again.
+class Readback {
+ public:
+  virtual ~Readback() = default;
+  /// Copies what `source` will hold when all work enqueued so far has run.
+  virtual void start(const void* source) = 0;
+  /// The value of the last start(); waits for it.
+  virtual std::span<const std::byte> finish() = 0;
 };
 
 class Backend {
@@ -37,10 +48,17 @@ class Backend {
   virtual void release(void* memory, std::size_t bytes) = 0;
   /// Bytes that can still be allocated.
   virtual std::size_t available_memory() const = 0;
+  /// What this process holds of the memory that a run needs, now and at most: its resident memory on the CPU, what was
+  /// allocated here on a device.
+  virtual ProcessMemory memory_use() const { return process_memory(); }
   virtual void copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
   /// Waits for the work that makes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// Whether Plan::run returns before the work is done, so that the next step can be prepared meanwhile.
+  virtual bool runs_ahead() const { return false; }
+  /// For values of `bytes`. Outlived by the backend.
+  virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
   /// Whether the host can read device memory where it lies.
   virtual bool host_reads_device() const = 0;

@@ -105,10 +105,16 @@ void Plan::write_input(std::string_view name, const void* host, std::size_t byte
   backend_.copy_to_device(device, host, bytes);
 }
 
-void Plan::read_output(std::string_view name, void* host, std::size_t bytes) const {
+ValueId Plan::find_output(std::string_view name) const {
   const ValueId id = graph_.find_output(name);
   if (id == no_value) throw std::logic_error(fmt::format("internal error: the graph has no output {}", name));
-  read_value(id, host, bytes);
+  return id;
+}
+
+const void* Plan::output(std::string_view name) const { return address(find_output(name)); }
+
+void Plan::read_output(std::string_view name, void* host, std::size_t bytes) const {
+  read_value(find_output(name), host, bytes);
 }
 
 void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {

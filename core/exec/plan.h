@@ -63,6 +63,8 @@ class Plan {
   /// Device memory of a fed input. Throws std::logic_error when there is none of that name.
   void* input(std::string_view name) const;
   void write_input(std::string_view name, const void* host, std::size_t bytes);
+  /// Device memory of an output. Throws std::logic_error when there is none of that name.
+  const void* output(std::string_view name) const;
   /// Copies an output to the host; waits for it.
   void read_output(std::string_view name, void* host, std::size_t bytes) const;
   /// Copies any value to the host (a gradient, for tests).
@@ -84,6 +86,7 @@ class Plan {
 
   void enqueue(Phase first, Phase last);
   void* address(ValueId id) const;
+  ValueId find_output(std::string_view name) const;
 
   Graph graph_;
   Backend& backend_;

@@ -2,7 +2,6 @@
 #include "core/train/trainer.h"
 
 #include "core/base/errors.h"
-#include "core/base/process_memory.h"
 #include "core/exec/peak.h"
 #include "core/train/evaluator.h"
 #include "core/train/feeder.h"
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 namespace ptrain {
 namespace {
@@ -53,17 +53,22 @@ void Trainer::train() {
     run_step(loader, step);
     const std::int64_t done = step + 1;
     const bool epoch_ends = done % steps_per_epoch_ == 0;
+    const std::int64_t every = config_.output.checkpoint_every_steps;
+    const bool checkpoints = every > 0 && done % every == 0;
+    const std::int64_t epoch = done / steps_per_epoch_;
+    const bool evaluation_is_due = evaluates && epoch_ends && epoch % config_.eval.every_epochs == 0;
+    if (evaluation_is_due || checkpoints || done == total_steps_ || SignalGuard::received() != 0) finish_flight();
     if (epoch_ends && result_.status == RunStatus::ok && SignalGuard::received() == 0) {
-      const std::int64_t epoch = done / steps_per_epoch_;
-      if (evaluates && epoch % config_.eval.every_epochs == 0 && done != total_steps_) evaluate_now();
+      if (evaluation_is_due && done != total_steps_) evaluate_now();
       if (config_.train.accumulate_steps > 1) loader.seek(epoch, 0);
     }
-    const std::int64_t every = config_.output.checkpoint_every_steps;
-    if (every > 0 && done % every == 0 && done != total_steps_ && result_.status == RunStatus::ok)
-      write_checkpoint(done);
-    if (const int signal = SignalGuard::received(); signal != 0 && result_.status == RunStatus::ok) {
-      interrupted(signal, done);
-      write_checkpoint(done);
+    if (checkpoints && done != total_steps_ && result_.status == RunStatus::ok) write_checkpoint(done);
+    if (const int signal = SignalGuard::received(); signal != 0) {
+      finish_flight();
+      if (result_.status == RunStatus::ok) {
+        interrupted(signal, done);
+        write_checkpoint(done);
+      }
     }
   }
   result_.bad_samples = loader.bad_samples();
@@ -78,11 +83,12 @@ void Trainer::train() {
       interrupted(signal, first + result_.steps);
     }
   }
-  result_.measured_peak_bytes = process_memory().peak_resident_bytes;
+  result_.measured_peak_bytes = backend_.memory_use().peak_resident_bytes;
   result_.kernels = training_->profile();
   if (result_.seconds > worth_a_peak_measurement) {
     const DType low = training_options(config_, backend_.preferred_low_precision(), true).amp.dtype;
-    result_.peak_flops = measure_peak_flops(backend_, config_.amp.level == AmpLevel::O0 ? DType::f32 : low);
+    result_.peak_flops = measure_peak_flops(backend_, config_.amp.level == AmpLevel::O0 ? DType::f32 : low,
+                                            plan_options(config_).kernels);
   }
 }
 
@@ -92,14 +98,25 @@ void Trainer::interrupted(int signal, std::int64_t step) {
   result_.message = fmt::format("interrupted by signal {} after step {}", signal, step);
 }
 
+/// A device that runs ahead gets the next step's launches before the host waits for this one's loss; the CPU is done
+/// when it returns.
 void Trainer::run_step(Loader& loader, std::int64_t step) {
-  TrainObserver::Step s;
+  Flight& flight = flights_[static_cast<std::size_t>(step % 2)];
+  launch_step(loader, step, flight);
+  finish_flight();
+  under_way_ = &flight;
+  if (!backend_.runs_ahead()) finish_flight();
+}
+
+void Trainer::launch_step(Loader& loader, std::int64_t step, Flight& flight) {
+  flight.started = since_start_.seconds();
+  TrainObserver::Step& s = flight.measured;
+  s = {};
   s.step = step + 1;
   s.total = total_steps_;
   s.epoch = step / steps_per_epoch_;
   const auto lr = static_cast<float>(schedule_.at(step));
   s.lr = lr;
-  const Stopwatch whole;
   training_->write_input(flat::learning_rate, &lr, sizeof lr);
   const std::int64_t micro_steps = config_.train.accumulate_steps;
   for (std::int64_t micro = 0; micro < micro_steps; ++micro) {
@@ -116,16 +133,41 @@ void Trainer::run_step(Loader& loader, std::int64_t step) {
       const auto index = static_cast<std::int32_t>(micro);
       training_->write_input(flat::micro_step, &index, sizeof index);
     }
-    training_->run(Phase::forward, Phase::backward);
-    if (micro + 1 == micro_steps) training_->run(Phase::update, Phase::update);
-    float loss = 0;
-    training_->read_output(loss_output, &loss, sizeof loss);
+    training_->run(Phase::forward, micro + 1 == micro_steps ? Phase::update : Phase::backward);
+    flight.losses[static_cast<std::size_t>(micro)]->start(training_->output(loss_output));
     s.compute_seconds += watch.seconds();
-    s.loss += static_cast<double>(loss) / static_cast<double>(micro_steps);
   }
-  if (config_.train.test_delay_percent > 0) lengthen(whole.seconds(), config_.train.test_delay_percent);
-  s.step_seconds = whole.seconds();
-  note_loss_scale(step);
+  if (flight.loss_scale != nullptr) flight.loss_scale->start(variables_.at(loss_scale_state).data);
+}
+
+void Trainer::finish_flight() {
+  if (under_way_ == nullptr) return;
+  finish_step(*under_way_);
+  under_way_ = nullptr;
+}
+
+void Trainer::finish_step(Flight& flight) {
+  TrainObserver::Step& s = flight.measured;
+  const Stopwatch watch;
+  for (const auto& readback : flight.losses) {
+    float loss = 0;
+    std::memcpy(&loss, readback->finish().data(), sizeof loss);
+    s.loss += static_cast<double>(loss) / static_cast<double>(flight.losses.size());
+  }
+  s.compute_seconds += watch.seconds();
+  // Steps that overlap take the time from one's end to the next one's.
+  const double begin = std::max(flight.started, last_finish_);
+  if (config_.train.test_delay_percent > 0) {
+    lengthen(since_start_.seconds() - begin, config_.train.test_delay_percent);
+  }
+  last_finish_ = since_start_.seconds();
+  s.step_seconds = last_finish_ - begin;
+  const std::int64_t step = s.step - 1;
+  if (flight.loss_scale != nullptr) {
+    std::array<float, LossScaleState::size> state{};
+    std::memcpy(state.data(), flight.loss_scale->finish().data(), sizeof state);
+    note_loss_scale(step, state);
+  }
   s.loss_scale = result_.scale_history.empty() ? 0.0 : result_.scale_history.back().scale;
   record_step(step, s);
   observer_.on_step(s);
@@ -153,9 +195,7 @@ bool Trainer::diverged(double loss) {
   return bad_loss_steps_ > (result_.loss_scaling ? bad_losses_allowed : 0);
 }
 
-void Trainer::note_loss_scale(std::int64_t step) {
-  if (!result_.loss_scaling) return;
-  const std::vector<float> state = variables_.read_f32(loss_scale_state);
+void Trainer::note_loss_scale(std::int64_t step, std::span<const float> state) {
   const double scale = state[LossScaleState::scale];
   result_.skipped_steps = std::llround(state[LossScaleState::skipped_steps]);
   if (result_.scale_history.empty() || result_.scale_history.back().scale != scale) {

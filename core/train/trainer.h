@@ -10,6 +10,7 @@
 #include "core/train/schedule.h"
 #include "models/model.h"
 
+#include <array>
 #include <filesystem>
 #include <optional>
 
@@ -62,11 +63,23 @@ class Trainer {
 
  private:
   void restore();
+  /// A step whose launches are made, and the values that the host wants of it.
+  struct Flight {
+    TrainObserver::Step measured;
+    double started = 0;                             // seconds since the start
+    std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
+    std::unique_ptr<Readback> loss_scale;           // null without loss scaling
+  };
+
   void run_step(Loader& loader, std::int64_t step);
+  void launch_step(Loader& loader, std::int64_t step, Flight& flight);
+  void finish_step(Flight& flight);
+  /// Waits for the step that is still under way, if one is.
+  void finish_flight();
   void record_step(std::int64_t step, const TrainObserver::Step& measured);
   bool diverged(double loss);
   void interrupted(int signal, std::int64_t step);
-  void note_loss_scale(std::int64_t step);
+  void note_loss_scale(std::int64_t step, std::span<const float> state);
   void write_checkpoint(std::int64_t step);
 
   const Config& config_;
@@ -87,6 +100,9 @@ class Trainer {
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   int bad_loss_steps_ = 0;
+  std::array<Flight, 2> flights_;  // the step being launched and, on a device that runs ahead, the one before it
+  Flight* under_way_ = nullptr;
+  double last_finish_ = 0;  // seconds since the start
 };
 
 }  // namespace ptrain

@@ -1,6 +1,5 @@
 // Getting a training run ready: plans, memory, starting state.
 #include "core/base/errors.h"
-#include "core/base/process_memory.h"
 #include "core/io/atomic_file.h"
 #include "core/train/estimate.h"
 #include "core/train/settings.h"
@@ -74,7 +73,7 @@ void Trainer::compile() {
   result_.workspace_bytes = static_cast<std::int64_t>(std::max(training_->workspace_bytes(), evaluation_workspace));
   result_.input_bytes =
       static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
-  result_.planned_peak_bytes = process_memory().resident_bytes + result_.variable_bytes + result_.arena_bytes +
+  result_.planned_peak_bytes = backend_.memory_use().resident_bytes + result_.variable_bytes + result_.arena_bytes +
                                result_.workspace_bytes + result_.input_bytes;
   const Cost cost = step_cost(*training_);
   result_.flops_per_sample = cost.flops / static_cast<double>(config_.data.batch_size);
@@ -102,6 +101,12 @@ void Trainer::prepare() {
     memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_});
   }
   training_->bind(*memory_);
+  for (Flight& flight : flights_) {
+    for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
+      flight.losses.push_back(backend_.make_readback(sizeof(float)));
+    }
+    if (result_.loss_scaling) flight.loss_scale = backend_.make_readback(LossScaleState::size * sizeof(float));
+  }
 
   initialize_variables(model_, variables_, static_cast<std::uint64_t>(config_.seed));
   if (result_.loss_scaling) {
