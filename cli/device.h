@@ -2,12 +2,18 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/cuda/backend.h"
 #include "core/exec/backend.h"
+
+#include <nlohmann/json.hpp>
 
 namespace ptrain {
 
 /// `automatic` is cuda where it can be used, else cpu. Throws Error{failed} with the reason when cuda is asked for and
 /// is not there.
 std::unique_ptr<Backend> make_backend(DeviceKind device);
+
+/// The GPUs for reports: name, memory_bytes and compute_capability of each.
+nlohmann::json describe_gpus(const cuda::CudaInfo& info);
 
 }  // namespace ptrain

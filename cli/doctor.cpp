@@ -1,8 +1,8 @@
 // ptrain doctor: what this machine offers, and what is missing with the way to get it.
 #include "cli/commands.h"
+#include "cli/device.h"
 #include "core/base/machine_memory.h"
 #include "core/cpu/backend.h"
-#include "core/cuda/backend.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
 
@@ -23,9 +23,9 @@ using nlohmann::json;
 
 json gpu_state() {
   const std::string reason = cuda::unavailable_reason();
-  return {{"usable", reason.empty()},
-          {"reason", reason},
-          {"library", reason.empty() ? cuda::make_backend()->library() : ""}};
+  const cuda::CudaInfo info = cuda::cuda_info();
+  return {
+      {"usable", reason.empty()}, {"reason", reason}, {"devices", describe_gpus(info)}, {"libraries", info.versions}};
 }
 
 json low_precision(const CpuInfo& cpu) {
@@ -87,8 +87,13 @@ void print_human(const json& state) {
   line("memory", fmt::format("{:.1f} GiB, {:.1f} GiB available", state["memory_bytes"].get<double>() / kGiB,
                              state["available_memory_bytes"].get<double>() / kGiB));
   line("compute", text(state["compute"]));
-  line("GPU",
-       state["gpu"]["usable"].get<bool>() ? text(state["gpu"]["library"]) : "none: " + text(state["gpu"]["reason"]));
+  const json& gpu = state["gpu"];
+  for (const json& device : gpu["devices"]) {
+    line("GPU", fmt::format("{}, {:.1f} GiB, compute capability {}", text(device["name"]),
+                            device["memory_bytes"].get<double>() / kGiB, text(device["compute_capability"])));
+  }
+  if (!gpu["usable"].get<bool>()) line("GPU", fmt::format("not used: {}", text(gpu["reason"])));
+  for (const auto& [name, version] : gpu["libraries"].items()) line(name, text(version));
   for (const json& asset : state["assets"]) {
     line(text(asset["name"]), asset["found"].get<bool>()
                                   ? "found at " + text(asset["path"])

@@ -1,5 +1,6 @@
 #include "cli/training_run.h"
 
+#include "cli/device.h"
 #include "cli/run_observer.h"
 #include "cli/workload.h"
 #include "core/base/clock.h"
@@ -25,6 +26,11 @@ nlohmann::json environment_of(const Backend& backend) {
   const std::string library = backend.library();
   const std::size_t space = library.rfind(' ');
   request.libraries[library.substr(0, space)] = library.substr(space + 1);
+  if (backend.name() == "cuda") {
+    const cuda::CudaInfo info = cuda::cuda_info();
+    request.libraries.insert(info.versions.begin(), info.versions.end());
+    request.devices = describe_gpus(info);
+  }
   return capture_environment(request);
 }
 

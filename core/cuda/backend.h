@@ -22,7 +22,7 @@ struct GpuInfo {
 };
 struct CudaInfo {
   std::vector<GpuInfo> gpus;
-  std::map<std::string, std::string> versions;  // CUDA runtime, highest CUDA of the driver, cuDNN, cuBLASLt, NCCL
+  std::map<std::string, std::string> versions;  // CUDA runtime, NVIDIA driver, cuDNN, cuBLASLt, NCCL
 };
 /// Empty in builds without CUDA; no GPUs where there is no driver.
 CudaInfo cuda_info();

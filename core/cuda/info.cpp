@@ -1,5 +1,6 @@
 // Which GPUs and libraries are there.
 #include "core/cuda/backend.h"
+#include "core/cuda/driver_version.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -41,14 +42,12 @@ std::string unavailable_reason() {
 CudaInfo cuda_info() {
   CudaInfo info;
   info.versions["CUDA runtime"] = cuda_version(CUDART_VERSION);
-  int version = 0;
-  if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0)
-    info.versions["CUDA driver"] = cuda_version(version);
+  if (const std::string driver = driver_version(); !driver.empty()) info.versions["NVIDIA driver"] = driver;
   const std::size_t cudnn = cudnnGetVersion();
   info.versions["cuDNN"] = fmt::format("{}.{}.{}", cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
   const std::size_t cublas = cublasLtGetVersion();
   info.versions["cuBLASLt"] = fmt::format("{}.{}.{}", cublas / 10000, cublas / 100 % 100, cublas % 100);
-  if (ncclGetVersion(&version) == ncclSuccess)
+  if (int version = 0; ncclGetVersion(&version) == ncclSuccess)
     info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
