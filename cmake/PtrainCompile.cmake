@@ -44,11 +44,14 @@ function(ptrain_library name)
   target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
 endfunction()
 
-# ptrain_test(NAME deps...): one GoogleTest program of every *_test.cpp below the calling folder.
+# ptrain_test(NAME deps...): one GoogleTest program of every .cpp below the calling folder. Its objects are
+# NAME_cases, so that another program can run the same tests on another backend.
 function(ptrain_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_library(${name}_cases OBJECT ${sources})
+  target_link_libraries(${name}_cases PUBLIC ${ARGN} GTest::gtest)
+  target_compile_definitions(${name}_cases PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_executable(${name})
+  target_link_libraries(${name} PRIVATE ${name}_cases GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

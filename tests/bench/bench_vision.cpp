@@ -31,7 +31,7 @@ class Bench {
   void add(const Op& op, const std::vector<TensorDesc>& inputs, int times) {
     if (!only_.empty() && op.type() != only_) return;
     const std::vector<TensorDesc> outputs = op.infer(inputs);
-    const auto kernel = cpu::find_kernel(op.type())({op, inputs, outputs, search_});
+    const auto kernel = cpu::find_kernel(op.type())({op, inputs, outputs, {.exhaustive_search = search_}});
     std::vector<Buffer> buffers;
     std::vector<void*> in, out;
     const auto allocate = [&](const TensorDesc& desc, std::vector<void*>& list) {

@@ -1,14 +1,15 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
-#include "core/cpu/backend.h"
 #include "core/train/weights.h"
 #include "models/bert.h"
 #include "models/resnet.h"
+#include "tests/test_backend.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
@@ -70,7 +71,8 @@ bool is_running_statistic(std::string_view name) {
 }  // namespace
 
 Golden load_golden(const std::string& name) {
-  std::ifstream file(std::string(PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
+  const char* moved = std::getenv("PTRAIN_SOURCE_DIR");  // where the tests run away from the source tree
+  std::ifstream file(std::string(moved != nullptr ? moved : PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
   const nlohmann::json json = nlohmann::json::parse(file);
   Golden golden;
   golden.name = name;
@@ -90,7 +92,10 @@ Golden load_golden(const std::string& name) {
 }
 
 GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
-    : golden_(golden), backend_(cpu::make_backend()), variables_(*backend_), weights_(golden.model->weights()) {
+    : golden_(golden),
+      backend_(testing::make_test_backend()),
+      variables_(*backend_),
+      weights_(golden.model->weights()) {
   PipelineOptions options;
   options.fusion = fusion;
   options.optimizer = golden.optimizer;

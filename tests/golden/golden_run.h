@@ -37,7 +37,7 @@ struct Golden {
 /// Throws when the file is absent or lacks a field.
 Golden load_golden(const std::string& name);
 
-/// fp32 training on the CPU.
+/// fp32 training on the backend under test.
 class GoldenRun {
  public:
   /// `golden` must outlive the run.

@@ -88,7 +88,7 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   dump.write(golden, losses);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, ModelGolden,
+INSTANTIATE_TEST_SUITE_P(All, ModelGolden,
                          ::testing::Combine(::testing::Values("resnet50", "minilm", "bert_base"),
                                             ::testing::Values(Fusion::full, Fusion::off)),
                          [](const auto& instance) {

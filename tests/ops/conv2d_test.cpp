@@ -58,7 +58,7 @@ std::vector<double> preferred_grad_weight(const Conv2dGradWeight& op, const std:
     for (const double v : t.values) data.back().push_back(Data(static_cast<float>(v)));
   }
   const std::vector<TensorDesc> descs{inputs[0].desc, inputs[1].desc}, results = op.infer(descs);
-  const auto kernel = cpu::find_kernel(op.type())({op, descs, results, false});
+  const auto kernel = cpu::find_kernel(op.type())({op, descs, results, {.exhaustive_search = false}});
   struct alignas(64) Line {
     std::byte bytes[64];
   };

@@ -1,8 +1,6 @@
 #include "tests/ops/op_case.h"
 
 #include "core/base/rng.h"
-#include "core/cpu/backend.h"
-#include "core/exec/plan.h"
 #include "core/passes/autodiff.h"
 
 #include <fmt/format.h>
@@ -59,10 +57,10 @@ void visit_any(DType dtype, Visitor&& visit) {
   }
 }
 
-/// A small graph on the CPU backend with every tensor as a variable.
+/// A small graph on a backend with every tensor as a variable.
 class Bench {
  public:
-  Bench() : backend_(cpu::make_backend()), variables_(*backend_) {}
+  explicit Bench(const TestBackend& on) : backend_(on.make()), variables_(*backend_), options_(on.options) {}
 
   ValueId add(const HostTensor& t, const std::string& name, Storage storage) {
     if (t.absent) return no_value;
@@ -71,7 +69,7 @@ class Bench {
   }
   void run() {
     verify(graph);
-    plan_ = std::make_unique<Plan>(graph, *backend_, variables_, PlanOptions{});
+    plan_ = std::make_unique<Plan>(graph, *backend_, variables_, options_);
     variables_.allocate();
     memory_ = std::make_unique<PlanMemory>(*backend_, std::initializer_list<const Plan*>{plan_.get()});
     plan_->bind(*memory_);
@@ -95,6 +93,7 @@ class Bench {
  private:
   std::unique_ptr<Backend> backend_;
   Variables variables_;
+  PlanOptions options_;
   std::unique_ptr<Plan> plan_;
   std::unique_ptr<PlanMemory> memory_;
   std::vector<std::pair<std::string, HostTensor>> written_;
@@ -183,8 +182,8 @@ double tolerance(DType dtype) {
   }
 }
 
-std::vector<HostTensor> run_op(const OpPtr& op, std::vector<HostTensor>& inputs) {
-  Bench bench;
+std::vector<HostTensor> run_op(const OpPtr& op, std::vector<HostTensor>& inputs, const TestBackend& on) {
+  Bench bench(on);
   std::vector<ValueId> ids;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool state = op->mutates_input(static_cast<int>(i));
@@ -201,8 +200,8 @@ std::vector<HostTensor> run_op(const OpPtr& op, std::vector<HostTensor>& inputs)
   return results;
 }
 
-std::vector<HostTensor> run_gradient(const OpCase& c, const std::vector<HostTensor>& seeds) {
-  Bench bench;
+std::vector<HostTensor> run_gradient(const OpCase& c, const std::vector<HostTensor>& seeds, const TestBackend& on) {
+  Bench bench(on);
   std::vector<ValueId> ids;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const bool differentiated = std::count(c.gradient_inputs.begin(), c.gradient_inputs.end(), static_cast<int>(i)) > 0;

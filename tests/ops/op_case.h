@@ -2,7 +2,8 @@
 // differences of that reference, in each dtype.
 #pragma once
 
-#include "core/graph/graph.h"
+#include "core/exec/plan.h"
+#include "tests/test_backend.h"
 
 #include <functional>
 #include <string>
@@ -28,6 +29,12 @@ HostTensor absent_tensor();
 /// (no values) is not checked.
 using Reference = std::function<std::vector<std::vector<double>>(const std::vector<HostTensor>&)>;
 
+/// Where an op runs; the backend under test and the plans' usual options unless said otherwise.
+struct TestBackend {
+  std::function<std::unique_ptr<Backend>()> make = make_test_backend;
+  PlanOptions options = {};
+};
+
 struct OpCase {
   OpPtr op;
   std::vector<HostTensor> inputs;
@@ -40,10 +47,10 @@ struct OpCase {
 /// Largest allowed |a - b| / max(1, rms(b)) for results computed in `dtype`.
 double tolerance(DType dtype);
 
-/// Runs the op's CPU kernel once. Inputs that the op writes in place come back in `inputs`.
-std::vector<HostTensor> run_op(const OpPtr& op, std::vector<HostTensor>& inputs);
+/// Runs the op's kernel once. Inputs that the op writes in place come back in `inputs`.
+std::vector<HostTensor> run_op(const OpPtr& op, std::vector<HostTensor>& inputs, const TestBackend& on = {});
 /// The gradients that the op's own gradient rule and kernels give, for `seeds` arriving at `c.gradient_outputs`.
-std::vector<HostTensor> run_gradient(const OpCase& c, const std::vector<HostTensor>& seeds);
+std::vector<HostTensor> run_gradient(const OpCase& c, const std::vector<HostTensor>& seeds, const TestBackend& on = {});
 
 /// Both checks, with gtest expectations. On failure prints the op, its attributes, shapes and the first bad element.
 void check_op(const OpCase& c);

@@ -1,7 +1,7 @@
 // The fused update against the published formulas, written out naively in double.
 #include "core/ops/optimizer_update.h"
-#include "core/cpu/backend.h"
 #include "core/exec/plan.h"
+#include "tests/test_backend.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ float rate(int step) { return 0.1f / static_cast<float>(step + 1); }
 
 /// The parameters after `steps` updates by the kernel.
 std::vector<float> run(const OptimizerSettings& settings, bool decay) {
-  const auto backend = cpu::make_backend();
+  const auto backend = testing::make_test_backend();
   Variables variables(*backend);
   Graph graph;
   const TensorDesc flat{DType::f32, Shape{static_cast<std::int64_t>(elements)}};

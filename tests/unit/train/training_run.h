@@ -1,13 +1,13 @@
-// A small training run on the CPU backend from a configuration, and what it left behind.
+// A small training run from a configuration, and what it left behind.
 #pragma once
 
 #include "core/base/parallel.h"
-#include "core/cpu/backend.h"
 #include "core/data/factory.h"
 #include "core/io/checkpoint.h"
 #include "core/train/settings.h"
 #include "core/train/trainer.h"
 #include "models/registry.h"
+#include "tests/test_backend.h"
 #include "tests/unit/io/temporary_directory.h"
 
 #include <functional>
@@ -62,14 +62,15 @@ class NoteKeeper final : public TrainObserver {
   std::vector<std::string> notes;
 };
 
-/// Trains as `config` says. `after` sees the trainer when it is done.
-inline Outcome train(const Config& config, const std::function<void(Trainer&)>& after = {}) {
+/// Trains as `config` says on the backend under test. `after` sees the trainer when it is done.
+inline Outcome train(const Config& config, const std::function<void(Trainer&)>& after = {},
+                     const std::function<std::unique_ptr<Backend>()>& make_backend = make_test_backend) {
   set_thread_count(1);  // tiny kernels only wait for each other on a busy machine
   const DataSettings data = data_settings(config);
   const auto training = open_dataset(data, Split::train);
   const auto evaluation = config.eval.every_epochs > 0 ? open_dataset(data, Split::eval) : nullptr;
   const auto model = make_model(config, training->info());
-  const auto backend = cpu::make_backend();
+  const auto backend = make_backend();
   NoteKeeper observer;
   Trainer trainer(config, "hash", *backend, *model, *training, evaluation.get(), observer);
   trainer.compile();

@@ -2,10 +2,10 @@
 #include "core/train/weights.h"
 
 #include "core/base/errors.h"
-#include "core/cpu/backend.h"
 #include "core/io/safetensors.h"
 #include "models/bert.h"
 #include "models/resnet.h"
+#include "tests/test_backend.h"
 #include "tests/unit/io/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::unique_ptr<Model> bert_tiny(std::int64_t vocab_size = 100) {
 
 /// A model's variables with their starting values.
 struct Store {
-  Store(const Model& model, std::uint64_t seed) : backend(cpu::make_backend()), variables(*backend) {
+  Store(const Model& model, std::uint64_t seed) : backend(testing::make_test_backend()), variables(*backend) {
     variables.declare(model.build(2, Mode::evaluation));
     variables.allocate();
     initialize_variables(model, variables, seed);

@@ -1,0 +1,184 @@
+// CUDA against the CPU on shapes that fill vectors, warps and blocks, which the op cases are too small for.
+#include "core/base/errors.h"
+#include "core/cpu/backend.h"
+#include "core/ops/activation.h"
+#include "core/ops/dropout.h"
+#include "core/ops/dropout_add_layer_norm.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/embedding.h"
+#include "core/ops/global_average_pool.h"
+#include "core/ops/layer_norm.h"
+#include "core/ops/normalize_image.h"
+#include "core/ops/select_token.h"
+#include "core/ops/softmax_cross_entropy.h"
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+const TestBackend on_cpu{[] { return cpu::make_backend(); }};
+constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+
+/// Outputs and gradients of both; rounding may differ by a unit of the dtype.
+void expect_agreement(const OpCase& c, DType dtype) {
+  SCOPED_TRACE(fmt::format("{} {} in {}", c.op->type(), c.op->attributes(), name_of(dtype)));
+  std::vector<HostTensor> cpu_inputs = c.inputs, cuda_inputs = c.inputs;
+  const std::vector<HostTensor> expected = run_op(c.op, cpu_inputs, on_cpu), actual = run_op(c.op, cuda_inputs);
+  const double limit = tolerance(dtype) * c.tolerance_scale;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expect_close(actual[i].values, expected[i].values, limit, fmt::format("output {}", i));
+  }
+  if (c.gradient_inputs.empty()) return;
+  std::vector<HostTensor> seeds;
+  for (const int output : c.gradient_outputs) {
+    const TensorDesc& desc = expected[static_cast<std::size_t>(output)].desc;
+    seeds.push_back(random_tensor(desc.dtype, desc.shape, 977));
+  }
+  const std::vector<HostTensor> expected_gradients = run_gradient(c, seeds, on_cpu), gradients = run_gradient(c, seeds);
+  ASSERT_EQ(gradients.size(), expected_gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    expect_close(gradients[i].values, expected_gradients[i].values, 4 * limit, fmt::format("gradient {}", i));
+  }
+}
+
+HostTensor rng() { return tensor(DType::i64, Shape{2}, {1234567890123, 5}); }
+
+TEST(Agreement, Elementwise) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{7}, std::int64_t{100003}}) {
+      const HostTensor a = random_tensor(dtype, Shape{count}, 1, -4, 4), b = random_tensor(dtype, Shape{count}, 2);
+      expect_agreement({std::make_shared<Add>(), {a, b}, {}, {0, 1}}, dtype);
+      expect_agreement({std::make_shared<Scale>(0.3f), {a}, {}, {0}}, dtype);
+      for (const DType to : dtypes) {
+        expect_agreement({std::make_shared<Cast>(to), {a}, {}, {0}}, is_low_precision(to) ? to : dtype);
+      }
+      for (const Activation kind : {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh, Activation::relu}) {
+        expect_agreement({std::make_shared<ActivationOp>(kind), {a}, {}, {0}}, dtype);
+      }
+    }
+  }
+}
+
+TEST(Agreement, DropoutDrawsTheSameMask) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t count : {std::int64_t{127}, std::int64_t{128 * 33}, std::int64_t{128 * 700 + 50}}) {
+      const HostTensor x = random_tensor(dtype, Shape{count}, 1, 1, 2);
+      expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {x, rng()}, {}, {0}}, dtype);
+    }
+  }
+}
+
+TEST(Agreement, LayerNorm) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t width : {33, 64, 384, 768, 1024, 2056}) {
+      const Shape shape{3, 67, width};
+      const HostTensor x = random_tensor(dtype, shape, 1, 1, 3);
+      const HostTensor gamma = random_tensor(DType::f32, Shape{width}, 2),
+                       beta = random_tensor(DType::f32, Shape{width}, 3);
+      OpCase c{std::make_shared<LayerNorm>(1e-12f), {x, gamma, beta}, {}, {0, 1, 2}};
+      c.tolerance_scale = dtype == DType::f32 ? 5 : 1;
+      expect_agreement(c, dtype);
+    }
+  }
+}
+
+TEST(Agreement, DropoutAddLayerNorm) {
+  for (const DType dtype : dtypes) {
+    for (const DType residual_dtype : {dtype, DType::f32}) {
+      for (const std::int64_t width : {40, 128, 384, 768, 1030}) {
+        for (const float p : {0.0f, 0.1f}) {
+          const Shape shape{131, width};
+          OpCase c;
+          c.op = std::make_shared<DropoutAddLayerNorm>(DropoutAddLayerNormAttributes{1e-12f, p, 3});
+          c.inputs = {random_tensor(dtype, shape, 1), random_tensor(residual_dtype, shape, 2),
+                      random_tensor(DType::f32, Shape{width}, 3), random_tensor(DType::f32, Shape{width}, 4)};
+          if (p > 0) c.inputs.push_back(rng());
+          c.gradient_inputs = {0, 1, 2, 3};
+          c.tolerance_scale = dtype == DType::f32 ? 5 : 1;
+          expect_agreement(c, dtype);
+        }
+      }
+    }
+  }
+}
+
+TEST(Agreement, GlobalAveragePool) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t channels : {12, 512}) {
+      const HostTensor x = random_tensor(dtype, Shape{5, 7, 7, channels}, 1);
+      expect_agreement({std::make_shared<GlobalAveragePool>(), {x}, {}, {0}}, dtype);
+    }
+  }
+}
+
+TEST(Agreement, NormalizeImage) {
+  for (const DType dtype : dtypes) {
+    for (const int channels : {3, 4}) {
+      for (const std::int64_t size : {5, 64}) {
+        NormalizeImage::Attributes attributes;
+        attributes.channels = channels;
+        attributes.dtype = dtype;
+        const HostTensor pixels = random_tensor(DType::u8, Shape{3, size, size, 3}, 1, 0, 256);
+        expect_agreement({std::make_shared<NormalizeImage>(attributes), {pixels}}, dtype);
+      }
+    }
+  }
+}
+
+TEST(Agreement, SelectToken) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t index : {0, 3}) {
+      expect_agreement({std::make_shared<SelectToken>(index), {random_tensor(dtype, Shape{5, 9, 72}, 1)}, {}, {0}},
+                       dtype);
+    }
+  }
+}
+
+TEST(Agreement, SoftmaxCrossEntropy) {
+  for (const DType dtype : dtypes) {
+    for (const std::int64_t classes : {2, 1000}) {
+      for (const std::int64_t rows : {3, 700}) {
+        HostTensor labels = random_tensor(DType::i32, Shape{rows}, 2, 0, static_cast<double>(classes));
+        labels.values[1] = ignored_label;
+        const HostTensor logits = random_tensor(dtype, Shape{rows, classes}, 1, -5, 5);
+        expect_agreement({std::make_shared<SoftmaxCrossEntropy>(0.1f), {logits, labels}, {}, {0}}, dtype);
+      }
+    }
+  }
+}
+
+/// Half of the tokens are the same, as padding is.
+OpCase bert_embedding_case(std::int64_t width) {
+  const Shape ids_shape{12, 128};
+  HostTensor ids = random_tensor(DType::i32, ids_shape, 1, 0, 500);
+  for (std::size_t i = 0; i < ids.values.size(); i += 2) ids.values[i] = 0;
+  OpCase c;
+  c.op = std::make_shared<BertEmbedding>();
+  c.inputs = {ids, random_tensor(DType::i32, ids_shape, 2, 0, 2), random_tensor(DType::f32, Shape{500, width}, 3),
+              random_tensor(DType::f32, Shape{140, width}, 4), random_tensor(DType::f32, Shape{2, width}, 5)};
+  c.gradient_inputs = {2, 3, 4};
+  return c;
+}
+
+TEST(Agreement, BertEmbedding) {
+  for (const std::int64_t width : {50, 384}) expect_agreement(bert_embedding_case(width), DType::f32);
+}
+
+TEST(Agreement, OrderedEmbeddingGradientsAreTheSameBitsEveryTime) {
+  const OpCase c = bert_embedding_case(384);
+  const std::vector<HostTensor> seeds{random_tensor(DType::f32, Shape{12, 128, 384}, 9)};
+  TestBackend ordered;
+  ordered.options.kernels.deterministic = true;
+  const std::vector<HostTensor> expected = run_gradient(c, seeds, on_cpu), first = run_gradient(c, seeds, ordered),
+                                second = run_gradient(c, seeds, ordered);
+  ASSERT_EQ(first.size(), expected.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(first[i].values, second[i].values);
+    expect_close(first[i].values, expected[i].values, 4 * tolerance(DType::f32), fmt::format("gradient {}", i));
+  }
+}
+
+}  // namespace
+}  // namespace ptrain::testing

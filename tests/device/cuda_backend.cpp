@@ -1,0 +1,8 @@
+#include "core/cuda/backend.h"
+#include "tests/test_backend.h"
+
+namespace ptrain::testing {
+
+std::unique_ptr<Backend> make_test_backend() { return cuda::make_backend(); }
+
+}  // namespace ptrain::testing

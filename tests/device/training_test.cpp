@@ -1,0 +1,184 @@
+// Whole training runs on the GPU: they follow the CPU's, repeat, and do not depend on how the launches are made; a step
+// takes no memory; what does not fit is refused with the plan's figure.
+#include "core/config/choices.h"
+#include "core/cpu/backend.h"
+#include "core/train/evaluator.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+std::vector<Config> both_models() { return {resnet_config(), bert_config()}; }
+
+void expect_near_losses(const std::vector<double>& actual, const std::vector<double>& expected, double limit) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_LE(std::abs(actual[i] - expected[i]), limit * std::abs(expected[i])) << "step " << i;
+  }
+}
+
+TEST(DeviceTraining, FollowsTheCpu) {
+  for (Config config : both_models()) {
+    for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
+      config.model.attention = attention;
+      const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
+      expect_near_losses(losses(config), expected, 2e-3);
+      for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+        for (const AmpDType dtype : {AmpDType::bf16, AmpDType::fp16}) {
+          SCOPED_TRACE(fmt::format("{} {} {}", config.model.name, choice_name(level), choice_name(dtype)));
+          Config low = config;
+          low.amp.level = level;
+          low.amp.dtype = dtype;
+          expect_near_losses(losses(low), expected, 0.05);
+        }
+      }
+    }
+  }
+}
+
+/// Enough steps that recorded ones are replayed.
+Config repeatable(Config config) {
+  config.train.steps = 8;
+  config.deterministic = true;
+  config.output.save = true;
+  return config;
+}
+
+Outcome train_in_new_directory(Config config) {
+  const TemporaryDirectory directory;
+  config.output.dir = directory.path().string();
+  return train(config);
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.result.losses, b.result.losses);
+  ASSERT_FALSE(a.state.empty());
+  ASSERT_EQ(a.state.size(), b.state.size());
+  for (const auto& [name, bytes] : a.state) EXPECT_TRUE(b.state.at(name) == bytes) << name;
+}
+
+TEST(DeviceTraining, TheSameRunTwiceGivesTheSameBits) {
+  for (const Config& model : both_models()) {
+    const Config config = repeatable(model);
+    expect_same(train_in_new_directory(config), train_in_new_directory(config));
+  }
+}
+
+TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
+  for (const Config& model : both_models()) {
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {
+      for (const std::int64_t accumulate : {1, 2}) {
+        Config config = repeatable(model);
+        config.amp.level = level;
+        config.train.accumulate_steps = accumulate;
+        const Outcome recorded = train_in_new_directory(config);
+        config.cuda_graphs = false;
+        expect_same(recorded, train_in_new_directory(config));
+      }
+    }
+  }
+}
+
+TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
+  Config config = repeatable(bert_config());
+  const Outcome whole = train_in_new_directory(config);
+  const TemporaryDirectory directory;
+  config.output.dir = directory.path().string();
+  config.train.steps = 5;
+  train(config);
+  config.train.steps = 8;
+  config.resume = "auto";
+  const Outcome resumed = train(config);
+  for (const auto& [name, bytes] : whole.state) EXPECT_TRUE(resumed.state.at(name) == bytes) << name;
+}
+
+TEST(DeviceTraining, EvaluatesAsTheCpuDoes) {
+  for (Config config : both_models()) {
+    config.eval.every_epochs = 1;
+    const EvalResult expected = train(config, {}, [] { return cpu::make_backend(); }).result.evaluations.at(0);
+    const EvalResult actual = train(config).result.evaluations.at(0);
+    EXPECT_EQ(actual.samples, expected.samples);
+    EXPECT_NEAR(actual.loss, expected.loss, 5e-3 * expected.loss);
+  }
+}
+
+/// Device memory that is left after each step.
+class MemoryWatch final : public TrainObserver {
+ public:
+  explicit MemoryWatch(const Backend& backend) : backend_(backend) {}
+  void on_step(const Step&) override { left.push_back(backend_.available_memory()); }
+  std::vector<std::size_t> left;
+
+ private:
+  const Backend& backend_;
+};
+
+TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
+  for (Config config : both_models()) {
+    config.train.steps = 80;
+    const auto training = open_dataset(data_settings(config), Split::train);
+    const auto model = make_model(config, training->info());
+    const auto backend = make_test_backend();
+    MemoryWatch watch(*backend);
+    Trainer trainer(config, "hash", *backend, *model, *training, nullptr, watch);
+    trainer.compile();
+    trainer.prepare();
+    trainer.train();
+    const RunResult& result = trainer.result();
+    EXPECT_EQ(result.measured_peak_bytes, result.planned_peak_bytes);
+    ASSERT_EQ(watch.left.size(), 80u);
+    // The first steps record the launches; blocks for copies may still be added after that, up to their bound.
+    constexpr std::size_t copy_blocks = std::size_t{128} << 20;
+    EXPECT_LE(watch.left[6], watch.left.back() + copy_blocks);
+  }
+}
+
+TEST(DeviceTraining, ABatchThatDoesNotFitIsRefusedWithThePlansFigure) {
+  Config config = resnet_config();
+  config.data.batch_size = 1'000'000;
+  config.data.image_size = 224;
+  const auto training = open_dataset(data_settings(config), Split::train);
+  const auto model = make_model(config, training->info());
+  const auto backend = make_test_backend();
+  NoteKeeper observer;
+  const Trainer trainer(config, "hash", *backend, *model, *training, nullptr, observer);
+  try {
+    trainer.check_memory();
+    FAIL() << "a million images fit";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.code(), ExitCode::failed);
+    EXPECT_NE(std::string(error.what()).find("by the memory plan"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
+  }
+}
+
+TEST(DeviceMemory, RunningOutIsOneErrorAndTheBackendGoesOn) {
+  const auto backend = make_test_backend();
+  EXPECT_THROW(backend->allocate(std::size_t{1} << 50), OutOfMemory);
+  const DeviceBuffer buffer(*backend, 1 << 20);
+  std::vector<std::byte> bytes(1 << 20, std::byte{1});
+  backend->copy_to_host(bytes.data(), buffer.data(), bytes.size());
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{0}), 1 << 20) << "memory is zeroed";
+}
+
+TEST(DeviceMemory, CopiesLargerThanTheStagingBlocksArrive) {
+  const auto backend = make_test_backend();
+  std::vector<std::uint32_t> sent(std::size_t{50} << 20), received(sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::uint32_t>(i * 2654435761u);
+  const std::size_t bytes = sent.size() * sizeof(std::uint32_t);
+  const DeviceBuffer buffer(*backend, bytes);
+  backend->copy_to_device(buffer.data(), sent.data(), bytes);
+  std::vector<std::uint32_t> original = sent;
+  std::fill(sent.begin(), sent.end(), 0u);  // the host's memory is free again
+  backend->copy_to_host(received.data(), buffer.data(), bytes);
+  EXPECT_TRUE(received == original);
+}
+
+}  // namespace
+}  // namespace ptrain
