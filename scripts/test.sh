@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds, and runs every test. Ends with ctest's summary of all tests.
+# Where nvcc is, the CUDA build is compiled too; its tests run where there is a GPU.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tidy  also runs clang-tidy over all sources (minutes)
@@ -13,7 +14,7 @@ for argument in "$@"; do
     --fuzz) fuzz=1 ;;
     --tidy) tidy=1 ;;
     *)
-      sed -n '2,5s/^# \{0,1\}//p' "$0"
+      sed -n '2,6s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
@@ -56,6 +57,12 @@ if ((asan)); then
   for folder in unit ops; do
     ctest --test-dir "build/asan/tests/$folder" --parallel "$jobs" --output-on-failure --progress
   done
+fi
+if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
+  step "CUDA build: the program and the device tests, compiled only"
+  cmake --preset cuda
+  cmake --build build/cuda --parallel "$jobs" --target ptrain device_test cuda_registry_test
+  ctest --test-dir build/cuda/tests/device --output-on-failure
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure

@@ -28,15 +28,16 @@ def main():
             vocab_size=options.vocab, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
             intermediate_size=intermediate, hidden_dropout_prob=options.dropout,
             attention_probs_dropout_prob=options.dropout, num_labels=options.classes, attn_implementation="sdpa")
-        model = transformers.BertForSequenceClassification(config).train()
+        model = transformers.BertForSequenceClassification(config).train().to(options.device)
         if options.dtype == "pure-bf16":
             model = model.to(torch.bfloat16)
         optimizer = torch.optim.AdamW(model.parameters(), lr=options.lr, eps=1e-6, weight_decay=0.01, fused=True)
-        ids = torch.randint(1000, options.vocab, (options.batch, options.length))
-        lengths = torch.randint(options.length // 2, options.length + 1, (options.batch, 1))
-        mask = (torch.arange(options.length)[None, :] < lengths).long()
-        labels = torch.randint(options.classes, (options.batch,))
-        run = torch.compile(model) if options.compile else model
+        device = options.device
+        ids = torch.randint(1000, options.vocab, (options.batch, options.length), device=device)
+        lengths = torch.randint(options.length // 2, options.length + 1, (options.batch, 1), device=device)
+        mask = (torch.arange(options.length, device=device)[None, :] < lengths).long()
+        labels = torch.randint(options.classes, (options.batch,), device=device)
+        run = peer_common.compiled(options, model)
 
         def step_loss(step):
             logits = run(input_ids=ids, attention_mask=mask).logits

@@ -22,7 +22,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AMP = {"fp32": ("O0", "fp32"), "O1": ("O1", "bf16"), "O2": ("O2", "pure-bf16")}
+# By device: ptrain's AMP level, its dtype and what PyTorch does instead. fp16 parameters without master weights do not
+# train in PyTorch, so that O2 on a GPU is compared with autocast too.
+AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2": ("O2", "bf16", "pure-bf16")},
+       "cuda": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "fp16", "fp16"), "O2": ("O2", "fp16", "fp16")}}
 
 
 @dataclasses.dataclass
@@ -35,38 +38,50 @@ class Case:
     peer: list
     warmup: int = 4
 
-    def ptrain_keys(self, precision, threads):
-        keys = {"data.source": "synthetic", "amp.level": AMP[precision][0], "train.steps": self.steps + self.warmup,
+    def ptrain_keys(self, device, precision, threads):
+        level, dtype, _ = AMP[device][precision]
+        keys = {"data.source": "synthetic", "amp.level": level, "amp.dtype": dtype, "train.steps": self.steps + self.warmup,
                 "train.measure_after_steps": self.warmup, "eval.every_epochs": 0, "train.schedule.name": "constant",
                 "data.synthetic_samples": 16 * self.keys["data.batch_size"], "output.save": "false"}
+        if device == "cuda":
+            keys["data.workers"] = max(2, len(os.sched_getaffinity(0)) - 2)
         if threads:
             keys["threads"] = threads
         return {**keys, **self.keys}
 
 
-def resnet(size, batch, steps):
+def resnet(size, batch, steps, warmup=4):
     return Case(f"resnet50-{size}", f"ResNet-50, {size} px, batch {batch}", steps,
                 {"model.name": "resnet50", "model.classes": 1000, "model.stem": "imagenet", "data.image_size": size,
                  "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
-                ["resnet_peer.py", "--size", size, "--batch", batch])
+                ["resnet_peer.py", "--size", size, "--batch", batch], warmup)
 
 
-def bert(name, title, size, keys, length, batch, steps):
+def bert(name, title, size, keys, length, batch, steps, warmup=4):
     return Case(name, f"{title}, length {length}, batch {batch}", steps,
                 {"model.name": "bert", "model.classes": 2, "data.max_length": length, "data.batch_size": batch,
                  "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5, "train.optimizer.weight_decay": 0.01,
                  **keys},
-                ["bert_peer.py", "--size", size, "--length", length, "--batch", batch])
+                ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup)
 
 
-CASES = [
-    resnet(224, 16, 8),
-    resnet(64, 32, 20),
-    bert("bert-base", "BERT-base", "base", {"model.size": "base", "model.vocab_size": 30522}, 128, 8, 8),
-    bert("minilm-l6", "MiniLM-L6", "minilm-l6",
-         {"model.weights": "weights/all-minilm-l6-v2/model.safetensors",  # scripts/fetch_weights.sh
-          "data.vocab": "weights/all-minilm-l6-v2/vocab.txt"}, 64, 32, 16),
-]
+BASE = {"model.size": "base", "model.vocab_size": 30522}
+LARGE = {"model.size": "large", "model.vocab_size": 30522}
+CASES = {
+    "cpu": [
+        resnet(224, 16, 8),
+        resnet(64, 32, 20),
+        bert("bert-base", "BERT-base", "base", BASE, 128, 8, 8),
+        bert("minilm-l6", "MiniLM-L6", "minilm-l6",
+             {"model.weights": "weights/all-minilm-l6-v2/model.safetensors",  # scripts/fetch_weights.sh
+              "data.vocab": "weights/all-minilm-l6-v2/vocab.txt"}, 64, 32, 16),
+    ],
+    "cuda": [
+        resnet(224, 256, 40, 12),
+        bert("bert-base", "BERT-base", "base", BASE, 128, 128, 60, 12),
+        bert("bert-large", "BERT-large", "large", LARGE, 384, 32, 30, 12),
+    ],
+}
 
 
 def run(command, environment=None):
@@ -81,11 +96,11 @@ def run(command, environment=None):
 def run_ptrain(options, case, precision):
     with tempfile.TemporaryDirectory() as folder:
         report, config = pathlib.Path(folder, "report.json"), pathlib.Path(folder, "run.yaml")
-        keys = case.ptrain_keys(precision, options.threads)
+        keys = case.ptrain_keys(options.device, precision, options.threads)
         config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
                           % (keys["model.name"], keys["model.classes"]))
         overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
-        _, error = run([options.ptrain, "run", config, "--device", "cpu", "--report", report, "--output-dir", folder,
+        _, error = run([options.ptrain, "run", config, "--device", options.device, "--report", report, "--output-dir", folder,
                         "--progress", "none", *overrides])
         if error:
             return {"error": error}
@@ -96,17 +111,18 @@ def run_ptrain(options, case, precision):
 
 
 def run_peer(options, case, precision, compiled):
-    command = [options.python, ROOT / "scripts/peers" / case.peer[0], *case.peer[1:], "--dtype", AMP[precision][1],
-               "--steps", case.steps, "--warmup", case.warmup, "--threads", options.threads]
+    command = [options.python, ROOT / "scripts/peers" / case.peer[0], *case.peer[1:], "--device", options.device,
+               "--dtype", AMP[options.device][precision][2], "--steps", case.steps, "--warmup", case.warmup, "--threads", options.threads]
     environment = dict(os.environ)
     if options.preload:
         environment["LD_PRELOAD"] = options.preload
-    out, error = run(command + (["--compile"] if compiled else []), environment)
+    mode = "max-autotune" if options.device == "cuda" else "default"
+    out, error = run(command + (["--compile", "--compile-mode", mode] if compiled else []), environment)
     if error:
         return {"error": error}
     data = json.loads(out.splitlines()[-1])
-    return {"samples_per_second": data["samples_per_second"], "peak_bytes": data["peak_rss_bytes"],
-            "baseline_bytes": data["baseline_rss_bytes"], "step_ms": data["step_ms"], "framework": data["framework"]}
+    return {"samples_per_second": data["samples_per_second"], "peak_bytes": data["peak_bytes"],
+            "baseline_bytes": data["baseline_bytes"], "step_ms": data["step_ms"], "framework": data["framework"]}
 
 
 def find_allocator():
@@ -119,6 +135,13 @@ def find_allocator():
     return ""
 
 
+def describe_gpu():
+    query = ["nvidia-smi", "--id=0", "--query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm",
+             "--format=csv,noheader"]
+    out, error = run(query)
+    return error or out.strip()
+
+
 def describe_machine(options):
     cpu = {}
     for line in run(["lscpu"])[0].splitlines():
@@ -127,7 +150,8 @@ def describe_machine(options):
     flags = cpu.get("Flags", "").split()
     memory = next((line.split()[1] for line in open("/proc/meminfo") if line.startswith("MemTotal")), "0")
     commit, _ = run(["git", "-C", ROOT, "rev-parse", "HEAD"])
-    return {"cpu": cpu.get("Model name", platform.processor()), "cores": len(os.sched_getaffinity(0)),
+    gpu = describe_gpu() if options.device == "cuda" else ""
+    return {"gpu": gpu, "cpu": cpu.get("Model name", platform.processor()), "cores": len(os.sched_getaffinity(0)),
             "threads": options.threads or len(os.sched_getaffinity(0)),
             "isa": [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if flag in flags],
             "memory_bytes": int(memory) * 1024, "kernel": platform.release(), "commit": commit.strip(),
@@ -147,7 +171,7 @@ def summary(runs):
 def table(results):
     machine = results["machine"]
     frameworks = {run["framework"] for entry in results["cases"] for run in entry["eager"] if "framework" in run}
-    lines = [f"{machine['cpu']}, {machine['threads']} threads, {' '.join(machine['isa'])}; "
+    lines = [f"{machine['gpu'] + '; ' if machine.get('gpu') else ''}{machine['cpu']}, {machine['threads']} threads, {' '.join(machine['isa'])}; "
              f"{', '.join(sorted(frameworks))}, allocator {os.path.basename(machine['pytorch_allocator'])}; "
              f"{machine['date']}", "",
              "| Training | precision | ptrain /s | PyTorch /s (eager, compiled) | speed | ptrain memory | PyTorch memory "
@@ -174,9 +198,10 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptrain", default=ROOT / "build/release/bin/ptrain", help="the binary")
     parser.add_argument("--python", default=venv / "bin/python", help="of the environment that setup.sh makes")
-    parser.add_argument("--cases", nargs="+", choices=[case.name for case in CASES],
-                        default=[case.name for case in CASES])
-    parser.add_argument("--precisions", nargs="+", choices=list(AMP), default=list(AMP))
+    parser.add_argument("--device", choices=list(CASES), default="cpu")
+    parser.add_argument("--cases", nargs="+", choices=sorted({case.name for cases in CASES.values() for case in cases}),
+                        help="default: all of the device")
+    parser.add_argument("--precisions", nargs="+", choices=list(AMP["cpu"]), default=list(AMP["cpu"]))
     parser.add_argument("--variants", nargs="+", choices=["eager", "compiled"], default=["eager", "compiled"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
@@ -199,7 +224,7 @@ def main():
         if not pathlib.Path(needed).exists():
             sys.exit(f"{needed} does not exist: {remedy}")
     results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
-    for case in (case for case in CASES if case.name in options.cases):
+    for case in (case for case in CASES[options.device] if not options.cases or case.name in options.cases):
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
                      "ptrain": [], "eager": [], "compiled": []}

@@ -11,9 +11,11 @@ import torch
 
 def parse_options(description, **defaults):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--dtype", choices=["fp32", "bf16", "pure-bf16"], default="fp32",
-                        help="bf16: autocast (ptrain's O1); pure-bf16: parameters in bf16 too (its O2)")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", choices=["fp32", "bf16", "fp16", "pure-bf16"], default="fp32",
+                        help="bf16, fp16: autocast, fp16 with GradScaler (ptrain's O1); pure-bf16: parameters too (its O2)")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
+    parser.add_argument("--compile-mode", default="default", help="torch.compile's mode, such as max-autotune")
     parser.add_argument("--threads", type=int, default=0, help="0: all cores this process may use")
     parser.add_argument("--steps", type=int, default=20, help="timed steps")
     parser.add_argument("--warmup", type=int, default=5, help="steps before timing starts")
@@ -24,12 +26,49 @@ def parse_options(description, **defaults):
 
 
 def prepare(options):
-    """PyTorch's CPU tuning advice: one OpenMP pool of all cores, no denormals, reproducible weights."""
+    """PyTorch's tuning advice, reproducible weights; fp32 means fp32 (no TF32), as ptrain's tf32: false."""
     if options.threads:
         torch.set_num_threads(options.threads)
     torch.set_num_interop_threads(1)
     torch.set_flush_denormal(True)
     torch.manual_seed(options.seed)
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def compiled(options, model):
+    return torch.compile(model, mode=options.compile_mode) if options.compile else model
+
+
+class CpuClock:
+    """Seconds of each step; the CPU is done when a call returns."""
+
+    def __init__(self):
+        self.marks = []
+
+    def mark(self):
+        self.marks.append(time.perf_counter())
+
+    def seconds(self):
+        return [after - before for before, after in zip(self.marks, self.marks[1:])]
+
+
+class CudaClock:
+    """The same by events in the stream, so that timing does not make the host wait."""
+
+    def __init__(self):
+        self.marks = []
+
+    def mark(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        self.marks.append(event)
+
+    def seconds(self):
+        torch.cuda.synchronize()
+        return [before.elapsed_time(after) / 1e3 for before, after in zip(self.marks, self.marks[1:])]
+
 
 
 def peak_rss_bytes():
@@ -38,31 +77,37 @@ def peak_rss_bytes():
 
 def measure(options, build, samples_per_step):
     """Calls build() -> (step_loss, optimizer): step_loss(index) runs the forward pass and returns the loss. Prints JSON."""
-    baseline = peak_rss_bytes()  # the interpreter and its libraries, before there is a model
+    cuda = options.device == "cuda"
+    baseline = 0 if cuda else peak_rss_bytes()  # the interpreter and its libraries, before there is a model
     step_loss, optimizer = build()
-    autocast = options.dtype == "bf16"
-    losses, times = [], []
+    low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(options.dtype)
+    scaler = torch.amp.GradScaler(options.device, enabled=options.dtype == "fp16")
+    losses, clock = [], CudaClock() if cuda else CpuClock()
     for index in range(options.warmup + options.steps):
-        start = time.perf_counter()
-        with torch.autocast("cpu", dtype=torch.bfloat16) if autocast else contextlib.nullcontext():
+        if index == options.warmup:
+            clock.mark()
+        with torch.autocast(options.device, dtype=low) if low else contextlib.nullcontext():
             loss = step_loss(index)
-        loss.backward()
-        optimizer.step()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
         optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.item())
+        losses.append(loss.detach().clone())  # read at the end: the host does not wait for the device
         if index >= options.warmup:
-            times.append(time.perf_counter() - start)
+            clock.mark()
+    times = clock.seconds()
     percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
     print(json.dumps({
         "framework": "pytorch " + torch.__version__,
         "dtype": options.dtype,
-        "compiled": options.compile,
+        "device": torch.cuda.get_device_name() if cuda else "cpu",
+        "compiled": options.compile_mode if options.compile else False,
         "threads": torch.get_num_threads(),
         "samples_per_second": samples_per_step * len(times) / sum(times),
         "step_ms": {"mean": 1e3 * statistics.fmean(times), "p50": 1e3 * percentiles[49],
                     "p90": 1e3 * percentiles[89], "p99": 1e3 * percentiles[98]},
         "steps": len(times),
-        "peak_rss_bytes": peak_rss_bytes(),
-        "baseline_rss_bytes": baseline,
-        "losses": losses,
+        "peak_bytes": torch.cuda.max_memory_reserved() if cuda else peak_rss_bytes(),
+        "baseline_bytes": baseline,
+        "losses": [loss.item() for loss in losses],
     }))

@@ -27,12 +27,12 @@ def main():
     def build():
         dtype = torch.bfloat16 if options.dtype == "pure-bf16" else torch.float32
         model = build_model(options.model, options.classes, options.stem).train()
-        model = model.to(dtype=dtype, memory_format=torch.channels_last)
+        model = model.to(options.device, dtype=dtype, memory_format=torch.channels_last)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, weight_decay=1e-4, fused=True)
-        labels = torch.randint(options.classes, (options.batch,))
-        images = torch.randn(options.batch, 3, options.size, options.size).to(
+        labels = torch.randint(options.classes, (options.batch,), device=options.device)
+        images = torch.randn(options.batch, 3, options.size, options.size, device=options.device).to(
             dtype=dtype, memory_format=torch.channels_last)
-        run = torch.compile(model) if options.compile else model
+        run = peer_common.compiled(options, model)
         return lambda step: torch.nn.functional.cross_entropy(run(images).float(), labels), optimizer
 
     peer_common.measure(options, build, options.batch)
