@@ -6,7 +6,7 @@
 #include "core/io/atomic_file.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
-#include "core/report/report.h"
+#include "core/report/report_file.h"
 
 #include <sstream>
 
@@ -70,7 +70,7 @@ void judge(RunRecord& record, const ChildResult& child, const BenchRun& run) {
     record.message = fmt::format("ended by signal {}{}", child.code - 128,
                                  child.code == 137 ? ", by the kernel when memory ran out?" : "");
   } else if (fs::exists(report)) {
-    judge_report(record, read_document(report, report_schema()), run);
+    judge_report(record, read_report(report), run);
   } else {
     record.message = fmt::format("exit code {} and no report: {}", child.code, last_line(run.folder / "log.txt"));
   }

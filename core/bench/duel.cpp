@@ -6,8 +6,7 @@
 #include "core/config/keys.h"
 #include "core/report/environment.h"
 #include "core/report/fingerprint.h"
-#include "core/report/json_file.h"
-#include "core/report/report.h"
+#include "core/report/report_file.h"
 
 #include <algorithm>
 #include <random>
@@ -98,7 +97,7 @@ class Duel {
     MeasuredRun measured;
     measured.record = *record;
     measured.report_file = run.folder / "report.json";
-    measured.report = read_document(measured.report_file, report_schema());
+    measured.report = read_report(measured.report_file);
     (side == 0 ? base_ : changed_).runs.push_back(std::move(measured));
   }
 

@@ -158,9 +158,8 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     result.speed.reason = before.empty() ? shortfall(base, "base") : shortfall(changed, "new");
     return result;
   }
-  if (!before.front()->report.is_null() && !after.front()->report.is_null()) {
-    result.differences = find_differences(before.front()->report, after.front()->report);
-  }
+  const MeasuredRun *first = base.reported(), *second = changed.reported();
+  if (first != nullptr && second != nullptr) result.differences = find_differences(first->report, second->report);
   result.refused = std::any_of(result.differences.begin(), result.differences.end(), [&](const Difference& d) {
     return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
   });

@@ -4,7 +4,7 @@
 #include "core/config/text.h"
 #include "core/report/fingerprint.h"
 #include "core/report/json_file.h"
-#include "core/report/report.h"
+#include "core/report/report_file.h"
 #include "core/report/schema_parts.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ RunRecord record_of(const json& report, const fs::path& file, const std::vector<
 
 MeasuredRun read_report_run(const fs::path& file) {
   MeasuredRun run;
-  run.report = read_document(file, report_schema());
+  run.report = read_report(file);
   run.report_file = file;
   if (file.filename() == kReport) run.step_ms = read_step_times(file.parent_path() / kMetrics);
   run.record = record_of(run.report, file, run.step_ms);
@@ -75,17 +75,19 @@ MeasuredRun read_benchmark_run(const fs::path& record_file) {
   run.record_file = record_file;
   const fs::path report = record_file.parent_path() / kReport;
   if (fs::exists(report)) {
-    run.report = read_document(report, report_schema());
+    run.report = read_report(report);
     run.report_file = report;
   }
   run.step_ms = read_step_times(record_file.parent_path() / kMetrics);
   return run;
 }
 
+/// Files below a folder, those of benchmarks in it left out.
 std::vector<fs::path> sorted_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
+    if (entry->is_regular_file()) files.push_back(entry->path());
+    if (entry->is_directory() && fs::exists(entry->path() / "suite.json")) entry.disable_recursion_pending();
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -151,6 +153,16 @@ std::vector<const MeasuredRun*> MeasuredCase::good() const {
     if (run.record.outcome == RunOutcome::ok && run.record.figures) result.push_back(&run);
   }
   return result;
+}
+
+const MeasuredRun* MeasuredCase::reported() const {
+  const MeasuredRun* found = nullptr;
+  for (const MeasuredRun& run : runs) {
+    if (run.report.is_null()) continue;
+    if (run.record.outcome == RunOutcome::ok) return &run;
+    if (found == nullptr) found = &run;
+  }
+  return found;
 }
 
 const MeasuredCase* RunSet::find(std::string_view name) const {

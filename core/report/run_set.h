@@ -24,6 +24,8 @@ struct MeasuredCase {
 
   /// Runs that ended well and were measured.
   std::vector<const MeasuredRun*> good() const;
+  /// The first good run whose report is there, else the first run with one; null when none has.
+  const MeasuredRun* reported() const;
 };
 
 struct RunSet {
@@ -34,10 +36,10 @@ struct RunSet {
   const MeasuredCase* find(std::string_view name) const;
 };
 
-/// `path` is a report, a benchmark's folder (one with suite.json), any other folder (every report in it, a case each
-/// unless their configurations agree), or one of these followed by "#CASE" for one case alone.
-/// Throws Error{failed} for what cannot be read or is cut short or no report, Error{inconclusive} for another schema
-/// version, Error{usage} for a case that is not there.
+/// `path` is a report, a benchmark's folder (one with suite.json), any other folder (every report below it that is
+/// not a benchmark's, a case each unless their configurations agree), or one of these followed by "#CASE" for one case
+/// alone. Throws Error{failed} for what cannot be read or is cut short or no report, Error{inconclusive} for another
+/// schema version, Error{usage} for a case that is not there.
 RunSet load_runs(const std::string& path);
 
 /// The JSON Schema of suite.json: what a benchmark was asked to do, and with which machine and program.

@@ -23,20 +23,15 @@ struct Source {
   const MeasuredCase& item;
   std::vector<const MeasuredRun*> good;
 
-  const MeasuredRun* any() const {
-    if (!good.empty()) return good.front();
-    return item.runs.empty() ? nullptr : &item.runs.front();
-  }
-  const json* report() const {
-    const MeasuredRun* run = any();
-    return run == nullptr || run->report.is_null() ? nullptr : &run->report;
-  }
+  const MeasuredRun* reported;  // null: no run left a report
+
+  const json* report() const { return reported == nullptr ? nullptr : &reported->report; }
 };
 
 TableCell nothing() { return {"-", nullptr, {}}; }
 
 TableCell text_cell(const Source& source, const std::string& text, const std::string& pointer) {
-  return {text, text, {{source.any()->report_file, pointer}}};
+  return {text, text, {{source.reported->report_file, pointer}}};
 }
 
 /// Where a figure of a run is written: in its record, or, without one, in its report.
@@ -66,10 +61,9 @@ Centre centre_of(const Source& source, const std::function<double(const RunFigur
 }
 
 TableCell run_cell(const Source& source) {
-  const MeasuredRun* run = source.any();
-  if (run == nullptr) return {source.item.name, source.item.name, {}};
-  const bool has_report = !run->report_file.empty();
-  return {source.item.name, source.item.name, {{has_report ? run->report_file : run->record_file, ""}}};
+  TableCell cell{source.item.name, source.item.name, {}};
+  for (const MeasuredRun& run : source.item.runs) cell.sources.push_back(source_of(run, "/case", ""));
+  return cell;
 }
 
 /// "resnet50, fashion-mnist, 28 px"
@@ -99,7 +93,7 @@ TableCell batch_cell(const Source& source) {
   const json* report = source.report();
   if (report == nullptr) return nothing();
   const std::int64_t batch = report->at("global_batch_size");
-  return {std::to_string(batch), batch, {{source.any()->report_file, "/global_batch_size"}}};
+  return {std::to_string(batch), batch, {{source.reported->report_file, "/global_batch_size"}}};
 }
 
 TableCell speed_cell(const Source& source) {
@@ -147,7 +141,7 @@ TableCell mfu_cell(const Source& source) {
     return nothing();
   }
   const double mfu = report->at("utilization").at("mfu");
-  return {fmt::format("{:.0f} %", 100 * mfu), mfu, {{source.any()->report_file, "/utilization/mfu"}}};
+  return {fmt::format("{:.0f} %", 100 * mfu), mfu, {{source.reported->report_file, "/utilization/mfu"}}};
 }
 
 TableCell runs_cell(const Source& source) {
@@ -229,7 +223,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   }
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Source source{item, item.good()};
+      const Source source{item, item.good(), item.reported()};
       TableRow row{item.name, link_of(item), {}};
       for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
       table.rows.push_back(std::move(row));

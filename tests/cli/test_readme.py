@@ -6,6 +6,8 @@ import unittest
 from program import ROOT, ProgramTest, run
 
 SHORT = ["-o", "train.steps=1", "-o", "eval.max_samples=64", "-o", "output.save=false", "--progress", "none"]
+BRIEF = ["--repeats", "1", "--progress", "none", "-o", "train.steps=10", "-o", "data.batch_size=2",
+         "-o", "eval.max_samples=4"]
 
 
 class Readme(ProgramTest):
@@ -29,7 +31,8 @@ class Readme(ProgramTest):
                 continue
             seen += 1
             with self.subTest(" ".join(words)):
-                extra = ["--output-dir", self.folder / "out", *SHORT] if words[1] == "run" else []
+                extra = {"run": ["--output-dir", self.folder / "out", *SHORT], "bench": BRIEF}.get(words[1], [])
+                words = [word.replace("runs/smoke", str(self.folder / "smoke")) for word in words]
                 needs = [key for key in words if key.startswith("configs/bert_finetune")]
                 if needs and not (ROOT / "weights").exists():
                     self.skipTest("the weights have not been fetched")

@@ -2,8 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
-#include "core/report/json_file.h"
-#include "core/report/report.h"
+#include "core/report/report_file.h"
 
 #include <cmath>
 #include <ctime>
@@ -27,7 +26,7 @@ const std::vector<Exporter>& exporters() {
 ExportInput read_export_input(const std::filesystem::path& path) {
   const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "report.json" : path;
   ExportInput input;
-  input.report = read_document(file, report_schema());
+  input.report = read_report(file);
   const bool named_by_folder = file.filename() == "report.json" && file.has_parent_path();
   input.name = named_by_folder ? file.parent_path().filename().string() : file.stem().string();
   const std::filesystem::path metrics = file.parent_path() / "metrics.jsonl";

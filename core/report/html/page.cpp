@@ -25,13 +25,19 @@ constexpr std::size_t kMostPoints = 240;  // of a curve
 struct PageCase {
   std::string name;
   std::vector<const MeasuredRun*> good;
+  const MeasuredRun* reported;  // null: no report to draw curves from
+
+  /// A list of its report, empty without one.
+  json list(const char* name_of_list) const {
+    return reported == nullptr ? json::array() : reported->report.at(name_of_list);
+  }
 };
 
 std::vector<PageCase> cases_of(std::span<const RunSet> sets) {
   std::vector<PageCase> cases;
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      if (auto good = item.good(); !good.empty()) cases.push_back({item.name, std::move(good)});
+      if (auto good = item.good(); !good.empty()) cases.push_back({item.name, std::move(good), item.reported()});
     }
   }
   return cases;
@@ -108,8 +114,9 @@ html::Series thinned(const html::Series& all) {
 std::string loss_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Series> curves;
   for (const PageCase& item : cases) {
-    const fs::path metrics = item.good.front()->report_file.parent_path() / "metrics.jsonl";
     html::Series curve{item.name, {}, {}};
+    if (item.reported == nullptr) continue;
+    const fs::path metrics = item.reported->report_file.parent_path() / "metrics.jsonl";
     if (!fs::exists(metrics)) continue;
     std::istringstream lines(read_file(metrics));
     for (std::string line; std::getline(lines, line);) {
@@ -127,7 +134,7 @@ std::string accuracy_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Series> curves;
   for (const PageCase& item : cases) {
     html::Series curve{item.name, {}, {}};
-    for (const json& evaluation : item.good.front()->report.value("evaluations", json::array())) {
+    for (const json& evaluation : item.list("evaluations")) {
       const json& top1 = evaluation.at("accuracy").at("top1");
       if (top1.is_null()) continue;
       curve.x.push_back(evaluation.at("step"));
@@ -145,7 +152,7 @@ std::string op_chart(const std::vector<PageCase>& cases) {
   std::vector<std::string> names;
   for (const PageCase& item : cases) {
     std::map<std::string, double> by_op;
-    for (const json& kernel : item.good.front()->report.value("kernels", json::array())) {
+    for (const json& kernel : item.list("kernels")) {
       const double ms = kernel.at("milliseconds");
       if (ms <= 0) continue;
       by_op[kernel.at("op")] += ms;
@@ -212,8 +219,8 @@ std::string heading(std::span<const RunSet> sets, const std::vector<PageCase>& c
     about = set.suite.at("about");
   }
   std::string machine;
-  if (!cases.empty() && !cases.front().good.front()->report.is_null()) {
-    const json& e = cases.front().good.front()->report.at("environment");
+  if (!cases.empty() && cases.front().reported != nullptr) {
+    const json& e = cases.front().reported->report.at("environment");
     machine = fmt::format("{}, {} threads, {}; ptrain {} {}; {}", e.at("cpu").at("model").get<std::string>(),
                           e.at("threads").get<int>(), e.at("os").get<std::string>(),
                           e.at("ptrain").at("version").get<std::string>(),

@@ -1,0 +1,85 @@
+#include "core/report/report_file.h"
+
+#include "core/base/errors.h"
+#include "core/report/json_file.h"
+#include "core/report/report.h"
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+/// What tables, comparisons and exports read without asking.
+constexpr const char* kNeeded[] = {"/status",
+                                   "/message",
+                                   "/config_hash",
+                                   "/config/seed",
+                                   "/config/model/name",
+                                   "/config/data/source",
+                                   "/config/data/path",
+                                   "/config/data/image_size",
+                                   "/config/data/max_length",
+                                   "/config/data/batch_size",
+                                   "/config/dist/ranks",
+                                   "/config/train/accumulate_steps",
+                                   "/config/train/optimizer/name",
+                                   "/config/train/optimizer/lr",
+                                   "/config/train/optimizer/weight_decay",
+                                   "/config/train/schedule/warmup_steps",
+                                   "/environment/time",
+                                   "/environment/os",
+                                   "/environment/threads",
+                                   "/environment/memory_bytes",
+                                   "/environment/devices",
+                                   "/environment/cpu/model",
+                                   "/environment/cpu/usable_cores",
+                                   "/environment/cpu/features",
+                                   "/environment/ptrain/version",
+                                   "/environment/ptrain/commit",
+                                   "/amp/level",
+                                   "/amp/dtype",
+                                   "/model/name",
+                                   "/model/parameters",
+                                   "/global_batch_size",
+                                   "/progress/steps",
+                                   "/progress/wall_seconds",
+                                   "/progress/setup_seconds",
+                                   "/throughput",
+                                   "/latency_ms",
+                                   "/utilization",
+                                   "/memory/planned_peak_bytes",
+                                   "/memory/measured_peak_bytes",
+                                   "/loss/last",
+                                   "/accuracy",
+                                   "/evaluations",
+                                   "/kernels"};
+
+/// The schema without what later versions may add to or earlier ones lack.
+json relaxed(json schema) {
+  schema.erase("required");
+  if (schema.value("additionalProperties", json()) == false) schema.erase("additionalProperties");
+  for (const char* part : {"properties", "items", "additionalProperties"}) {
+    if (!schema.contains(part) || !schema[part].is_object()) continue;
+    if (part == std::string_view("properties")) {
+      for (auto& [name, child] : schema[part].items()) child = relaxed(child);
+    } else {
+      schema[part] = relaxed(schema[part]);
+    }
+  }
+  return schema;
+}
+
+}  // namespace
+
+json read_report(const std::filesystem::path& path) {
+  static const json schema = relaxed(report_schema());
+  json report = read_document(path, schema);
+  for (const char* needed : kNeeded) {
+    if (!report.contains(json::json_pointer(needed))) {
+      fail("{}: does not fit ptrain.report/1: {} is missing", path.string(), needed);
+    }
+  }
+  return report;
+}
+
+}  // namespace ptrain

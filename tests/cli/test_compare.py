@@ -1,0 +1,112 @@
+"""Verdicts and exit codes on frozen runs (frozen/, measured once by `ptrain bench`), and on what is no basis for one."""
+import json
+import shutil
+import unittest
+
+from program import ROOT, ProgramTest, run
+
+FROZEN = ROOT / "tests/cli/frozen"
+
+
+class Compare(ProgramTest):
+    def compare(self, new, *options, base="base"):
+        return run("compare", f"{FROZEN}#{base}", f"{FROZEN}#{new}", *options)
+
+    def verdict(self, result):
+        return json.loads(result.stdout)["cases"][0]["verdict"]
+
+    def test_each_verdict_has_its_exit_code(self):
+        for case, threshold, verdict, code in (("same", 5, "SAME", 0), ("same", 0.1, "INCONCLUSIVE", 5),
+                                               ("faster", 2, "FASTER", 0), ("slower", 2, "SLOWER", 4),
+                                               ("few", 2, "INCONCLUSIVE", 5), ("fails", 2, "INCONCLUSIVE", 5)):
+            with self.subTest(f"{case} at {threshold} %"):
+                result = self.compare(case, "--threshold", threshold, "--json")
+                self.assertEqual((self.verdict(result), result.returncode), (verdict, code), result.stderr)
+
+    def test_the_figures_are_those_of_the_injected_delay(self):
+        percent = json.loads(self.compare("slower", "--json").stdout)["cases"][0]["step_time_percent"]
+        self.assertGreater(percent["lower"], 10)  # 1.35 / 1.20 is 12.5 % more
+        self.assertLess(percent["upper"], 20)
+
+    def test_too_few_runs_say_how_many_more(self):
+        result = self.compare("few")
+        self.assertRegex(result.stdout, r"few: .* are too few, about \d+ more pairs of runs would do")
+
+    def test_failed_runs_say_why(self):
+        self.assertIn("missing.safetensors", self.compare("fails").stdout)
+
+    def test_lost_accuracy_fails_the_gate(self):
+        result = self.compare("less accurate", "--allow", "config", "--threshold", 5, "--json")
+        self.assertEqual(result.returncode, 4, result.stdout)
+        case = json.loads(result.stdout)["cases"][0]
+        self.assertEqual((case["accuracy"]["verdict"], case["verdict"]), ("WORSE", "SAME"))
+
+    def test_other_data_is_refused_unless_allowed(self):
+        result = self.compare("other data")
+        self.assertEqual(result.returncode, 5)
+        self.assertIn("differs, not allowed: data.max_length: 16 -> 24", result.stdout)
+        self.assertIn(self.compare("other data", "--allow", "data").returncode, (0, 4, 5))
+        self.assertNotIn("not allowed", self.compare("other data", "--allow", "data").stdout)
+
+    def test_markdown_has_a_row_per_case(self):
+        self.assertIn("| **SLOWER** |", self.compare("slower", "--markdown").stdout)
+
+    def test_whole_folders_are_compared_case_by_case(self):
+        result = run("compare", FROZEN, FROZEN, "--json")
+        self.assertEqual(len(json.loads(result.stdout)["cases"]), 8)
+
+    def one_report(self):
+        return next((FROZEN / "runs/base").glob("*/report.json"))
+
+    def test_single_reports_are_no_basis(self):
+        result = run("compare", self.one_report(), self.one_report())
+        self.assertEqual(result.returncode, 5)
+        self.assertIn("more runs of each would do", result.stdout)
+
+    def test_what_cannot_be_read_is_told(self):
+        text = self.one_report().read_text()
+        for name, content, code, part in (
+                ("cut.json", text[: len(text) // 2], 1, "not whole JSON"),
+                ("version.json", text.replace("ptrain.report/1", "ptrain.report/9"), 5, "is ptrain.report/9"),
+                ("other.json", '{"schema": "something"}', 1, "expected a document"),
+                ("field.json", text.replace('"global_batch_size"', '"batch"'), 1, "does not fit")):
+            with self.subTest(name):
+                path = self.folder / name
+                path.write_text(content)
+                self.assert_one_line_error(run("compare", self.one_report(), path), code, part)
+        self.assert_one_line_error(run("compare", FROZEN, self.folder / "none"), 1, "none")
+        self.assert_one_line_error(self.compare("sme"), 2, "did you mean same?")
+        self.assert_one_line_error(self.compare("same", "--allow", "everything"), 2, "expected hardware, config or data")
+
+    def test_a_baseline_is_kept_and_held_to(self):
+        copy = self.folder / "suite"
+        shutil.copytree(FROZEN, copy)
+        self.assert_one_line_error(run("baseline", "save", copy), 1, "no good run")
+        suite = json.loads((copy / "suite.json").read_text())
+        suite["cases"] = [case for case in suite["cases"] if case["name"] in ("base", "same")]
+        (copy / "suite.json").write_text(json.dumps(suite))
+        for folder in (copy / "runs").iterdir():
+            if folder.name not in ("base", "same"):
+                shutil.rmtree(folder)
+        self.assertEqual(run("baseline", "save", copy).returncode, 0)
+        self.assertEqual(run("baseline", "check", copy).returncode, 0)  # against itself
+        shutil.rmtree(copy / "runs/same")
+        shutil.copytree(FROZEN / "runs/slower", copy / "runs/same")
+        for record in (copy / "runs/same").glob("*/record.json"):
+            record.write_text(record.read_text().replace('"case": "slower"', '"case": "same"'))
+        result = run("baseline", "check", copy)
+        self.assertEqual(result.returncode, 4, result.stdout)
+        suite["machine"]["hash"] = "another"
+        (copy / "suite.json").write_text(json.dumps(suite))
+        self.assert_one_line_error(run("baseline", "check", copy), 5, "another machine")
+
+    def test_live_finds_a_long_delay(self):
+        result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against",
+                     "train.test_delay_percent=200", "--budget", "60", "--out", self.folder / "live", "--json")
+        self.assertEqual((self.verdict(result), result.returncode), ("SLOWER", 4), result.stderr)
+        recorded = run("compare", f"{self.folder}/live#base", f"{self.folder}/live#new", "--json")
+        self.assertEqual(self.verdict(recorded), "SLOWER", recorded.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+"""What is emitted fits its schema, and the parsers of other suites read the dialects.
+
+PTRAIN_MLPERF_LOGGING names a checkout of mlcommons/logging where the package mlperf_logging is not installed;
+PTRAIN_TIPC_ANALYSIS names PaddlePaddle/benchmark's scripts/analysis.py. Without them those two tests say that they skip.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import unittest
+
+from program import ROOT, ProgramTest, run
+
+sys.path.insert(0, os.environ.get("PTRAIN_MLPERF_LOGGING", ""))
+try:
+    from mlperf_logging.compliance_checker.mlp_parser import ruleset_400
+except ImportError:
+    ruleset_400 = None
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+FROZEN = ROOT / "tests/cli/frozen"
+
+
+class Export(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.train("run").returncode, 0)
+        self.source = self.folder / "run"
+
+    def export(self, dialect):
+        result = run("export-report", self.source, "--format", dialect)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_tipc_record_and_log_lines(self):
+        *lines, record = self.export("tipc").splitlines()
+        record = json.loads(record)
+        report = self.report("run")
+        self.assertAlmostEqual(record["ips"], report["throughput"]["per_device"], delta=0.001)
+        self.assertEqual((record["batch_size"], record["fp_item"], record["device_num"]), (8, "fp32", "N1C1"))
+        self.assertEqual(len(lines), 60)
+        for line in lines:
+            words = line.split()
+            for keyword in ("ips:", "loss:", "batch_cost:", "reader_cost:"):
+                float(words[words.index(keyword) + 1])
+
+    def test_tipc_own_analysis_reads_the_log(self):
+        script = os.environ.get("PTRAIN_TIPC_ANALYSIS")
+        if not script:
+            self.skipTest("PTRAIN_TIPC_ANALYSIS names no analysis.py of PaddlePaddle/benchmark")
+        log = self.folder / "log.txt"
+        log.write_text(self.export("tipc"))
+        result = subprocess.run(
+            [sys.executable, script, "--filename", log, "--keyword", "ips:", "--base_batch_size", "8", "--skip_steps", "4",
+             "--ips_unit", "samples/s", "--model_name", "bert", "--mission_name", "x", "--gpu_num", "1"],
+            capture_output=True, text=True, check=True, env={**os.environ, "job_fail_flag": "0"})
+        analysed = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual(analysed["JOB_FAIL_FLAG"], 0)
+        self.assertGreater(analysed["FINAL_RESULT"], 0)
+
+    def test_dllogger_lines(self):
+        lines = [json.loads(line.removeprefix("DLLL ")) for line in self.export("dllogger").splitlines()]
+        self.assertEqual(lines[0]["step"], "PARAMETER")
+        self.assertEqual(lines[-1]["step"], [])
+        self.assertIn("val.top1", lines[-1]["data"])
+        self.assertEqual(sum("train.loss" in line["data"] for line in lines), 61)
+        elapsed = [float(line["elapsedtime"]) for line in lines]
+        self.assertEqual(elapsed, sorted(elapsed))
+
+    def test_mllog_lines(self):
+        lines = [json.loads(line.removeprefix(":::MLLOG ")) for line in self.export("mllog").splitlines()]
+        keys = [line["key"] for line in lines]
+        for key in ("run_start", "epoch_start", "epoch_stop", "eval_accuracy", "global_batch_size", "opt_name", "seed"):
+            self.assertIn(key, keys)
+        self.assertEqual(lines[-1]["metadata"]["status"], "success")
+        times = [line["time_ms"] for line in lines]
+        self.assertEqual(times, sorted(times))
+
+    def test_mlcommons_own_parser_reads_the_log(self):
+        if ruleset_400 is None:
+            self.skipTest("the Python package mlperf_logging is not installed and PTRAIN_MLPERF_LOGGING names no checkout")
+        log = self.folder / "result_0.txt"
+        log.write_text(self.export("mllog"))
+        lines, errors = ruleset_400.parse_file(str(log))
+        self.assertEqual(errors, [])
+        self.assertEqual(len(lines), len(log.read_text().splitlines()))
+        accuracy = [line.value["value"] for line in lines if line.key == "eval_accuracy"]
+        self.assertEqual(accuracy[-1], self.report("run")["accuracy"]["top1"])
+
+    def test_timm_row(self):
+        (row,) = csv.DictReader(io.StringIO(self.export("timm")))
+        self.assertAlmostEqual(float(row["train_samples_per_sec"]), self.report("run")["throughput"]["value"], delta=0.01)
+        self.assertEqual(row["train_batch_size"], "8")
+
+    def test_prometheus_text(self):
+        for line in self.export("prometheus").splitlines():
+            self.assertRegex(line, r'^(# (HELP|TYPE) ptrain_\w+ .+|ptrain_\w+\{(\w+="[^"]*",?)+\} [-+0-9.e]+)$')
+
+    def test_a_run_that_failed_is_exported_too(self):
+        self.train("failed", "-o", "model.weights=missing.safetensors")
+        for dialect in ("tipc", "dllogger", "mllog", "timm", "prometheus"):
+            result = run("export-report", self.folder / "failed", "--format", dialect)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("aborted", run("export-report", self.folder / "failed", "--format", "mllog").stdout)
+
+    def test_unknown_dialects_are_refused(self):
+        self.assert_one_line_error(run("export-report", self.source, "--format", "tipp"), 2, "did you mean tipc?")
+
+    def test_tensorboard_events_hold_the_metrics(self):
+        script = ROOT / "scripts/metrics_to_tensorboard.py"
+        result = subprocess.run([script, self.source, "--output", self.folder / "tb"], capture_output=True, text=True, check=True)
+        data = pathlib.Path(result.stdout.strip()).read_bytes()
+        events, at = [], 0
+        while at < len(data):
+            (length,) = struct.unpack_from("<Q", data, at)
+            events.append(data[at + 12 : at + 12 + length])
+            at += length + 16
+        self.assertEqual(len(events), 62)  # the version, 60 steps, one evaluation
+        self.assertIn(b"train/loss", events[1])
+        loss = struct.unpack("<f", events[1][events[1].index(b"train/loss") + 11 :][:4])[0]
+        self.assertAlmostEqual(loss, self.losses("run")[0], places=5)
+        self.assertIn(b"eval/top1", events[-1])
+
+
+class Schemas(ProgramTest):
+    def schema(self, name):
+        return json.loads(run("schema", name).stdout)
+
+    def test_everything_emitted_fits_its_schema(self):
+        if jsonschema is None:
+            self.skipTest("the Python package jsonschema is not installed")
+        emitted = [("bench", json.loads((FROZEN / "suite.json").read_text())),
+                   ("effects", json.loads(run("effects", FROZEN, "--json").stdout)),
+                   ("comparison", json.loads(run("compare", FROZEN, FROZEN, "--json").stdout)),
+                   ("table", json.loads(run("table", FROZEN, "--format", "json").stdout))]
+        emitted += [("bench-run", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/record.json")]
+        emitted += [("report", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/report.json")]
+        for name, document in emitted:
+            jsonschema.validate(document, self.schema(name))
+        self.assertGreater(len(emitted), 50)
+
+    def test_every_schema_is_listed(self):
+        names = re.findall(r"^  ([a-z-]+) ", run("schema", "--help").stdout, re.M)
+        self.assertLessEqual({"config", "report", "bench", "bench-run", "effects", "comparison", "table"}, set(names))
+
+
+if __name__ == "__main__":
+    unittest.main()
