@@ -26,7 +26,7 @@ class Sweep {
   bool run() {
     open_folder();
     read_kept();
-    observer_.on_start(cases_, position_);
+    observer_.on_start(cases_, kept_);
     const std::int64_t rounds = suite_.confidence ? suite_.confidence->most_repeats : suite_.repeats;
     for (std::int64_t round = 0; round < rounds; ++round) {
       for (const std::size_t index : round_order(suite_.seed, round, cases_.size())) {
@@ -86,11 +86,9 @@ class Sweep {
         if (!stands(record, index, repeat)) continue;
         add(index, record);
         position_ = std::max(position_, record.position + 1);
+        ++kept_;
       }
     }
-    position_ = std::accumulate(cases_.begin(), cases_.end(), std::int64_t{0}, [](std::int64_t sum, const auto& c) {
-      return sum + static_cast<std::int64_t>(c.records.size());
-    });
   }
 
   void add(std::size_t index, const RunRecord& record) {
@@ -145,6 +143,7 @@ class Sweep {
   std::vector<CaseProgress> cases_;
   std::string sweep_;
   std::int64_t position_ = 0;
+  std::int64_t kept_ = 0;
 };
 
 }  // namespace
