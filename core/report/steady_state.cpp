@@ -23,13 +23,16 @@ double spread(std::span<const double> values, double centre) {
   return kDeviationScale * quantile(distances, 0.5);
 }
 
+/// How far a logarithm may lie from the centre: a factor of one and a half, or six deviations of a noisier run.
+constexpr double kReach = 0.405;
+
 /// Logarithms, drawn in towards the second half's median.
 std::vector<double> tame_logarithms(std::span<const double> step_ms) {
   std::vector<double> logs;
   for (const double ms : step_ms) logs.push_back(std::log(std::max(ms, 1e-9)));
   const auto late = std::span(logs).subspan(logs.size() / 2);
   const double centre = quantile(late, 0.5);
-  const double reach = std::max(3 * spread(late, centre), 1e-3);
+  const double reach = std::max(6 * spread(late, centre), kReach);
   for (double& v : logs) v = std::clamp(v, centre - reach, centre + reach);
   return logs;
 }

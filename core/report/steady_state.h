@@ -21,10 +21,10 @@ struct SteadyState {
 
 /// The warm-up is the truncation that minimises the standard error of the mean of what remains (MSER; White, "An
 /// effective truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997), on logarithms that
-/// are first drawn in to three robust standard deviations around the median of the second half, so that one late spike
-/// is not taken for a warm-up that never ends. Not reached when there are fewer than eight steps, when the truncation
-/// lies at its bound, or when the medians of the two halves of the rest differ by more than the rule's drift and more
-/// than their own noise.
+/// are first drawn in to a factor of 1.5 (or six robust standard deviations) around the median of the second half, so
+/// that one late spike is not taken for a warm-up that never ends. Not reached when there are fewer than eight steps,
+/// when the truncation lies at its bound, or when the medians of the two halves of the rest differ by more than the
+/// rule's drift and more than three times their own noise.
 SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule& rule = {});
 
 }  // namespace ptrain

@@ -123,7 +123,7 @@ class Export(ProgramTest):
             (length,) = struct.unpack_from("<Q", data, at)
             events.append(data[at + 12 : at + 12 + length])
             at += length + 16
-        self.assertEqual(len(events), 62)  # the version, 60 steps, one evaluation
+        self.assertEqual(len(events), 63)  # the version, 60 steps, two evaluations
         self.assertIn(b"train/loss", events[1])
         loss = struct.unpack("<f", events[1][events[1].index(b"train/loss") + 11 :][:4])[0]
         self.assertAlmostEqual(loss, self.losses("run")[0], places=5)
@@ -142,7 +142,6 @@ class Schemas(ProgramTest):
                    ("comparison", json.loads(run("compare", FROZEN, FROZEN, "--json").stdout)),
                    ("table", json.loads(run("table", FROZEN, "--format", "json").stdout))]
         emitted += [("bench-run", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/record.json")]
-        emitted += [("report", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/report.json")]
         for name, document in emitted:
             jsonschema.validate(document, self.schema(name))
         self.assertGreater(len(emitted), 50)

@@ -41,12 +41,12 @@ TEST(JudgePairs, CallsNoChangeInWhatDidNotChange) {
 }
 
 TEST(JudgePairs, FindsThreePercentWhereTheNoiseAllows) {
-  EXPECT_GE(rate_of(Verdict::slower, 10, 3, 1.0), 0.95);
-  EXPECT_GE(rate_of(Verdict::slower, 10, 10, 2.0), 0.99);
-  EXPECT_GE(rate_of(Verdict::faster, 10, -10, 2.0), 0.99);
+  EXPECT_GE(rate_of(Verdict::slower, 16, 3, 1.0), 0.95);
+  EXPECT_GE(rate_of(Verdict::slower, 16, 10, 2.0), 0.99);
+  EXPECT_GE(rate_of(Verdict::faster, 16, -10, 2.0), 0.99);
 }
 
-TEST(JudgePairs, CallsTheSameTheSame) { EXPECT_GE(rate_of(Verdict::same, 12, 0, 0.8), 0.95); }
+TEST(JudgePairs, CallsTheSameTheSame) { EXPECT_GE(rate_of(Verdict::same, 16, 0, 0.8), 0.95); }
 
 TEST(JudgePairs, SaysHowManyMorePairsWhenTooFew) {
   const SpeedChange change = judge_pairs({{0.10, 0.11, 0.12}, {0.10, 0.11, 0.12}}, {});
