@@ -17,11 +17,13 @@ namespace fs = std::filesystem;
 
 struct BaselineOptions {
   std::string folder;
-  std::string name = "baseline";
+  std::string name;  // empty: the one that needs none
   double threshold = 2;
   FormatOptions format;
 
-  fs::path kept() const { return fs::path(folder) / folder_name(name); }
+  fs::path kept() const {
+    return fs::path(folder) / (name.empty() ? std::string("baseline") : fmt::format("baseline-{}", folder_name(name)));
+  }
 };
 
 /// Throws Error{failed} unless `folder` has a benchmark with a good run in every case.
@@ -63,7 +65,7 @@ void check(const BaselineOptions& options) {
 
 void add_common(CLI::App& command, BaselineOptions& options) {
   command.add_option("DIR", options.folder, "folder of a benchmark's records")->required();
-  command.add_option("--name", options.name, "of the baseline, a folder in DIR")->capture_default_str();
+  command.add_option("--name", options.name, "of one baseline among several: DIR/baseline-NAME");
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ class Duel {
   }
 
   Comparison run() {
-    std::filesystem::remove_all(options_.folder / "runs");
+    clear_runs(options_.folder);
+    describe();
     std::mt19937_64 random(static_cast<std::uint64_t>(options_.seed));
     Comparison comparison{kBase, kNew, options_.rule, {}};
     const Stopwatch watch;
@@ -57,11 +58,13 @@ class Duel {
       if (is_clear(comparison.cases.front().speed, options_.rule.speed)) break;
       if (watch.seconds() + longest > options_.budget_seconds) break;
     }
-    write_suite(suite_, options_.base.program, this_machine(), sweep_, options_.folder);
+    describe();
     return comparison;
   }
 
  private:
+  void describe() const { write_suite(suite_, options_.base.program, this_machine(), sweep_, options_.folder); }
+
   BenchCase case_of(const char* name, const DuelSide& side) const {
     const LoadedConfig loaded = load_config(options_.config, side.overrides);
     BenchCase item;

@@ -61,7 +61,7 @@ class Sweep {
       }
       if (before.at("binary") == program_.hash && before.at("seed") == suite_.seed) sweep_ = before.at("sweep");
     }
-    if (options_.kept == Kept::none) fs::remove_all(options_.folder / "runs");
+    if (options_.kept == Kept::none) clear_runs(options_.folder);
     write_suite(suite_, program_, options_.machine, sweep_, options_.folder);
   }
 
@@ -188,6 +188,14 @@ void write_suite(const Suite& suite, const BenchProgram& program, const json& ma
                         {"axes", axes},
                         {"cases", cases}};
   write_document(content, suite_schema(), folder / "suite.json");
+}
+
+void clear_runs(const fs::path& folder) {
+  if (!fs::exists(folder / "runs")) return;
+  if (!fs::exists(folder / "suite.json")) {
+    fail_usage("{}: is no benchmark's, so it is not removed (give another --out)", (folder / "runs").string());
+  }
+  fs::remove_all(folder / "runs");
 }
 
 bool run_sweep(const Suite& suite, const BenchProgram& program, const SweepOptions& options, SweepObserver& observer) {

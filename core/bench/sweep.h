@@ -50,6 +50,9 @@ Interval relative_interval(const std::vector<RunRecord>& records);
 void write_suite(const Suite& suite, const BenchProgram& program, const nlohmann::json& machine,
                  const std::string& sweep, const std::filesystem::path& folder);
 
+/// Removes the records below `folder`. Throws Error{usage} when it has a folder `runs` that no benchmark made.
+void clear_runs(const std::filesystem::path& folder);
+
 /// Runs what is missing. Records of the same settings, configuration, program and seed are kept. Returns false when
 /// `stopped` ended it. Throws Error{usage} when the folder belongs to another machine or suite.
 bool run_sweep(const Suite& suite, const BenchProgram& program, const SweepOptions& options, SweepObserver& observer);

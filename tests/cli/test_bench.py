@@ -122,6 +122,15 @@ timeout_seconds: 3
         other = SUITE.replace("name: tiny", "name: other")
         self.assert_one_line_error(self.bench(suite=other), 2, "belongs to suite")
 
+    def test_a_folder_that_no_benchmark_made_is_not_removed(self):
+        mine = self.folder / "out/runs/mine.txt"
+        mine.parent.mkdir(parents=True)
+        mine.write_text("kept")
+        self.assert_one_line_error(self.bench("--fresh"), 2, "no benchmark's")
+        live = run("compare", self.config, "--against", "seed=1", "--out", self.folder / "out")
+        self.assert_one_line_error(live, 2, "no benchmark's")
+        self.assertEqual(mine.read_text(), "kept")
+
     def test_too_few_steps_are_unstable(self):
         result = self.bench("--repeats", "1", suite=SUITE.replace("train.steps: 24", "train.steps: 5"))
         self.assertEqual(result.returncode, 1)
