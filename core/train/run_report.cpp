@@ -84,6 +84,11 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.memory.planned_peak_bytes = result.planned_peak_bytes;
   if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
   report.loss = {result.first_loss, result.last_loss};
+  report.evaluations.clear();
+  for (const EvalResult& evaluated : result.evaluations) {
+    report.evaluations.push_back(
+        {evaluated.step, evaluated.epoch, accuracy_report(evaluated, config, model), evaluated.seconds});
+  }
   if (!result.evaluations.empty()) report.accuracy = accuracy_report(result.evaluations.back(), config, model);
   report.kernels.clear();
   for (const NodeProfile& node : result.kernels) {

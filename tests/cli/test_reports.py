@@ -19,6 +19,8 @@ class Reports(ProgramTest):
         throughput = report["throughput"]
         self.assertAlmostEqual(throughput["value"], throughput["samples"] / throughput["seconds"], delta=1e-6 * throughput["value"])
         self.assertGreater(report["accuracy"]["top1"], 0.6)
+        self.assertEqual([e["step"] for e in report["evaluations"]], [40, 60])  # after the epoch, and at the end
+        self.assertEqual(report["evaluations"][-1]["accuracy"], report["accuracy"])
         self.assertLess(report["loss"]["last"], report["loss"]["first"])
         persistent = report["flags"]["cudnn_batchnorm_spatial_persistent"]
         self.assertEqual((persistent["requested"], persistent["effective"]), (True, False))
