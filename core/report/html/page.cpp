@@ -221,7 +221,7 @@ std::string heading(std::span<const RunSet> sets, const std::vector<PageCase>& c
   std::string machine;
   if (!cases.empty() && cases.front().reported != nullptr) {
     const json& e = cases.front().reported->report.at("environment");
-    machine = fmt::format("{}, {} threads, {}; ptrain {} {}; {}", e.at("cpu").at("model").get<std::string>(),
+    machine = fmt::format("{}, threads: {}, {}; ptrain {} {}; {}", e.at("cpu").at("model").get<std::string>(),
                           e.at("threads").get<int>(), e.at("os").get<std::string>(),
                           e.at("ptrain").at("version").get<std::string>(),
                           e.at("ptrain").at("commit").get<std::string>(), e.at("time").get<std::string>());
