@@ -32,7 +32,7 @@ class BertBuilder {
     const ValueId token_types = graph_.add_input(model_io::token_types, tokens);
     lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{batch_}});
     const ValueId labels = graph_.add_input(model_io::labels, {DType::i32, Shape{batch_}});
-    if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{2}});
+    if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
 
     ValueId x = embeddings(ids, token_types);
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);

@@ -19,7 +19,7 @@ inline constexpr const char* ids = "input_ids";               // i32 [N,S]
 inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S]
 inline constexpr const char* lengths = "lengths";             // i32 [N]
 inline constexpr const char* labels = "labels";               // i32 [N]; -1 marks padding rows
-inline constexpr const char* rng = "rng";                     // i64 [2] = {seed, step}, only with dropout
+inline constexpr const char* rng = "rng";                     // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                   // output f32 []
 inline constexpr const char* logits = "logits";               // output [N, classes]
 }  // namespace model_io
@@ -68,6 +68,9 @@ class Model {
 /// Fills `values` by `initializer`, from Philox keyed by `seed` and the variable's name.
 void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
                 std::span<float> values);
+
+/// True for the names of batch norms' running means and variances.
+bool is_running_statistic(std::string_view name);
 
 /// True for matrices and convolution filters: what usual recipes apply weight decay to (no biases, no norms).
 bool is_weight_matrix(const Shape& shape);

@@ -75,7 +75,7 @@ void dropout_factors(const DropoutMask& mask, std::uint64_t first, std::int64_t 
   float buffer[DropoutMask::group];
   std::int64_t done = 0;
   while (done < count) {
-    const std::uint64_t element = first + static_cast<std::uint64_t>(done);
+    const std::uint64_t element = mask.origin + first + static_cast<std::uint64_t>(done);
     const auto skip = static_cast<std::int64_t>(element % DropoutMask::group);
     const std::int64_t part = std::min(group_size - skip, count - done);
     if (part == group_size) {

@@ -19,7 +19,7 @@ class StagedKernel final : public Kernel {
   StagedKernel(const KernelContext& context, KernelFactory factory) {
     const std::vector<TensorDesc> inputs = widen(context.inputs, inputs_);
     const std::vector<TensorDesc> outputs = widen(context.outputs, outputs_);
-    kernel_ = factory({context.op, inputs, outputs, context.options});
+    kernel_ = factory({context.op, inputs, outputs, context.options, nullptr, context.collectives});
     input_pointers_.resize(inputs.size());
     output_pointers_.resize(outputs.size());
   }

@@ -60,6 +60,8 @@ class Backend {
   /// For values of `bytes`. Outlived by the backend.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
+  /// The queue that kernels run on, for libraries that wait for it (a cudaStream_t); null where kernels run at once.
+  virtual void* native_stream() { return nullptr; }
   /// Whether the host can read device memory where it lies.
   virtual bool host_reads_device() const = 0;
 };

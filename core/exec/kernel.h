@@ -1,6 +1,7 @@
 // The contract between the executor and a backend's kernels.
 #pragma once
 
+#include "core/exec/collectives.h"
 #include "core/exec/search_cache.h"
 #include "core/graph/graph.h"
 
@@ -42,6 +43,7 @@ struct KernelContext {
   std::span<const TensorDesc> outputs;
   KernelOptions options = {};
   SearchCache* search_cache = nullptr;  // what earlier searches chose; null: search every time
+  Collectives* collectives = nullptr;   // the other ranks; null: there are none
 
   /// The op as its concrete type, which the registry's key guarantees.
   template <typename T>

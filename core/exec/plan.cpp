@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/exec/all_reduce_kernels.h"
 
 namespace ptrain {
 
@@ -18,6 +19,7 @@ PlanMemory::PlanMemory(Backend& backend, std::initializer_list<const Plan*> plan
 Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options)
     : graph_(std::move(graph)),
       backend_(backend),
+      collectives_(options.collectives),
       variables_(variables),
       memory_(plan_memory(graph_, options.memory)),
       recording_(options.recording) {
@@ -28,11 +30,18 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;
     step.phase = node.phase;
-    step.kernel = backend_.make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache()});
+    step.kernel =
+        make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache(), collectives_});
+    if (collectives_ != nullptr) collectives_->note_progress();
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
   }
   compile_seconds_ = watch.seconds();
+}
+
+std::unique_ptr<Kernel> Plan::make_kernel(const KernelContext& context) const {
+  std::unique_ptr<Kernel> kernel = make_all_reduce_kernel(context);
+  return kernel != nullptr ? std::move(kernel) : backend_.make_kernel(context);
 }
 
 std::size_t Plan::input_bytes() const {
@@ -77,6 +86,7 @@ void Plan::run(Phase first, Phase last) {
 void Plan::enqueue(Phase first, Phase last) {
   for (Step& step : steps_) {
     if (step.phase < first || step.phase > last) continue;
+    if (collectives_ != nullptr) collectives_->note_progress();
     if (!profiling_) {
       step.kernel->run({step.inputs, step.outputs, workspace_});
       continue;

@@ -17,6 +17,7 @@ struct PlanOptions {
   MemoryReuse memory = MemoryReuse::on;
   KernelOptions kernels = {};
   Recording recording = Recording::on;
+  Collectives* collectives = nullptr;  // the other ranks; null: there are none
 };
 
 /// What one node did and cost, for the report.
@@ -88,8 +89,11 @@ class Plan {
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
 
+  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) const;
+
   Graph graph_;
   Backend& backend_;
+  Collectives* collectives_;
   Variables& variables_;
   MemoryPlan memory_;
   std::vector<Step> steps_;

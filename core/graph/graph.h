@@ -17,7 +17,8 @@ enum class Storage {
   activation,  // made and consumed within a step; the memory plan places it
 };
 
-enum class Phase { forward, backward, update };
+/// `exchange` nodes stand among the backward ones: they are left out of micro-batches whose gradients stay on the rank.
+enum class Phase { forward, backward, exchange, update };
 
 struct Value {
   std::string name;

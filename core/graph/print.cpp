@@ -20,7 +20,16 @@ std::string_view storage_name(Storage storage) {
 }
 
 std::string_view phase_name(Phase phase) {
-  return phase == Phase::forward ? "forward" : phase == Phase::backward ? "backward" : "update";
+  switch (phase) {
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::exchange:
+      return "exchange";
+    default:
+      return "update";
+  }
 }
 
 std::string print_node(const Graph& graph, const Node& node) {

@@ -20,7 +20,7 @@ struct AttentionAttributes {
 
 /// inputs:  qkv [B, S, 3*heads*D], each token's q, k and v one after the other, each [heads, D];
 ///          lengths i32 [B], the number of valid tokens of each row, 1..S, padding after them;
-///          rng i64 [2] = {seed, step} (optional without dropout).
+///          rng i64 [3] = {seed, step, part} (optional without dropout).
 /// outputs: out [B, S, heads*D] in qkv's dtype, 0 beyond the length; lse f32 [B, heads, S], the log of each score
 ///          row's sum of exponentials (0 beyond the length).
 class Attention final : public Op {

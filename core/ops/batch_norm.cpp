@@ -9,6 +9,7 @@ std::string BatchNorm::attributes() const {
   if (attributes_.training) text += fmt::format(" momentum={:g}", attributes_.momentum);
   if (attributes_.relu) text += " relu";
   if (!attributes_.training) text += " inference";
+  if (attributes_.sync) text += " sync";
   return text;
 }
 
@@ -31,7 +32,8 @@ void BatchNorm::gradient(GradientBuilder& builder) const {
   const bool has_residual = builder.input(residual) != no_value;
   const bool masked_residual = attributes_.relu && has_residual;
   const ValueId incoming = builder.output_gradient(0);
-  auto op = std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{attributes_.relu, masked_residual});
+  auto op =
+      std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{attributes_.relu, masked_residual, attributes_.sync});
   const std::vector<ValueId> gradients = builder.emit(
       std::move(op), {incoming, builder.input(x), builder.input(gamma), builder.input(beta), builder.output(1),
                       builder.output(2), masked_residual ? builder.output(0) : no_value});
@@ -56,7 +58,8 @@ Cost BatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 }
 
 std::string BatchNormGrad::attributes() const {
-  return attributes_.residual ? "relu residual" : attributes_.relu ? "relu" : "";
+  const std::string text = attributes_.residual ? "relu residual" : attributes_.relu ? "relu" : "";
+  return attributes_.sync ? text + " sync" : text;
 }
 
 std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs) const {

@@ -19,6 +19,7 @@ class BatchNorm final : public Op {
     float momentum = 0.1f;
     bool relu = false;
     bool training = true;
+    bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
   };
   explicit BatchNorm(Attributes attributes) : attributes_(attributes) {}
 
@@ -49,6 +50,7 @@ class BatchNormGrad final : public Op {
   struct Attributes {
     bool relu = false;
     bool residual = false;  // only where relu is set too; otherwise the residual's gradient is dy itself
+    bool sync = false;      // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
   };
   explicit BatchNormGrad(Attributes attributes) : attributes_(attributes) {}
 

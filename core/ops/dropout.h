@@ -10,7 +10,7 @@ struct DropoutAttributes {
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
 };
 
-/// inputs: x [...]; rng i64 [2] = {seed, step}.  outputs: y [...] in x's dtype.
+/// inputs: x [...]; rng i64 [3] = {seed, step, part}.  outputs: y [...] in x's dtype.
 /// The mask is a function of (seed, step, stream, element) alone: see core/ops/math/dropout.h.
 class Dropout final : public Op {
  public:
@@ -27,7 +27,7 @@ class Dropout final : public Op {
   DropoutAttributes attributes_;
 };
 
-/// inputs: dy [...]; rng i64 [2].  outputs: dx [...] in dy's dtype. The mask is made again, not stored.
+/// inputs: dy [...]; rng i64 [3].  outputs: dx [...] in dy's dtype. The mask is made again, not stored.
 class DropoutGrad final : public Op {
  public:
   explicit DropoutGrad(DropoutAttributes attributes) : attributes_(attributes) {}

@@ -11,7 +11,8 @@ struct DropoutAddLayerNormAttributes {
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
 };
 
-/// inputs:  x [..., H]; residual [..., H]; gamma f32 [H]; beta f32 [H]; rng i64 [2] = {seed, step} (optional without
+/// inputs:  x [..., H]; residual [..., H]; gamma f32 [H]; beta f32 [H]; rng i64 [3] = {seed, step, part} (optional
+/// without
 ///          dropout). x and residual may differ in dtype.
 /// outputs: y [..., H] and sum [..., H] = dropout(x) + residual, both in residual's dtype; mean, rstd f32 [...].
 /// The mask is that of dropout(x) with the same stream. `sum` is only for the gradient: nothing else may read it.
@@ -38,7 +39,7 @@ struct DropoutAddLayerNormGradAttributes {
   DType x_dtype = DType::f32;  // of dx
 };
 
-/// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [2].
+/// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [3].
 /// outputs: dx [..., H] in x_dtype; dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
 /// Without dropout the gradient is LayerNormGrad, whose dx serves both.
 class DropoutAddLayerNormGrad final : public Op {

@@ -34,8 +34,10 @@ inline void require_shape(const TensorDesc& desc, const Shape& expected, const c
   require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
 }
 
-/// The random state {seed, step} that ops with dropout read.
-inline void require_rng(const TensorDesc& desc) { require_desc(desc, {DType::i64, Shape{2}}, "rng"); }
+/// The random state {seed, step, part} that ops with dropout read. A step's samples may be computed in several parts,
+/// by several ranks and in several micro-batches: part p's elements continue the numbering after those of parts 0 to
+/// p - 1, so the masks are those of the whole step in one part.
+inline void require_rng(const TensorDesc& desc) { require_desc(desc, {DType::i64, Shape{3}}, "rng"); }
 
 /// All axes but the last.
 inline Shape leading_shape(const Shape& shape) {

@@ -31,7 +31,8 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
 }
 
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {
-  PipelineResult result = build_inference_graph(forward, options);
+  const bool sync = options.distribution && options.distribution->sync_batch_norm;
+  PipelineResult result = build_inference_graph(sync ? synchronize_batch_norm(forward) : forward, options);
 
   const ValueId scale = options.loss_scaling
                             ? result.graph.add_state(loss_scale_state, {DType::f32, Shape{LossScaleState::size}})
@@ -51,6 +52,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.loss_scale_attributes = options.loss_scale;
   result.graph = add_optimizer(std::move(differentiated), optimizer);
   check("optimizer", result.graph, options);
+  if (options.distribution) {
+    result.graph = add_grad_allreduce(result.graph, *options.distribution);
+    check("grad_allreduce", result.graph, options);
+  }
   return result;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "core/passes/amp.h"
+#include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
 
 #include <functional>
+#include <optional>
 
 namespace ptrain {
 
@@ -21,6 +23,7 @@ struct PipelineOptions {
   OptimizerSettings optimizer;
   std::function<bool(std::string_view, const Shape&)> decays;
   int accumulate_steps = 1;
+  std::optional<DistributionOptions> distribution;  // none: one rank that exchanges nothing
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
 };

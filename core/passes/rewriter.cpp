@@ -6,10 +6,10 @@ Rewriter::Rewriter(const Graph& from) : from_(from), map_(from.values().size(), 
   for (std::size_t i = 0; i < from.values().size(); ++i) {
     const Value& value = from.values()[i];
     if (value.storage == Storage::activation) continue;
-    const ValueId id = to_.add_value(value.name, value.desc, value.storage);
-    to_.value(id).base = mapped(value.base);
-    to_.value(id).byte_offset = value.byte_offset;
-    map_[i] = id;
+    map_[i] = to_.add_value(value.name, value.desc, value.storage);
+  }
+  for (std::size_t i = 0; i < from.values().size(); ++i) {
+    if (map_[i] != no_value) keep_view(static_cast<ValueId>(i));
   }
 }
 
@@ -21,7 +21,15 @@ std::vector<ValueId> Rewriter::mapped(const std::vector<ValueId>& ids) const {
 
 void Rewriter::copy(const Node& node, std::vector<ValueId> inputs) {
   const std::vector<ValueId> outputs = to_.add_node(node.name, node.op, std::move(inputs), node.phase);
-  for (std::size_t i = 0; i < outputs.size(); ++i) map(node.outputs[i], outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    map(node.outputs[i], outputs[i]);
+    keep_view(node.outputs[i]);
+  }
+}
+
+void Rewriter::keep_view(ValueId id) {
+  to_.value(mapped(id)).base = mapped(from_.value(id).base);
+  to_.value(mapped(id)).byte_offset = from_.value(id).byte_offset;
 }
 
 Graph Rewriter::finish() {

@@ -16,13 +16,15 @@ class Rewriter {
   ValueId mapped(ValueId id) const { return id == no_value ? no_value : map_[static_cast<std::size_t>(id)]; }
   void map(ValueId from, ValueId to) { map_[static_cast<std::size_t>(from)] = to; }
   std::vector<ValueId> mapped(const std::vector<ValueId>& ids) const;
-  /// Adds `node` with other inputs and maps its outputs.
+  /// Adds `node` with other inputs and maps its outputs; views of what persists stay views.
   void copy(const Node& node, std::vector<ValueId> inputs);
   void copy(const Node& node) { copy(node, mapped(node.inputs)); }
   /// Maps the graph's outputs and gives the new graph away.
   Graph finish();
 
  private:
+  void keep_view(ValueId id);
+
   const Graph& from_;
   Graph to_;
   std::vector<ValueId> map_;

@@ -21,7 +21,7 @@ OpCase make_case(const Problem& p, DType dtype) {
   c.op = std::make_shared<Attention>(p.attributes);
   const Shape shape{batch, p.length, 3 * p.attributes.heads * p.depth};
   c.inputs = {random_tensor(dtype, shape, 11, -1.5, 1.5), tensor(DType::i32, Shape{batch}, p.lengths)};
-  if (p.attributes.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{2}, {7, 3}));
+  if (p.attributes.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
   c.reference = [a = p.attributes](const auto& in) { return attention_reference(in, a); };
   return c;
 }

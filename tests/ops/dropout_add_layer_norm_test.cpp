@@ -18,7 +18,7 @@ OpCase make_case(Shape shape, DType x, DType residual, DropoutAddLayerNormAttrib
   const std::int64_t width = shape[-1];
   c.inputs = {random_tensor(x, shape, 1), random_tensor(residual, shape, 2), random_tensor(DType::f32, Shape{width}, 3),
               random_tensor(DType::f32, Shape{width}, 4)};
-  if (a.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{2}, {42, 17}));
+  if (a.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {42, 17, 0}));
   c.reference = [a](const std::vector<HostTensor>& in) {
     const DropoutMask mask(a.dropout, 42, 17, a.stream);
     std::vector<double> sum = in[1].values;

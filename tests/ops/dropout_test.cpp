@@ -13,7 +13,7 @@ namespace {
 OpCase make_case(std::int64_t count, DType dtype, float p) {
   OpCase c;
   c.op = std::make_shared<Dropout>(DropoutAttributes{p, 3});
-  c.inputs = {random_tensor(dtype, Shape{count}, 1), tensor(DType::i64, Shape{2}, {1234567890123, 5})};
+  c.inputs = {random_tensor(dtype, Shape{count}, 1), tensor(DType::i64, Shape{3}, {1234567890123, 5, 0})};
   c.reference = [p](const std::vector<HostTensor>& in) {
     const DropoutMask mask(p, 1234567890123, 5, 3);
     std::vector<double> y = in[0].values;

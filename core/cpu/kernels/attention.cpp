@@ -44,7 +44,8 @@ class AttentionKernel final : public Kernel {
   std::string implementation() const override { return std::string(name_of(attributes_.algorithm)); }
 
   void run(const KernelArgs& args) override {
-    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream);
+    const DropoutMask mask =
+        dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, shape_.mask_elements());
     const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);

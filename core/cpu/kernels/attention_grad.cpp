@@ -67,7 +67,7 @@ class AttentionGradKernel final : public Kernel {
   template <typename T>
   void run_as(const KernelArgs& args) const {
     const AttentionShape& s = shape_;
-    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, s.mask_elements());
     const auto* qkv = static_cast<const T*>(args.inputs[0]);
     const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
     const auto* out = static_cast<const T*>(args.inputs[3]);

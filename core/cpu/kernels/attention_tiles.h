@@ -28,6 +28,9 @@ struct AttentionShape {
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
     return (b * heads + h) * length + query;
   }
+  std::int64_t mask_elements() const {
+    return batch * heads * length * static_cast<std::int64_t>(attention_mask_stride(length));
+  }
 };
 
 /// Hands out parts of one thread's scratch memory.

@@ -17,6 +17,7 @@ class BatchNormKernel final : public Kernel {
       : attrs_(context.op_as<BatchNorm>().attrs()),
         dtype_(context.inputs[BatchNorm::x].dtype),
         rows_(context.inputs[BatchNorm::x]),
+        collectives_(attrs_.sync ? context.collectives : nullptr),
         has_residual_(context.inputs.size() > BatchNorm::residual && !is_absent(context.inputs[BatchNorm::residual])) {}
 
   std::size_t workspace_bytes() const override {
@@ -64,18 +65,40 @@ class BatchNormKernel final : public Kernel {
     auto* saved_invstd = static_cast<float*>(args.outputs[2]);
     auto* running_mean = static_cast<float*>(args.inputs[BatchNorm::running_mean]);
     auto* running_var = static_cast<float*>(args.inputs[BatchNorm::running_var]);
-    const double count = static_cast<double>(rows_.count);
+    const double local_count = static_cast<double>(rows_.count);
+    const double count = local_count * (collectives_ == nullptr ? 1 : collectives_->world_size());
     const auto momentum = static_cast<double>(attrs_.momentum);
-    rows_.reduce(partial, [&](std::int64_t c, double s1, double s2) {
-      const double shift = s1 / count;
-      const double mean = static_cast<double>(static_cast<float>(x[c])) + shift;
-      const double variance = std::max(0.0, s2 / count - shift * shift);
+    const auto finish = [&](std::int64_t c, double mean, double variance) {
       saved_mean[c] = static_cast<float>(mean);
       saved_invstd[c] = static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(attrs_.epsilon)));
       const double unbiased = variance * count / (count - 1);
       running_mean[c] = static_cast<float>((1 - momentum) * static_cast<double>(running_mean[c]) + momentum * mean);
       running_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(running_var[c]) + momentum * unbiased);
+    };
+    float* exchanged = partial;  // block 0's sums, which are read before they are overwritten
+    rows_.reduce(partial, [&](std::int64_t c, double s1, double s2) {
+      const double shift = s1 / local_count;
+      const double mean = static_cast<double>(static_cast<float>(x[c])) + shift;
+      const double variance = std::max(0.0, s2 / local_count - shift * shift);
+      if (collectives_ == nullptr) return finish(c, mean, variance);
+      // First and second moment about the running mean, which is the same on every rank and near the batch's.
+      const double deviation = mean - static_cast<double>(running_mean[c]);
+      exchanged[c] = static_cast<float>(deviation);
+      exchanged[rows_.channels + c] = static_cast<float>(variance + deviation * deviation);
     });
+    if (collectives_ == nullptr) return;
+    average_over_ranks(exchanged);
+    for (std::int64_t c = 0; c < rows_.channels; ++c) {
+      const auto deviation = static_cast<double>(exchanged[c]);
+      const double square = static_cast<double>(exchanged[rows_.channels + c]);
+      finish(c, static_cast<double>(running_mean[c]) + deviation, std::max(0.0, square - deviation * deviation));
+    }
+  }
+
+  void average_over_ranks(float* moments) const {
+    const float factor = 1.0f / static_cast<float>(collectives_->world_size());
+    collectives_->start_all_reduce(moments, 2 * rows_.channels, DType::f32, factor);
+    collectives_->wait_all_reduces();
   }
 
   template <typename T, bool relu, bool residual>
@@ -99,6 +122,7 @@ class BatchNormKernel final : public Kernel {
   BatchNorm::Attributes attrs_;
   DType dtype_;
   RowBlocks rows_;
+  Collectives* collectives_;  // null: the batch is this rank's alone
   bool has_residual_;
 };
 

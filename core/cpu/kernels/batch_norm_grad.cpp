@@ -16,7 +16,10 @@ enum class Mask { none, from_x, from_y };
 class BatchNormGradKernel final : public Kernel {
  public:
   explicit BatchNormGradKernel(const KernelContext& context)
-      : attrs_(context.op_as<Op>().attrs()), dtype_(context.inputs[Op::x].dtype), rows_(context.inputs[Op::x]) {}
+      : attrs_(context.op_as<Op>().attrs()),
+        dtype_(context.inputs[Op::x].dtype),
+        rows_(context.inputs[Op::x]),
+        collectives_(attrs_.sync ? context.collectives : nullptr) {}
 
   std::size_t workspace_bytes() const override {
     return (3 * static_cast<std::size_t>(rows_.channels) + rows_.partial_floats()) * sizeof(float);
@@ -52,13 +55,25 @@ class BatchNormGradKernel final : public Kernel {
     const double count = static_cast<double>(rows_.count);
     rows_.reduce(partial, [&](std::int64_t c, double sum_g, double sum_gd) {
       const double r = static_cast<double>(invstd[c]);
-      const double s = static_cast<double>(scale[c]);
+      const double s = collectives_ == nullptr ? static_cast<double>(scale[c]) : 1.0;  // applied after the exchange
       dgamma[c] = static_cast<float>(sum_gd * r);
       dbeta[c] = static_cast<float>(sum_g);
       slope[c] = static_cast<float>(-s * r * r * sum_gd / count);
       offset[c] = static_cast<float>(-s * sum_g / count);
     });
+    if (collectives_ != nullptr) average_over_ranks(scale, slope, offset);
     apply<T, mask>(args, scale, slope, offset);
+  }
+
+  /// `slope` and `offset`, which lie side by side, from this rank's sums to those of all ranks.
+  void average_over_ranks(const float* scale, float* slope, float* offset) const {
+    const float factor = 1.0f / static_cast<float>(collectives_->world_size());
+    collectives_->start_all_reduce(slope, 2 * rows_.channels, DType::f32, factor);
+    collectives_->wait_all_reduces();
+    for (std::int64_t c = 0; c < rows_.channels; ++c) {
+      slope[c] *= scale[c];
+      offset[c] *= scale[c];
+    }
   }
 
   template <typename T, Mask mask>
@@ -109,6 +124,7 @@ class BatchNormGradKernel final : public Kernel {
   Op::Attributes attrs_;
   DType dtype_;
   RowBlocks rows_;
+  Collectives* collectives_;  // null: the batch is this rank's alone
 };
 
 }  // namespace

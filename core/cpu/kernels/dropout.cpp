@@ -13,7 +13,7 @@ class DropoutKernel final : public Kernel {
   DropoutKernel(DropoutAttributes attributes, TensorDesc x) : attributes_(attributes), x_(std::move(x)) {}
 
   void run(const KernelArgs& args) override {
-    const DropoutMask mask = dropout_mask(attributes_.p, args.inputs, 1, attributes_.stream);
+    const DropoutMask mask = dropout_mask(attributes_.p, args.inputs, 1, attributes_.stream, x_.count());
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[0]);

@@ -40,7 +40,7 @@ class DropoutAddLayerNormKernel final : public Kernel {
     const std::int64_t width = x_.shape[-1];
     const auto* gamma = static_cast<const float*>(args.inputs[2]);
     const auto* beta = static_cast<const float*>(args.inputs[3]);
-    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 4, attributes_.stream);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 4, attributes_.stream, x_.count());
     auto* mean = static_cast<float*>(args.outputs[2]);
     auto* rstd = static_cast<float*>(args.outputs[3]);
     visit_floating(x_.dtype, [&](auto x_zero) {
@@ -103,7 +103,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
     const auto* rstd = static_cast<const float*>(args.inputs[4]);
     auto* dx = static_cast<X*>(args.outputs[0]);
     auto* dresidual = static_cast<R*>(args.outputs[1]);
-    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 5, attributes_.stream);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 5, attributes_.stream, sum_.count());
     partial_.for_parts(
         sum_.count() / width, static_cast<float*>(args.workspace), [&](std::int64_t r, float* dgamma, float* dbeta) {
           const std::int64_t i = r * width;

@@ -13,6 +13,7 @@ struct DropoutMask {
   RandomStream random;
   std::uint32_t threshold = 0;
   float scale = 1;
+  std::uint64_t origin = 0;  // the number of element 0, where a step is computed in several parts
 
   static constexpr std::uint64_t group = 128;
 
@@ -22,8 +23,9 @@ struct DropoutMask {
     scale = 65536.0f / static_cast<float>(65536u - threshold);
   }
   PTRAIN_HD bool keeps(std::uint64_t element) const {
-    const std::uint32_t index = static_cast<std::uint32_t>(element % group);
-    const Philox4 words = random.block(element / group * 16 + index % 16);
+    const std::uint64_t number = origin + element;
+    const std::uint32_t index = static_cast<std::uint32_t>(number % group);
+    const Philox4 words = random.block(number / group * 16 + index % 16);
     const std::uint32_t word = (index / 16) % 4;
     const std::uint32_t bits = word == 0 ? words.x : word == 1 ? words.y : word == 2 ? words.z : words.w;
     return ((bits >> (index / 64 * 16)) & 0xffffu) >= threshold;

@@ -1,5 +1,6 @@
 // Every op that core/ops defines has a CPU kernel, and its file a test of the same stem.
 #include "core/cpu/registry.h"
+#include "core/exec/all_reduce_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,9 @@ TEST(Ops, EveryTypeHasACpuKernelAndNoKernelIsOrphaned) {
   const std::set<std::string> types = op_types();
   ASSERT_GT(types.size(), 40u);
   std::set<std::string> kernels;
-  for (const std::string_view name : cpu::kernel_names()) EXPECT_TRUE(kernels.emplace(name).second) << name;
+  for (const auto& names : {cpu::kernel_names(), all_reduce_kernel_names()}) {
+    for (const std::string_view name : names) EXPECT_TRUE(kernels.emplace(name).second) << name;
+  }
   EXPECT_EQ(kernels, types);
 }
 

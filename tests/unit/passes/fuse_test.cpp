@@ -127,7 +127,7 @@ struct Parts {
     return graph.add("ln", std::make_shared<LayerNorm>(1e-5f), {from, channel("g"), channel("b")});
   }
   ValueId dropout(ValueId from) {
-    const ValueId rng = graph.add_input("rng", {DType::i64, Shape{2}});
+    const ValueId rng = graph.add_input("rng", {DType::i64, Shape{3}});
     return graph.add("dropout", std::make_shared<Dropout>(DropoutAttributes{0.1f, 1}), {from, rng});
   }
   void expect_left_alone(ValueId result) {

@@ -1,0 +1,23 @@
+// The sum that every CPU transport computes: in rank order and fp32, so that its bits depend on nothing else.
+#pragma once
+
+#include "core/base/dtype.h"
+
+#include <cstdint>
+#include <span>
+
+namespace ptrain {
+
+/// Elements [begin, end) of a buffer of `count` that rank `rank` sums for all.
+struct Slice {
+  std::int64_t begin, end;
+  std::int64_t count() const { return end - begin; }
+};
+Slice slice_of(std::int64_t count, int rank, int world_size);
+
+/// For i below `count`: every destination[i] = factor * (sources[0][i] + sources[1][i] + ...). Destinations may be
+/// sources.
+void reduce_in_order(std::span<const void* const> sources, std::span<void* const> destinations, std::int64_t count,
+                     DType dtype, float factor);
+
+}  // namespace ptrain

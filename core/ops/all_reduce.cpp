@@ -1,0 +1,17 @@
+#include "core/ops/all_reduce.h"
+
+#include "core/ops/require.h"
+
+namespace ptrain {
+
+std::string AllReduceStart::attributes() const { return fmt::format("factor={:g}", factor_); }
+
+std::vector<TensorDesc> AllReduceStart::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 1, 1);
+  require_floating(inputs[0], "data");
+  return {};
+}
+
+std::vector<TensorDesc> AllReduceWait::infer(std::span<const TensorDesc>) const { return {}; }
+
+}  // namespace ptrain

@@ -1,0 +1,222 @@
+#include "core/passes/grad_allreduce.h"
+
+#include "core/base/errors.h"
+#include "core/ops/accumulate.h"
+#include "core/ops/all_reduce.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/optimizer_update.h"
+#include "core/passes/rewriter.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ptrain {
+namespace {
+
+/// A part of one gradient buffer.
+struct Bucket {
+  std::int64_t begin = 0, end = 0;  // elements
+  std::size_t ready = 0;            // the node that makes its last gradient
+};
+
+/// A buffer of gradients, and what of it is exchanged.
+struct Exchanged {
+  ValueId gradients = no_value;  // what backward writes
+  ValueId total = no_value;      // its sum over micro-batches, when accumulating
+  ValueId micro_step = no_value;
+  std::vector<Bucket> buckets;
+};
+
+class GradAllReducePass {
+ public:
+  GradAllReducePass(const Graph& graph, const DistributionOptions& options)
+      : graph_(graph), options_(options), rewriter_(graph) {}
+
+  Graph run() {
+    find_buffers();
+    if (!options_.sync_batch_norm) collect_statistics();
+    bool waited = false;
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      const Node& node = graph_.nodes()[i];
+      if (node.phase != Phase::forward && statistics_ != no_value && !statistics_started_) {
+        start("exchange.statistics", statistics_);
+        statistics_started_ = true;
+      }
+      if (node.phase == Phase::update && !waited) {
+        to().add_node("exchange.wait", std::make_shared<AllReduceWait>(), waited_, Phase::exchange);
+        waited = true;
+      }
+      if (is_accumulation(node)) continue;  // done bucket by bucket
+      emit(node);
+      for (const Exchanged& buffer : buffers_) {
+        for (const Bucket& bucket : buffer.buckets) {
+          if (bucket.ready == i) exchange(buffer, bucket);
+        }
+      }
+    }
+    return rewriter_.finish();
+  }
+
+ private:
+  Graph& to() { return rewriter_.graph(); }
+
+  const Node& update_node() const {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->type() == "optimizer_update") return node;
+    }
+    throw std::logic_error("internal error: the graph has no optimizer update");
+  }
+
+  bool is_accumulation(const Node& node) const { return node.op->type() == "accumulate"; }
+
+  void find_buffers() {
+    const Node& update = update_node();
+    for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+      Exchanged buffer;
+      buffer.gradients = update.inputs[static_cast<std::size_t>(input)];
+      if (buffer.gradients == no_value) continue;
+      for (const Node& node : graph_.nodes()) {
+        if (!is_accumulation(node) || node.inputs[0] != buffer.gradients) continue;
+        buffer.total = node.inputs[0];
+        buffer.gradients = node.inputs[1];
+        buffer.micro_step = node.inputs[2];
+      }
+      buffer.buckets = cut(buffer);
+      if (exchanges_copy(buffer)) {
+        const TensorDesc copy{DType::f32, graph_.desc(buffer.gradients).shape};
+        copies_[buffer.gradients] = to().add_state(flat::grad_low_f32, copy);
+      }
+      buffers_.push_back(std::move(buffer));
+    }
+  }
+
+  /// Whether low-precision gradients are widened before they are exchanged.
+  bool exchanges_copy(const Exchanged& buffer) const {
+    return buffer.total == no_value && is_low_precision(graph_.desc(buffer.gradients).dtype) &&
+           options_.exchange == GradExchange::fp32;
+  }
+
+  DType exchanged_dtype(const Exchanged& buffer) const {
+    const bool widened = buffer.total != no_value || exchanges_copy(buffer);
+    return widened ? DType::f32 : graph_.desc(buffer.gradients).dtype;
+  }
+
+  std::vector<Bucket> cut(const Exchanged& buffer) const {
+    const auto element = static_cast<std::int64_t>(size_of(graph_.desc(buffer.gradients).dtype));
+    std::map<std::int64_t, std::size_t> ready;  // by first element: the gradients in the buffer's order
+    for (const Value& value : graph_.values()) {
+      if (value.base != buffer.gradients || value.producer < 0) continue;
+      ready[value.byte_offset / element] = static_cast<std::size_t>(value.producer);
+    }
+    const std::int64_t most = options_.bucket_bytes / static_cast<std::int64_t>(size_of(exchanged_dtype(buffer)));
+    std::vector<Bucket> buckets;
+    for (const auto& [offset, node] : ready) {
+      if (buckets.empty() || offset - buckets.back().begin >= most) {
+        if (!buckets.empty()) buckets.back().end = offset;
+        buckets.push_back({offset, 0, 0});
+      }
+      buckets.back().ready = std::max(buckets.back().ready, node);
+    }
+    if (!buckets.empty()) buckets.back().end = graph_.desc(buffer.gradients).count();
+    return buckets;
+  }
+
+  /// A named part of a buffer that persists.
+  ValueId part(ValueId buffer, const Bucket& bucket) {
+    const DType dtype = to().desc(buffer).dtype;
+    const std::string name = fmt::format("{}[{}:{}]", to().value(buffer).name, bucket.begin, bucket.end);
+    const ValueId id = to().add_state(name, {dtype, Shape{bucket.end - bucket.begin}});
+    place(id, buffer, bucket.begin);
+    return id;
+  }
+  void place(ValueId id, ValueId buffer, std::int64_t offset) {
+    to().value(id).base = buffer;
+    to().value(id).byte_offset = offset * static_cast<std::int64_t>(size_of(to().desc(buffer).dtype));
+  }
+
+  void start(std::string name, ValueId data) {
+    const float factor = 1.0f / static_cast<float>(options_.world_size);
+    to().add_node(std::move(name), std::make_shared<AllReduceStart>(factor), {data}, Phase::exchange);
+    waited_.push_back(data);
+  }
+
+  void exchange(const Exchanged& buffer, const Bucket& bucket) {
+    const ValueId gradients = part(rewriter_.mapped(buffer.gradients), bucket);
+    const std::string name = to().value(gradients).name;
+    ValueId exchanged = gradients;
+    if (buffer.total != no_value) {
+      exchanged = part(rewriter_.mapped(buffer.total), bucket);
+      to().add_node("accumulate." + name, std::make_shared<Accumulate>(),
+                    {exchanged, gradients, rewriter_.mapped(buffer.micro_step)}, Phase::backward);
+    } else if (exchanges_copy(buffer)) {
+      const ValueId copy = copies_.at(buffer.gradients);
+      place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, Phase::exchange), copy,
+            bucket.begin);
+      exchanged = part(copy, bucket);
+    }
+    start("exchange." + name, exchanged);
+  }
+
+  /// The update and the norm read the widened copy where there is one.
+  void emit(const Node& node) {
+    std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
+    if (node.phase == Phase::update) {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto copy = copies_.find(node.inputs[i]);
+        if (copy != copies_.end()) inputs[i] = copy->second;
+      }
+    }
+    rewriter_.copy(node, std::move(inputs));
+  }
+
+  void collect_statistics() {
+    std::int64_t count = 0;
+    std::vector<std::pair<ValueId, std::int64_t>> places;
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->type() != "batch_norm") continue;
+      for (const int input : {BatchNorm::running_mean, BatchNorm::running_var}) {
+        if (!node.op->mutates_input(input)) continue;
+        const ValueId id = node.inputs[static_cast<std::size_t>(input)];
+        places.emplace_back(id, count);
+        count += (graph_.desc(id).count() + alignment - 1) / alignment * alignment;
+      }
+    }
+    if (places.empty()) return;
+    statistics_ = to().add_state(flat::statistics, {DType::f32, Shape{count}});
+    for (const auto& [id, offset] : places) place(rewriter_.mapped(id), statistics_, offset);
+  }
+
+  static constexpr std::int64_t alignment = 16;  // elements: a cache line
+
+  const Graph& graph_;
+  const DistributionOptions& options_;
+  Rewriter rewriter_;
+  std::vector<Exchanged> buffers_;
+  std::map<ValueId, ValueId> copies_;  // by the gradients' buffer in the old graph
+  std::vector<ValueId> waited_;
+  ValueId statistics_ = no_value;
+  bool statistics_started_ = false;
+};
+
+}  // namespace
+
+Graph add_grad_allreduce(const Graph& graph, const DistributionOptions& options) {
+  return GradAllReducePass(graph, options).run();
+}
+
+Graph synchronize_batch_norm(const Graph& forward) {
+  Rewriter rewriter(forward);
+  for (const Node& node : forward.nodes()) {
+    Node marked = node;
+    if (node.op->type() == "batch_norm") {
+      BatchNorm::Attributes attributes = static_cast<const BatchNorm&>(*node.op).attrs();
+      attributes.sync = attributes.training;
+      marked.op = std::make_shared<BatchNorm>(attributes);
+    }
+    rewriter.copy(marked);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace ptrain

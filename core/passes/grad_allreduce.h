@@ -1,0 +1,36 @@
+// Data parallelism: the mean over all ranks of each gradient, exchanged in buckets while backward goes on.
+//
+// The flat gradient buffers are cut, in the order in which backward finishes them, into buckets of a set size. A
+// bucket's exchange starts right after the node that makes its last gradient; one wait stands before the update, so the
+// norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
+// accumulation only the last micro-batch exchanges (Phase::exchange), bucket by bucket as its sum is complete.
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace ptrain {
+
+namespace flat {
+inline constexpr const char* statistics = "flat.statistics";           // running statistics of batch norms
+inline constexpr const char* grad_low_f32 = "flat.grad_low.exchange";  // low-precision gradients, exchanged in fp32
+}  // namespace flat
+
+/// In which type gradients of low-precision parameters (O2) are exchanged.
+enum class GradExchange { fp32, gradient_dtype };
+
+struct DistributionOptions {
+  int world_size = 1;
+  std::int64_t bucket_bytes = std::int64_t{25} << 20;
+  GradExchange exchange = GradExchange::fp32;
+  /// Batch norms normalise by the statistics of all ranks' samples.
+  bool sync_batch_norm = false;
+};
+
+/// Adds the exchange to a graph that add_optimizer made. Unless batch norms are synchronised, their running statistics
+/// become views of flat::statistics and are averaged too, so that all ranks hold the same model after every step.
+Graph add_grad_allreduce(const Graph& graph, const DistributionOptions& options);
+
+/// Marks every training batch norm of a forward graph to take its statistics over all ranks.
+Graph synchronize_batch_norm(const Graph& forward);
+
+}  // namespace ptrain

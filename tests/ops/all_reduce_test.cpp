@@ -1,0 +1,63 @@
+// What the all-reduce kernels ask of the collectives, and batch norms that ask them for statistics.
+#include "core/ops/all_reduce.h"
+
+#include "core/cpu/backend.h"
+#include "core/exec/all_reduce_kernels.h"
+#include "core/ops/batch_norm.h"
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+/// Writes down what it is asked for; the ranks that it stands for all have the same data.
+class RecordingCollectives final : public Collectives {
+ public:
+  int rank() const override { return 0; }
+  int world_size() const override { return 2; }
+  void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
+    started.push_back({data, count, dtype, factor});
+  }
+  void wait_all_reduces() override { ++waits; }
+  void note_progress() override {}
+
+  struct Started {
+    void* data;
+    std::int64_t count;
+    DType dtype;
+    float factor;
+  };
+  std::vector<Started> started;
+  int waits = 0;
+};
+
+TEST(AllReduce, StartsWithItsDataAndWaits) {
+  RecordingCollectives collectives;
+  const AllReduceStart start(0.25f);
+  const std::vector<TensorDesc> data{{DType::bf16, Shape{12}}};
+  float buffer[12];
+  void* const pointer = buffer;
+  make_all_reduce_kernel({start, data, {}, {}, nullptr, &collectives})->run({{&pointer, 1}, {}});
+  ASSERT_EQ(collectives.started.size(), 1u);
+  EXPECT_EQ(collectives.started[0].data, buffer);
+  EXPECT_EQ(collectives.started[0].count, 12);
+  EXPECT_EQ(collectives.started[0].dtype, DType::bf16);
+  EXPECT_EQ(collectives.started[0].factor, 0.25f);
+  const AllReduceWait wait;
+  make_all_reduce_kernel({wait, data, {}, {}, nullptr, &collectives})->run({{&pointer, 1}, {}});
+  EXPECT_EQ(collectives.waits, 1);
+}
+
+TEST(AllReduce, NeedsCollectives) {
+  const AllReduceWait wait;
+  EXPECT_THROW(make_all_reduce_kernel({wait, {}, {}}), std::logic_error);
+  EXPECT_EQ(make_all_reduce_kernel({BatchNorm({}), {}, {}}), nullptr);
+}
+
+TEST(AllReduce, RefusesIntegers) {
+  EXPECT_THROW(AllReduceStart(1).infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ptrain::testing

@@ -1,0 +1,159 @@
+// The exchange of gradients: every element once, as early as it can be, and not for every micro-batch.
+#include "core/passes/grad_allreduce.h"
+
+#include "core/passes/pipeline.h"
+#include "tests/unit/passes/example_models.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+PipelineOptions distributed_pipeline(AmpLevel level) {
+  PipelineOptions options = training_pipeline(level);
+  options.distribution = DistributionOptions{.world_size = 4, .bucket_bytes = 64 << 10};
+  return options;
+}
+
+std::vector<const Node*> starts(const Graph& graph) {
+  std::vector<const Node*> found;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->type() == "all_reduce_start") found.push_back(&node);
+  }
+  return found;
+}
+
+std::size_t index_of(const Graph& graph, const Node* node) {
+  return static_cast<std::size_t>(node - graph.nodes().data());
+}
+
+/// Bytes [begin, end) of the buffer `base` that start nodes exchange, ascending.
+std::vector<std::pair<std::int64_t, std::int64_t>> exchanged_parts(const Graph& graph, ValueId base) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> parts;
+  for (const Node* node : starts(graph)) {
+    const Value& data = graph.value(node->inputs[0]);
+    if (data.base != base) continue;
+    parts.emplace_back(data.byte_offset, data.byte_offset + static_cast<std::int64_t>(data.desc.bytes()));
+  }
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+void expect_covered_once(const Graph& graph, ValueId base) {
+  std::int64_t next = 0;
+  for (const auto& [begin, end] : exchanged_parts(graph, base)) {
+    EXPECT_EQ(begin, next);
+    next = end;
+  }
+  EXPECT_EQ(next, static_cast<std::int64_t>(graph.desc(base).bytes())) << graph.value(base).name;
+}
+
+const Node& update_of(const Graph& graph) { return node_of_type(graph, "optimizer_update"); }
+
+TEST(GradAllReduce, ExchangesEveryGradientOnceBeforeTheUpdate) {
+  for (const NamedGraph& model : all_models()) {
+    for (const AmpLevel level : all_levels) {
+      SCOPED_TRACE(model.name);
+      const Graph graph = build_training_graph(model.graph, distributed_pipeline(level)).graph;
+      const Node& update = update_of(graph);
+      for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+        const ValueId buffer = update.inputs[static_cast<std::size_t>(input)];
+        if (buffer != no_value) expect_covered_once(graph, buffer);
+      }
+      const std::size_t wait = index_of(graph, &node_of_type(graph, "all_reduce_wait"));
+      EXPECT_LT(wait, index_of(graph, &update));
+      for (const Node* node : starts(graph)) EXPECT_LT(index_of(graph, node), wait);
+    }
+  }
+}
+
+TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
+  for (const NamedGraph& model : all_models()) {
+    const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
+    const ValueId base = update_of(graph).inputs[OptimizerInput::grad_f32];
+    std::size_t early = 0;
+    for (const Node* node : starts(graph)) {
+      const Value& data = graph.value(node->inputs[0]);
+      if (data.base != base) continue;
+      std::size_t last = 0;
+      for (const Value& value : graph.values()) {
+        const bool inside = value.base == base && value.producer >= 0 && value.byte_offset >= data.byte_offset &&
+                            value.byte_offset < data.byte_offset + static_cast<std::int64_t>(data.desc.bytes());
+        if (inside) last = std::max(last, static_cast<std::size_t>(value.producer));
+      }
+      const std::size_t at = index_of(graph, node);
+      EXPECT_GT(at, last) << model.name;
+      for (std::size_t between = last + 1; between < at; ++between) {
+        EXPECT_EQ(graph.nodes()[between].op->type(), "all_reduce_start") << model.name;
+      }
+      const auto& after = graph.nodes()[at + 1];
+      early += after.phase == Phase::backward ? 1 : 0;
+    }
+    EXPECT_GT(early, 0u) << model.name << ": something is exchanged while backward goes on";
+  }
+}
+
+TEST(GradAllReduce, BucketsHoldAboutWhatWasAskedFor) {
+  for (const NamedGraph& model : all_models()) {
+    const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
+    const ValueId base = update_of(graph).inputs[OptimizerInput::grad_f32];
+    const auto parts = exchanged_parts(graph, base);
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) EXPECT_GE(parts[i].second - parts[i].first, 64 << 10);
+  }
+}
+
+TEST(GradAllReduce, WidensLowPrecisionGradientsOnlyWhenAsked) {
+  PipelineOptions options = distributed_pipeline(AmpLevel::O2);
+  const Graph model = all_models()[0].graph;
+  const Graph wide = build_training_graph(model, options).graph;
+  const ValueId wide_buffer = update_of(wide).inputs[OptimizerInput::grad_low];
+  EXPECT_EQ(wide.value(wide_buffer).name, flat::grad_low_f32);
+  EXPECT_EQ(wide.desc(wide_buffer).dtype, DType::f32);
+  options.distribution->exchange = GradExchange::gradient_dtype;
+  const Graph narrow = build_training_graph(model, options).graph;
+  const ValueId narrow_buffer = update_of(narrow).inputs[OptimizerInput::grad_low];
+  EXPECT_EQ(narrow.value(narrow_buffer).name, flat::grad_low);
+  expect_covered_once(narrow, narrow_buffer);
+}
+
+TEST(GradAllReduce, ExchangesSumsOfMicroBatchesOnTheLastOnly) {
+  for (const AmpLevel level : all_levels) {
+    PipelineOptions options = distributed_pipeline(level);
+    options.accumulate_steps = 3;
+    const Graph graph = build_training_graph(all_models()[0].graph, options).graph;
+    for (const Node& node : graph.nodes()) {
+      const bool exchanges = node.op->type().starts_with("all_reduce");
+      EXPECT_EQ(exchanges, node.phase == Phase::exchange) << node.name;
+      EXPECT_TRUE(node.op->type() != "accumulate" || node.phase == Phase::backward) << node.name;
+    }
+    const ValueId total = update_of(graph).inputs[OptimizerInput::grad_f32];
+    expect_covered_once(graph, total);
+    std::int64_t accumulated = 0;
+    for (const Node& node : graph.nodes()) {
+      if (node.op->type() == "accumulate" && graph.root(node.inputs[0]) == total)
+        accumulated += graph.desc(node.inputs[0]).count();
+    }
+    EXPECT_EQ(accumulated, graph.desc(total).count());
+  }
+}
+
+TEST(GradAllReduce, LeavesEveryViewWhereItWas) {
+  for (const NamedGraph& model : all_models()) {
+    const Graph before = build_training_graph(model.graph, training_pipeline(AmpLevel::O2)).graph;
+    const Graph after = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O2)).graph;
+    for (const Value& value : before.values()) {
+      if (value.base == no_value) continue;
+      const Value& same = after.value(after.find_value(value.name));
+      ASSERT_NE(same.base, no_value) << value.name;
+      EXPECT_EQ(after.value(same.base).name, before.value(value.base).name) << value.name;
+      EXPECT_EQ(same.byte_offset, value.byte_offset) << value.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain
