@@ -17,7 +17,6 @@ void eval(const ConfigOptions& options) {
   }
   if (loaded.config.eval.every_epochs == 0) loaded.config.eval.every_epochs = 1;
   run_with_report(loaded, options.progress(), [](Trainer& trainer) { trainer.evaluate_now(); });
-  fmt::print("report: {}\n", report_path(loaded.config).string());
 }
 
 }  // namespace

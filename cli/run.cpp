@@ -19,7 +19,6 @@ void run(const ConfigOptions& options) {
     if (trainer.result().status != RunStatus::ok || !output.save) return;
     trainer.export_weights(std::filesystem::path(output.dir) / "model.safetensors");
   });
-  fmt::print("report: {}\n", report_path(loaded.config).string());
 }
 
 }  // namespace

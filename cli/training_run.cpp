@@ -1,14 +1,17 @@
 #include "cli/training_run.h"
 
 #include "cli/device.h"
+#include "cli/ranks.h"
 #include "cli/run_observer.h"
 #include "cli/workload.h"
 #include "core/base/clock.h"
 #include "core/base/parallel.h"
 #include "core/config/keys.h"
+#include "core/dist/rank_failure.h"
 #include "core/report/environment.h"
 #include "core/train/run_report.h"
 
+#include <cstdio>
 #include <new>
 
 namespace ptrain {
@@ -20,9 +23,9 @@ void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-nlohmann::json environment_of(const Backend& backend) {
+nlohmann::json environment_of(const Backend& backend, int ranks) {
   EnvironmentRequest request;
-  request.threads = thread_count();
+  request.threads = thread_count() * ranks;
   const std::string library = backend.library();
   const std::size_t space = library.rfind(' ');
   request.libraries[library.substr(0, space)] = library.substr(space + 1);
@@ -34,12 +37,14 @@ nlohmann::json environment_of(const Backend& backend) {
   return capture_environment(request);
 }
 
-/// One run with its report, which is written whatever happens.
+/// One rank of a run; rank 0 shows its progress and writes its report, whatever happens.
 class TrainingRun {
  public:
-  TrainingRun(const LoadedConfig& loaded, ProgressStyle style)
-      : config_(loaded.config), report_(make_report(config_)), observer_(config_, style) {
-    report_.notes = loaded.notes;
+  TrainingRun(const LoadedConfig& loaded, ProgressStyle style, Communicator* communicator)
+      : config_(loaded.config),
+        report_(make_report(config_)),
+        communicator_(communicator),
+        observer_(config_, is_main() ? style : ProgressStyle::none) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 
@@ -48,26 +53,39 @@ class TrainingRun {
       prepare();
       work(*trainer_);
       observer_.finish();
+      if (is_main()) write();
+      if (communicator_ != nullptr) communicator_->close();
+    } catch (const RankFailure& failure) {
+      // Rank 0's report, or in its place rank 1's.
+      if (is_main() || (failure.rank() == 0 && communicator_->rank() == 1)) write_failure(failure.what());
+      throw;
     } catch (const OutOfMemory& error) {
-      write_failure(RunStatus::oom, error.what());
+      give_up(RunStatus::oom, error.what());
       throw;
     } catch (const std::bad_alloc&) {
-      write_failure(RunStatus::oom, "out of memory");
+      give_up(RunStatus::oom, "out of memory");
       throw Error(ExitCode::failed, "out of memory: the host cannot allocate what the run needs");
     } catch (const std::exception& error) {
-      write_failure(RunStatus::error, error.what());
+      give_up(RunStatus::error, error.what());
       throw;
     }
-    write();
     throw_unless_ok(trainer_->result());
   }
 
  private:
+  bool is_main() const { return communicator_ == nullptr || communicator_->rank() == 0; }
+
+  /// This rank ends in an error of its own.
+  void give_up(RunStatus status, const std::string& message) {
+    if (is_main()) write_failure(message, status);
+    if (communicator_ != nullptr) communicator_->abort(message);
+  }
+
   void prepare() {
     workload_ = open_workload(config_);
-    report_.environment = environment_of(*workload_.backend);
+    report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks));
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
-                     workload_.evaluation.get(), observer_);
+                     workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
     trainer_->check_memory();
     trainer_->compile();
     trainer_->prepare();
@@ -85,7 +103,7 @@ class TrainingRun {
   }
 
   /// The run's own error is the one to tell: a report that cannot be written either adds nothing to it.
-  void write_failure(RunStatus status, const std::string& message) {
+  void write_failure(const std::string& message, RunStatus status = RunStatus::error) {
     observer_.finish();
     failure_ = status;
     failure_message_ = message;
@@ -100,7 +118,9 @@ class TrainingRun {
   const Stopwatch watch_;
   const Config& config_;
   Report report_;
+  Communicator* communicator_;
   RunObserver observer_;
+  TrainObserver silent_;
   Workload workload_;
   std::optional<Trainer> trainer_;
   std::optional<RunStatus> failure_;
@@ -115,7 +135,11 @@ std::filesystem::path report_path(const Config& config) {
 }
 
 void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work) {
-  TrainingRun(loaded, style).run(work);
+  on_every_rank(loaded, [&](const LoadedConfig& mine, Communicator* communicator) {
+    TrainingRun(mine, style, communicator).run(work);
+    if (communicator == nullptr || communicator->rank() == 0)
+      fmt::print("report: {}\n", report_path(mine.config).string());
+  });
 }
 
 }  // namespace ptrain

@@ -13,8 +13,9 @@ namespace ptrain {
 /// Where a run's report goes: output.report, or report.json in output.dir.
 std::filesystem::path report_path(const Config& config);
 
-/// Opens device, data and model, prepares a trainer, hands it to `work` and writes the report, also when something
-/// failed. Throws what failed; Error{diverged} or the signal's exit code when the run ended that way.
+/// On every rank opens device, data and model, prepares a trainer and hands it to `work`; writes the report, also when
+/// something failed, and prints where it is. Throws what failed; Error{diverged} or the signal's exit code when the run
+/// ended that way.
 void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work);
 
 }  // namespace ptrain

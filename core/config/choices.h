@@ -70,6 +70,11 @@ struct Choices<DistMode> {
   static constexpr std::array<std::string_view, 3> names{"auto", "parallel_graph", "multi_process"};
 };
 
+template <>
+struct Choices<GradAverage> {
+  static constexpr std::array<std::string_view, 2> names{"fp32", "gradient"};
+};
+
 /// The name of one enumerator: choice_name(AmpLevel::O1) is "O1".
 template <typename E>
 constexpr std::string_view choice_name(E value) {

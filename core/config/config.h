@@ -24,6 +24,7 @@ enum class Augment { automatic, none, crop_flip, random_resized_crop };
 enum class OptimizerName { momentum, sgd, adamw, lars, lamb };
 enum class ScheduleName { constant, piecewise, cosine, linear };
 enum class DistMode { automatic, parallel_graph, multi_process };
+enum class GradAverage { fp32, gradient };
 
 struct ModelConfig {
   std::string name = "resnet50";     // resnet18|34|50|101|152 or bert; the suite's names are mapped to these
@@ -127,8 +128,9 @@ struct DistConfig {
   std::int64_t ranks = 1;
   DistMode mode = DistMode::automatic;
   std::int64_t bucket_mb = 25;
+  GradAverage average = GradAverage::fp32;  // in what gradients of low-precision parameters (O2) are averaged
   bool sync_batch_norm = false;
-  std::int64_t timeout_seconds = 300;
+  std::int64_t timeout_seconds = 30;
 };
 
 struct OutputConfig {

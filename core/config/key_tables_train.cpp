@@ -111,8 +111,10 @@ std::vector<Key> run_keys() {
       dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
       dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),
       dist_key("bucket_mb", &DistConfig::bucket_mb, "gradients exchanged at once, in MiB").between(1, 65536),
+      dist_key("average", &DistConfig::average,
+               "of O2's low-precision gradients: in fp32, or in the gradient's type, half the bytes"),
       dist_key("sync_batch_norm", &DistConfig::sync_batch_norm, "batch statistics over all ranks"),
-      dist_key("timeout_seconds", &DistConfig::timeout_seconds, "wait for the other ranks before failing")
+      dist_key("timeout_seconds", &DistConfig::timeout_seconds, "within which a dead or hung rank ends the run")
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder of report, metrics and checkpoints"),
       output_key("checkpoint_every_steps", &OutputConfig::checkpoint_every_steps, "0: at the end and on a signal only")

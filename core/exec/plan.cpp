@@ -30,8 +30,7 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;
     step.phase = node.phase;
-    step.kernel =
-        make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache(), collectives_});
+    step.kernel = make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache(), collectives_});
     if (collectives_ != nullptr) collectives_->note_progress();
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));

@@ -95,6 +95,35 @@ json kernels_json(const std::vector<KernelReport>& kernels) {
   return list;
 }
 
+json distributed_json(const std::optional<DistributedReport>& distributed) {
+  if (!distributed) return nullptr;
+  json ranks = json::array();
+  for (const RankReport& r : distributed->ranks) {
+    ranks.push_back({{"rank", ranks.size()},
+                     {"host", r.host},
+                     {"samples", r.samples},
+                     {"samples_per_second", r.samples_per_second},
+                     {"step_ms", r.step_ms},
+                     {"reader_ms", r.reader_ms},
+                     {"compute_ms", r.compute_ms},
+                     {"waited_ms", r.waited_ms}});
+  }
+  const ExchangeReport& e = distributed->exchange;
+  return {{"world_size", distributed->world_size},
+          {"mode", distributed->mode},
+          {"engine", distributed->engine},
+          {"ranks", ranks},
+          {"exchange",
+           {{"all_reduces", e.all_reduces},
+            {"bytes", e.bytes},
+            {"transfer_ms", e.transfer_ms},
+            {"exposed_ms", e.exposed_ms},
+            {"overlapped", e.overlapped},
+            {"imbalance_ms", e.imbalance_ms},
+            {"bus_bandwidth", e.bus_bandwidth},
+            {"peak_bus_bandwidth", or_null(e.peak_bus_bandwidth)}}}};
+}
+
 }  // namespace
 
 Report make_report(const Config& config) {
@@ -140,7 +169,8 @@ json to_json(const Report& report) {
           {"loss", {{"first", finite(report.loss.first)}, {"last", finite(report.loss.last)}}},
           {"accuracy", accuracy_json(report.accuracy)},
           {"evaluations", evaluations_json(report.evaluations)},
-          {"kernels", kernels_json(report.kernels)}};
+          {"kernels", kernels_json(report.kernels)},
+          {"distributed", distributed_json(report.distributed)}};
 }
 
 void write_report(const Report& report, const std::filesystem::path& path) {

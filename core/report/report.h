@@ -113,6 +113,36 @@ struct ProgressReport {
   std::string checkpoint;        // newest one written; empty: none
 };
 
+/// One rank's measured steps.
+struct RankReport {
+  int host = 0;  // which of the run's hosts, counted from 0
+  std::int64_t samples = 0;
+  double samples_per_second = 0;  // that it would reach if it never waited for other ranks: a straggler's is lower
+  double step_ms = 0, reader_ms = 0, compute_ms = 0;  // means of a step
+  double waited_ms = 0;  // part of computing: for slower ranks and for transfers that nothing hid
+};
+
+/// All-reduces of the measured steps, as rank 0 saw them; bandwidths in nccl-tests' definitions, bytes/s.
+struct ExchangeReport {
+  double all_reduces = 0;  // per step, as the following
+  double bytes = 0;
+  double transfer_ms = 0;                    // under way, from the moment all ranks were there
+  double exposed_ms = 0;                     // of it, what computing waited for
+  double overlapped = 0;                     // 0 to 1: 1 - exposed / transfer
+  double imbalance_ms = 0;                   // waiting for slower ranks
+  double bus_bandwidth = 0;                  // 2 (n - 1) / n bytes / transfer time
+  std::optional<double> peak_bus_bandwidth;  // of all-reduces with nothing beside them
+};
+
+/// Data parallelism.
+struct DistributedReport {
+  int world_size = 1;
+  std::string mode;    // parallel_graph, multi_process
+  std::string engine;  // threads, mpi
+  std::vector<RankReport> ranks;
+  ExchangeReport exchange;
+};
+
 struct Report {
   RunStatus status = RunStatus::error;  // until the run says otherwise
   std::string message;                  // one line: why, unless ok
@@ -133,6 +163,7 @@ struct Report {
   std::optional<AccuracyReport> accuracy;
   std::vector<EvaluationReport> evaluations;
   std::vector<KernelReport> kernels;
+  std::optional<DistributedReport> distributed;  // absent with one rank that nothing launched
 };
 
 /// A report with config, hash and the requested flags filled in (effective as requested until told otherwise).

@@ -85,7 +85,7 @@ json measured_properties() {
                                     "use of the device's arithmetic", Nullable::yes)},
           {"memory", object_of({{"planned_peak_bytes", count("known before the first step")},
                                 {"measured_peak_bytes", {{"type", {"integer", "null"}}, {"minimum", 0}}}},
-                               "memory of one rank")},
+                               "memory of one process, with all of its ranks")},
           {"loss", object_of({{"first", typed({"number", "null"}, "of step 1")},
                               {"last", typed({"number", "null"}, "of the last step; null when not finite")}},
                              "training loss")},
@@ -116,6 +116,34 @@ json progress_schema() {
                    "how far the run came");
 }
 
+json distributed_schema() {
+  json rank = object_of({{"rank", count("")},
+                         {"host", count("which of the run's hosts, from 0")},
+                         {"samples", count("of the measured steps")},
+                         {"samples_per_second", amount("if it never waited for other ranks: lower for a straggler")},
+                         {"step_ms", amount("mean")},
+                         {"reader_ms", amount("mean time of waiting for data")},
+                         {"compute_ms", amount("mean")},
+                         {"waited_ms", amount("part of compute_ms: for slower ranks and for exposed transfers")}},
+                        "one rank");
+  json exchange =
+      object_of({{"all_reduces", amount("per step, as the following")},
+                 {"bytes", amount("of the buffers")},
+                 {"transfer_ms", amount("under way, from the moment all ranks were there")},
+                 {"exposed_ms", amount("part of transfer_ms that computing waited for")},
+                 {"overlapped", amount("1 - exposed_ms / transfer_ms")},
+                 {"imbalance_ms", amount("waiting for slower ranks")},
+                 {"bus_bandwidth", amount("bytes/s: 2 (n - 1) / n bytes / transfer_ms")},
+                 {"peak_bus_bandwidth", maybe_amount("bytes/s with nothing beside it; null: not measured")}},
+                "all-reduces as rank 0 saw them");
+  return object_of({{"world_size", count("ranks")},
+                    {"mode", {{"enum", {"parallel_graph", "multi_process"}}}},
+                    {"engine", {{"enum", {"threads", "mpi", "nccl"}}}},
+                    {"ranks", {{"type", "array"}, {"items", rank}}},
+                    {"exchange", exchange}},
+                   "data parallelism; null with one rank that nothing launched", true);
+}
+
 }  // namespace
 
 json report_schema() {
@@ -139,7 +167,8 @@ json report_schema() {
                      {"global_batch_size", count("samples per step of all ranks")},
                      {"progress", progress_schema()},
                      {"evaluations", {{"type", "array"}, {"items", evaluation_schema()}}},
-                     {"kernels", {{"type", "array"}, {"items", kernel_schema()}}}};
+                     {"kernels", {{"type", "array"}, {"items", kernel_schema()}}},
+                     {"distributed", distributed_schema()}};
   properties.update(measured_properties());
   json schema = object_of(properties, "What one run of ptrain did.");
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";

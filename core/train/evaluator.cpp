@@ -28,18 +28,25 @@ EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& op
   Loader loader(data, options.loader);
   const std::int64_t total = options.max_samples > 0 ? std::min(options.max_samples, data.size()) : data.size();
   ClassificationMetrics metrics(plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1]);
-  for (std::int64_t b = 0; b < loader.batches_per_epoch() && metrics.samples() < total; ++b) {
+  const std::int64_t at_once = options.loader.batch_size * options.loader.world_size;
+  for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
     if (options.stop && options.stop()) break;
     const Batch& batch = loader.next();
-    if (batch.count == 0) continue;
-    const std::int64_t valid = std::min(batch.count, total - metrics.samples());
+    const auto samples = std::span(batch.sample_indices).first(static_cast<std::size_t>(batch.count));
+    const std::int64_t valid = std::count_if(samples.begin(), samples.end(), [&](auto index) { return index < total; });
+    if (valid == 0) continue;
     feed(plan, batch, valid);
     plan.run(Phase::forward, Phase::forward);
     float loss = 0;
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
     metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(valid)));
-    if (options.progress) options.progress(metrics.samples(), total);
+    if (options.progress) options.progress(std::min(total, (b + 1) * at_once), total);
+  }
+  if (options.add_up) {
+    std::array<double, 7> sums = metrics.sums();
+    options.add_up(sums);
+    metrics.set_sums(sums);
   }
   EvalResult result;
   result.samples = metrics.samples();

@@ -11,11 +11,13 @@ namespace ptrain {
 
 struct EvaluationOptions {
   LoaderOptions loader;
-  std::int64_t max_samples = 0;                                         // 0: all
+  std::int64_t max_samples = 0;                                         // 0: all; else the first ones of the data set
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
   std::function<bool()> stop;                                           // true: give up early
+  std::function<void(std::span<double> sums)> add_up;                   // over ranks that each evaluate a part
 };
 
+/// This rank evaluates its part; with several ranks the figures are those of all samples.
 /// Loss, top-1, top-5 and F1 of `plan` (a bound graph with outputs "loss" and "logits") over `data`.
 EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& options);
 

@@ -1,5 +1,7 @@
 #include "core/train/metrics.h"
 
+#include <cmath>
+
 namespace ptrain {
 
 ClassificationMetrics::ClassificationMetrics(std::int64_t classes) : classes_(classes) {}
@@ -23,6 +25,19 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
     actual_positives_ += label == 1 ? 1 : 0;
     true_positives_ += best == 1 && label == 1 ? 1 : 0;
   }
+}
+
+std::array<double, 7> ClassificationMetrics::sums() const {
+  const auto count = [](std::int64_t value) { return static_cast<double>(value); };  // exact below 2^53
+  return {count(samples_),          count(top1_), count(top5_), count(true_positives_), count(predicted_positives_),
+          count(actual_positives_), loss_sum_};
+}
+
+void ClassificationMetrics::set_sums(const std::array<double, 7>& sums) {
+  std::int64_t* const counts[] = {&samples_,         &top1_, &top5_, &true_positives_, &predicted_positives_,
+                                  &actual_positives_};
+  for (std::size_t i = 0; i < std::size(counts); ++i) *counts[i] = std::llround(sums[i]);
+  loss_sum_ = sums.back();
 }
 
 double ClassificationMetrics::f1() const {

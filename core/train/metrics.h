@@ -1,6 +1,7 @@
 // Accuracy of classifiers, counted sample by sample.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,6 +17,10 @@ class ClassificationMetrics {
   void add(std::span<const float> logits, std::span<const std::int32_t> labels);
   /// Weighs a batch's mean loss by its samples.
   void add_loss(double mean_loss, std::int64_t samples) { loss_sum_ += mean_loss * static_cast<double>(samples); }
+
+  /// Everything counted, for adding up over ranks, and back.
+  std::array<double, 7> sums() const;
+  void set_sums(const std::array<double, 7>& sums);
 
   std::int64_t samples() const { return samples_; }
   double top1() const { return fraction(top1_); }

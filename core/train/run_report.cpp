@@ -1,9 +1,12 @@
 #include "core/train/run_report.h"
 
 #include "core/config/choices.h"
+#include "core/dist/bench.h"
 #include "core/train/settings.h"
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -42,12 +45,52 @@ AmpReport amp_report(const Config& config, const Backend& backend, const RunResu
 
 void fill_speed(Report& report, const Model& model, const RunResult& result) {
   if (result.step_ms.empty()) return;
-  report.throughput =
-      Throughput{model.is_text() ? "sequences/s" : "images/s", result.samples, result.seconds, result.warmup_steps, 1};
+  const int devices = std::max(1, static_cast<int>(result.ranks.size()));
+  report.throughput = Throughput{model.is_text() ? "sequences/s" : "images/s", result.samples, result.seconds,
+                                 result.warmup_steps, devices};
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
   const double samples_per_second = static_cast<double>(result.samples) / result.seconds;
-  report.utilization = Utilization{samples_per_second * result.flops_per_sample, result.peak_flops};
+  std::optional<double> peak = result.peak_flops;  // of one rank's device, all ranks at work
+  if (peak) *peak *= devices;
+  report.utilization = Utilization{samples_per_second * result.flops_per_sample, peak};
+}
+
+RankReport rank_report(const RankTotals& totals, double steps) {
+  RankReport rank;
+  rank.host = totals.host;
+  rank.samples = std::llround(totals.samples);
+  const double own_seconds = totals.step_seconds - totals.waited_seconds;
+  rank.samples_per_second = own_seconds > 0 ? totals.samples / own_seconds : 0;
+  rank.step_ms = totals.step_seconds / steps * 1e3;
+  rank.reader_ms = totals.reader_seconds / steps * 1e3;
+  rank.compute_ms = totals.compute_seconds / steps * 1e3;
+  rank.waited_ms = totals.waited_seconds / steps * 1e3;
+  return rank;
+}
+
+void fill_distributed(Report& report, const RunResult& result) {
+  if (!result.exchanged || result.exchanged->steps == 0) return;
+  const Exchanged& exchanged = *result.exchanged;
+  const auto steps = static_cast<double>(exchanged.steps);
+  DistributedReport distributed;
+  distributed.world_size = static_cast<int>(result.ranks.size());
+  distributed.engine = exchanged.engine;
+  distributed.mode = exchanged.engine == "threads" ? "parallel_graph" : "multi_process";
+  for (const RankTotals& totals : result.ranks) distributed.ranks.push_back(rank_report(totals, steps));
+  const ExchangeTimes& times = exchanged.times;
+  ExchangeReport& exchange = distributed.exchange;
+  exchange.all_reduces = static_cast<double>(times.all_reduces) / steps;
+  exchange.bytes = times.bytes / steps;
+  exchange.transfer_ms = times.transfer_seconds / steps * 1e3;
+  exchange.exposed_ms = times.exposed_seconds / steps * 1e3;
+  exchange.imbalance_ms = std::max(0.0, times.waited_seconds - times.exposed_seconds) / steps * 1e3;
+  if (times.transfer_seconds > 0) {
+    exchange.overlapped = std::max(0.0, 1.0 - times.exposed_seconds / times.transfer_seconds);
+    exchange.bus_bandwidth = bus_factor(distributed.world_size) * times.bytes / times.transfer_seconds;
+  }
+  exchange.peak_bus_bandwidth = exchanged.peak_bus_bandwidth;
+  report.distributed = std::move(distributed);
 }
 
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
@@ -69,7 +112,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   fill_flags(report, config, backend, result);
   report.amp = amp_report(config, backend, result);
   report.model = {model.name(), result.parameters, result.flops_per_sample};
-  report.global_batch_size = config.data.batch_size * config.train.accumulate_steps;
+  report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;
   if (result.steps_per_epoch > 0) {
@@ -81,6 +124,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.progress.resumed_from = result.resumed_from;
   report.progress.checkpoint = result.checkpoint;
   fill_speed(report, model, result);
+  fill_distributed(report, result);
   report.memory.planned_peak_bytes = result.planned_peak_bytes;
   if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
   report.loss = {result.first_loss, result.last_loss};

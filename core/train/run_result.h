@@ -4,6 +4,7 @@
 #include "core/exec/plan.h"
 #include "core/passes/amp.h"
 #include "core/report/report.h"
+#include "core/train/ranks.h"
 
 #include <string>
 #include <vector>
@@ -27,6 +28,24 @@ struct ScaleChange {
   double scale = 0;
 };
 
+/// One rank's measured steps, summed.
+struct RankTotals {
+  double samples = 0;
+  double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
+  double waited_seconds = 0;  // part of computing: for other ranks and for exposed transfers
+  int host = 0;               // which of the run's hosts, counted from 0
+
+  void add(const RankStep& step);
+};
+
+/// What the ranks exchanged in the measured steps, as rank 0 saw it.
+struct Exchanged {
+  std::string engine;  // "threads", "mpi"
+  std::int64_t steps = 0;
+  ExchangeTimes times;
+  std::optional<double> peak_bus_bandwidth;  // bytes/s of an all-reduce of a bucket's size with nothing beside it
+};
+
 struct RunResult {
   RunStatus status = RunStatus::ok;
   std::string message;  // why, when not ok
@@ -37,11 +56,13 @@ struct RunResult {
   std::int64_t total_steps = 0;  // of the whole training
   std::int64_t steps_per_epoch = 0;
   std::int64_t warmup_steps = 0;                       // of these, not measured
-  std::int64_t samples = 0;                            // measured, this rank
+  std::int64_t samples = 0;                            // measured, of all ranks
   double seconds = 0;                                  // measured: training only, no evaluation, no checkpoints
   std::vector<double> step_ms, reader_ms, compute_ms;  // one entry per measured step
 
   std::optional<double> first_loss, last_loss;  // of the whole training, resumed parts included
+  std::vector<RankTotals> ranks;                // by rank; of the measured steps
+  std::optional<Exchanged> exchanged;           // of several ranks
   std::vector<double> losses;                   // every step of this run
   std::vector<EvalResult> evaluations;
 

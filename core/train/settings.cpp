@@ -110,6 +110,15 @@ PlanOptions plan_options(const Config& config) {
   return options;
 }
 
+DistributionOptions distribution_options(const Config& config, int world_size) {
+  DistributionOptions options;
+  options.world_size = world_size;
+  options.bucket_bytes = config.dist.bucket_mb << 20;
+  options.exchange = config.dist.average == GradAverage::fp32 ? GradExchange::fp32 : GradExchange::gradient_dtype;
+  options.sync_batch_norm = config.dist.sync_batch_norm;
+  return options;
+}
+
 Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps) {
   const ScheduleConfig& s = config.train.schedule;
   Schedule schedule;

@@ -18,6 +18,7 @@ PipelineOptions training_options(const Config& config, DType automatic, bool ker
 PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights);
 /// How the passes' graph becomes a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
+DistributionOptions distribution_options(const Config& config, int world_size);
 Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps);
 
 }  // namespace ptrain

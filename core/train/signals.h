@@ -3,7 +3,8 @@
 
 namespace ptrain {
 
-/// While it lives, the two signals set a flag instead of ending the process; a second one ends it at once.
+/// While one lives, the two signals set a flag instead of ending the process; a second one ends it at once. Ranks that
+/// are threads have one each.
 class SignalGuard {
  public:
   SignalGuard();

@@ -1,13 +1,18 @@
 #include "core/train/snapshot.h"
 
 #include "core/base/errors.h"
+#include "core/passes/grad_allreduce.h"
+#include "core/passes/optimizer.h"
+#include "models/model.h"
 
 namespace ptrain {
 namespace {
 
-/// Gradients are made anew by every step; views are saved with what they look into.
+/// Gradients are made anew by every step; views are saved with what they look into. Running statistics are saved one by
+/// one, whether they lie in one buffer (several ranks) or not, so that any number of ranks can go on.
 bool is_saved(const std::string& name, const Variables::Entry& entry) {
-  return !entry.view && !name.starts_with("flat.grad");
+  if (name.starts_with(flat::grad) || name == flat::statistics) return false;
+  return !entry.view || is_running_statistic(name);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/train/trainer.h"
 
 #include "core/base/errors.h"
+#include "core/dist/bench.h"
 #include "core/exec/peak.h"
 #include "core/train/evaluator.h"
 #include "core/train/feeder.h"
@@ -35,7 +36,9 @@ constexpr double worth_a_peak_measurement = 5.0;
 
 void Trainer::train() {
   const SignalGuard signals;
-  Loader loader(training_data_, loader_options(config_, Split::train));
+  LoaderOptions options = loader_options(config_, Split::train);
+  ranks_.shard(options);
+  Loader loader(training_data_, options);
   const std::int64_t first = result_.first_step;
   if (first >= total_steps_)
     observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total_steps_));
@@ -48,6 +51,7 @@ void Trainer::train() {
   }
   result_.warmup_steps = std::min(config_.train.measure_after_steps, planned / 2);
   result_.setup_seconds = since_start_.seconds();
+  start_measuring();
 
   for (std::int64_t step = first; step < total_steps_ && result_.status == RunStatus::ok; ++step) {
     run_step(loader, step);
@@ -57,21 +61,24 @@ void Trainer::train() {
     const bool checkpoints = every > 0 && done % every == 0;
     const std::int64_t epoch = done / steps_per_epoch_;
     const bool evaluation_is_due = evaluates && epoch_ends && epoch % config_.eval.every_epochs == 0;
-    if (evaluation_is_due || checkpoints || done == total_steps_ || SignalGuard::received() != 0) finish_flight();
-    if (epoch_ends && result_.status == RunStatus::ok && SignalGuard::received() == 0) {
+    if (evaluation_is_due || checkpoints || done == total_steps_ || signal() != 0) finish_flight();
+    if (epoch_ends && result_.status == RunStatus::ok && signal() == 0) {
       if (evaluation_is_due && done != total_steps_) evaluate_now();
       if (config_.train.accumulate_steps > 1) loader.seek(epoch, 0);
     }
     if (checkpoints && done != total_steps_ && result_.status == RunStatus::ok) write_checkpoint(done);
-    if (const int signal = SignalGuard::received(); signal != 0) {
+    if (signal() != 0) {
       finish_flight();
       if (result_.status == RunStatus::ok) {
-        interrupted(signal, done);
+        interrupted(signal(), done);
         write_checkpoint(done);
       }
     }
   }
-  result_.bad_samples = loader.bad_samples();
+  end_measuring();
+  std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
+  ranks_.add_up(bad_samples);
+  result_.bad_samples = std::llround(bad_samples[0]);
   if (result_.bad_samples > 0) {
     observer_.on_note(fmt::format("{} samples could not be read and were skipped; the last: {}", result_.bad_samples,
                                   loader.last_bad_sample()));
@@ -79,9 +86,7 @@ void Trainer::train() {
   if (result_.status == RunStatus::ok) {
     if (first < total_steps_ && config_.output.save) write_checkpoint(total_steps_);
     if (evaluates) evaluate_now();
-    if (const int signal = SignalGuard::received(); signal != 0) {
-      interrupted(signal, first + result_.steps);
-    }
+    if (signal() != 0) interrupted(signal(), first + result_.steps);
   }
   result_.measured_peak_bytes = backend_.memory_use().peak_resident_bytes;
   result_.kernels = training_->profile();
@@ -98,6 +103,9 @@ void Trainer::interrupted(int signal, std::int64_t step) {
   result_.message = fmt::format("interrupted by signal {} after step {}", signal, step);
 }
 
+/// The signal that ends the run: every rank acts on the same one at the same step.
+int Trainer::signal() const { return ranks_.several() ? agreed_signal_ : SignalGuard::received(); }
+
 /// A device that runs ahead gets the next step's launches before the host waits for this one's loss; the CPU is done
 /// when it returns.
 void Trainer::run_step(Loader& loader, std::int64_t step) {
@@ -110,23 +118,23 @@ void Trainer::run_step(Loader& loader, std::int64_t step) {
 
 void Trainer::launch_step(Loader& loader, std::int64_t step, Flight& flight) {
   flight.started = since_start_.seconds();
-  TrainObserver::Step& s = flight.measured;
-  s = {};
-  s.step = step + 1;
-  s.total = total_steps_;
-  s.epoch = step / steps_per_epoch_;
+  flight.step = step;
+  flight.waited_before = ranks_.waited_seconds();
+  RankStep& mine = flight.mine;
+  mine = {};
   const auto lr = static_cast<float>(schedule_.at(step));
-  s.lr = lr;
   training_->write_input(flat::learning_rate, &lr, sizeof lr);
   const std::int64_t micro_steps = config_.train.accumulate_steps;
   for (std::int64_t micro = 0; micro < micro_steps; ++micro) {
     Stopwatch watch;
+    ranks_.note("waiting for data", step + 1);
     const Batch& batch = loader.next();
-    s.reader_seconds += watch.restart();
-    s.samples += batch.count;
+    mine.reader_seconds += watch.restart();
+    mine.samples += static_cast<double>(batch.count);
+    ranks_.note("forward and backward", step + 1);
     feed(*training_, batch, batch.count);
     if (training_->has_input(model_io::rng)) {
-      const std::array<std::int64_t, 2> rng{config_.seed, step * micro_steps + micro};
+      const std::array<std::int64_t, 3> rng{config_.seed, step, micro * ranks_.world_size() + ranks_.rank()};
       training_->write_input(model_io::rng, rng.data(), sizeof rng);
     }
     if (training_->has_input(flat::micro_step)) {
@@ -135,7 +143,7 @@ void Trainer::launch_step(Loader& loader, std::int64_t step, Flight& flight) {
     }
     training_->run(Phase::forward, micro + 1 == micro_steps ? Phase::update : Phase::backward);
     flight.losses[static_cast<std::size_t>(micro)]->start(training_->output(loss_output));
-    s.compute_seconds += watch.seconds();
+    mine.compute_seconds += watch.seconds();
   }
   if (flight.loss_scale != nullptr) flight.loss_scale->start(variables_.at(loss_scale_state).data);
 }
@@ -147,33 +155,49 @@ void Trainer::finish_flight() {
 }
 
 void Trainer::finish_step(Flight& flight) {
-  TrainObserver::Step& s = flight.measured;
+  RankStep& mine = flight.mine;
   const Stopwatch watch;
   for (const auto& readback : flight.losses) {
     float loss = 0;
     std::memcpy(&loss, readback->finish().data(), sizeof loss);
-    s.loss += static_cast<double>(loss) / static_cast<double>(flight.losses.size());
+    mine.loss += static_cast<double>(loss) / static_cast<double>(flight.losses.size());
   }
-  s.compute_seconds += watch.seconds();
+  mine.compute_seconds += watch.seconds();
   // Steps that overlap take the time from one's end to the next one's.
   const double begin = std::max(flight.started, last_finish_);
   if (config_.train.test_delay_percent > 0) {
     lengthen(since_start_.seconds() - begin, config_.train.test_delay_percent);
   }
+  mine.step_seconds = since_start_.seconds() - begin;
+  mine.waited_seconds = ranks_.waited_seconds() - flight.waited_before;
+  mine.signal = SignalGuard::received();
+  const std::span<const RankStep> by_rank = ranks_.share(mine);
   last_finish_ = since_start_.seconds();
+
+  TrainObserver::Step s;
+  s.step = flight.step + 1;
+  s.total = total_steps_;
+  s.epoch = flight.step / steps_per_epoch_;
+  s.lr = static_cast<float>(schedule_.at(flight.step));
+  s.reader_seconds = mine.reader_seconds;
+  s.compute_seconds = mine.compute_seconds;
+  for (const RankStep& rank : by_rank) {
+    s.loss += rank.loss / static_cast<double>(by_rank.size());
+    s.samples += std::llround(rank.samples);
+    agreed_signal_ = std::max(agreed_signal_, static_cast<int>(rank.signal));
+  }
   s.step_seconds = last_finish_ - begin;
-  const std::int64_t step = s.step - 1;
   if (flight.loss_scale != nullptr) {
     std::array<float, LossScaleState::size> state{};
     std::memcpy(state.data(), flight.loss_scale->finish().data(), sizeof state);
-    note_loss_scale(step, state);
+    note_loss_scale(flight.step, state);
   }
   s.loss_scale = result_.scale_history.empty() ? 0.0 : result_.scale_history.back().scale;
-  record_step(step, s);
+  record_step(flight.step, s, by_rank);
   observer_.on_step(s);
 }
 
-void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s) {
+void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s, std::span<const RankStep> by_rank) {
   if (!result_.first_loss) result_.first_loss = s.loss;
   result_.losses.push_back(s.loss);
   result_.last_loss = s.loss;
@@ -181,13 +205,48 @@ void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s) {
   if (diverged(s.loss)) {
     result_.status = RunStatus::diverged;
     result_.message = fmt::format("training diverged: the loss is {} at step {}", s.loss, step + 1);
+    for (std::size_t rank = 0; rank < by_rank.size() && ranks_.several(); ++rank) {
+      if (std::isfinite(by_rank[rank].loss)) continue;
+      result_.message += fmt::format(", first on rank {} on {}", rank,
+                                     ranks_.communicator()->transport().host_of(static_cast<int>(rank)));
+      break;
+    }
   }
-  if (result_.steps <= result_.warmup_steps) return;
+  if (result_.steps <= result_.warmup_steps) {
+    if (result_.steps == result_.warmup_steps) start_measuring();
+    return;
+  }
   result_.samples += s.samples;
   result_.seconds += s.step_seconds;
   result_.step_ms.push_back(s.step_seconds * 1e3);
   result_.reader_ms.push_back(s.reader_seconds * 1e3);
   result_.compute_ms.push_back(s.compute_seconds * 1e3);
+  result_.ranks.resize(by_rank.size());
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) result_.ranks[rank].add(by_rank[rank]);
+}
+
+void Trainer::start_measuring() {
+  if (ranks_.several()) exchanged_before_ = ranks_.communicator()->times();
+}
+
+void Trainer::end_measuring() {
+  if (!ranks_.several()) return;
+  Communicator& communicator = *ranks_.communicator();
+  Exchanged exchanged;
+  exchanged.engine = std::string(communicator.transport().engine());
+  exchanged.steps = static_cast<std::int64_t>(result_.step_ms.size());
+  exchanged.times = communicator.times() - exchanged_before_;
+  for (std::size_t rank = 0; rank < result_.ranks.size(); ++rank) {
+    result_.ranks[rank].host = communicator.transport().host_index(static_cast<int>(rank));
+  }
+  std::array<double, 1> worth{result_.seconds > worth_a_peak_measurement ? 1.0 : 0.0};
+  ranks_.broadcast(worth);
+  if (worth[0] > 0) {
+    Collectives& collectives = device_collectives_ ? *device_collectives_ : static_cast<Collectives&>(communicator);
+    exchanged.peak_bus_bandwidth =
+        measure_all_reduce(collectives, backend_, config_.dist.bucket_mb << 20).bus_bandwidth;
+  }
+  result_.exchanged = exchanged;
 }
 
 bool Trainer::diverged(double loss) {
@@ -204,29 +263,36 @@ void Trainer::note_loss_scale(std::int64_t step, std::span<const float> state) {
 }
 
 EvalResult Trainer::evaluate_now() {
+  ranks_.note("evaluating", result_.first_step + result_.steps);
   refresh_low_precision(variables_, LowCopies::untrained);
   EvaluationOptions options;
   options.loader = loader_options(config_, Split::eval);
+  ranks_.shard(options.loader);
   options.max_samples = config_.eval.max_samples;
+  options.add_up = [this](std::span<double> sums) { ranks_.add_up(sums); };
   options.progress = [this](std::int64_t done, std::int64_t total) { observer_.on_eval_progress(done, total); };
   options.stop = [] { return SignalGuard::received() != 0; };
   EvalResult evaluated = evaluate(*evaluation_, *evaluation_data_, options);
   evaluated.step = result_.first_step + result_.steps;
   evaluated.epoch = evaluated.step / std::max<std::int64_t>(1, steps_per_epoch_);
-  if (SignalGuard::received() != 0) return evaluated;  // cut short: no figure to keep
+  agreed_signal_ = static_cast<int>(ranks_.largest(SignalGuard::received()));
+  if (signal() != 0) return evaluated;  // cut short: no figure to keep
   result_.evaluations.push_back(evaluated);
   observer_.on_eval(evaluated);
   return evaluated;
 }
 
 void Trainer::write_checkpoint(std::int64_t step) {
+  ranks_.require_equal_parameters(variables_, step);
+  if (!ranks_.is_main()) return;
+  const Communicator::Busy busy(ranks_.communicator(), "writing a checkpoint");
   CheckpointInfo info;
   info.step = static_cast<std::uint64_t>(step);
   info.epoch = static_cast<std::uint64_t>(step / steps_per_epoch_);
   info.model = model_.signature();
   info.config_hash = config_hash_;
   info.state = {{"first_loss", result_.first_loss.value_or(0.0)},
-                {"samples_per_step", config_.data.batch_size * config_.train.accumulate_steps}};
+                {"samples_per_step", config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size()}};
   result_.checkpoint =
       save_snapshot(config_.output.dir, info, variables_, static_cast<int>(config_.output.keep_checkpoints)).string();
 }

@@ -1,4 +1,4 @@
-// One training run on one device: prepares plans, steps through the data, evaluates, checkpoints, measures.
+// One rank of a training run, on one device: prepares plans, steps through the data, evaluates, checkpoints, measures.
 #pragma once
 
 #include "core/base/clock.h"
@@ -6,6 +6,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/data/loader.h"
+#include "core/train/ranks.h"
 #include "core/train/run_result.h"
 #include "core/train/schedule.h"
 #include "models/model.h"
@@ -40,9 +41,11 @@ class TrainObserver {
 
 class Trainer {
  public:
-  /// Everything must outlive the trainer. `evaluation` may be null.
+  /// Everything must outlive the trainer. `evaluation` may be null, and so may `communicator`: one rank, which
+  /// exchanges nothing. With several, every rank makes the same calls; each trains on its part of a batch of
+  /// data.batch_size * world size samples, and rank 0 reads and writes the files.
   Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model, const Dataset& training,
-          const Dataset* evaluation, TrainObserver& observer);
+          const Dataset* evaluation, TrainObserver& observer, Communicator* communicator = nullptr);
 
   /// Throws OutOfMemory with the plan's figure and a batch that fits when a step would not fit into memory. Quick, and
   /// meant to come before compile(), whose search takes memory too.
@@ -55,17 +58,24 @@ class Trainer {
   void train();
   /// Evaluates the present weights once, over all of `evaluation`.
   EvalResult evaluate_now();
-  /// Writes the weights under the model's public names, and config.json beside them where other tools want one.
+  /// On rank 0, writes the weights under the model's public names, and config.json beside them where other tools want
+  /// one.
   void export_weights(const std::filesystem::path& path) const;
 
   /// What was measured so far; holds also after train() threw.
   const RunResult& result() const { return result_; }
 
  private:
+  void compile_plans();
+  void set_up_start();
   void restore();
+  void count_steps();
+  int signal() const;
   /// A step whose launches are made, and the values that the host wants of it.
   struct Flight {
-    TrainObserver::Step measured;
+    std::int64_t step = 0;
+    RankStep mine;
+    double waited_before = 0;                       // Ranks::waited_seconds
     double started = 0;                             // seconds since the start
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
     std::unique_ptr<Readback> loss_scale;           // null without loss scaling
@@ -76,7 +86,9 @@ class Trainer {
   void finish_step(Flight& flight);
   /// Waits for the step that is still under way, if one is.
   void finish_flight();
-  void record_step(std::int64_t step, const TrainObserver::Step& measured);
+  void record_step(std::int64_t step, const TrainObserver::Step& measured, std::span<const RankStep> by_rank);
+  void start_measuring();
+  void end_measuring();
   bool diverged(double loss);
   void interrupted(int signal, std::int64_t step);
   void note_loss_scale(std::int64_t step, std::span<const float> state);
@@ -89,6 +101,10 @@ class Trainer {
   const Dataset& training_data_;
   const Dataset* evaluation_data_;
   TrainObserver& observer_;
+  Ranks ranks_;
+  std::unique_ptr<Collectives> device_collectives_;  // where the host cannot reach gradients itself
+  int agreed_signal_ = 0;                            // of several ranks
+  ExchangeTimes exchanged_before_;                   // the measured steps
   Stopwatch since_start_;
   RunResult result_;
 

@@ -1,5 +1,6 @@
 // Getting a training run ready: plans, memory, starting state.
 #include "core/base/errors.h"
+#include "core/dist/nccl.h"
 #include "core/io/atomic_file.h"
 #include "core/train/estimate.h"
 #include "core/train/settings.h"
@@ -16,7 +17,7 @@ namespace {
 Cost step_cost(const Plan& plan) {
   Cost total;
   for (const NodeProfile& node : plan.profile()) {
-    if (node.phase == Phase::update) continue;
+    if (node.phase > Phase::backward) continue;
     total.flops += node.cost.flops;
     total.bytes += node.cost.bytes;
   }
@@ -26,8 +27,7 @@ Cost step_cost(const Plan& plan) {
 std::int64_t parameter_count(const Model& model) {
   std::int64_t count = 0;
   for (const WeightMapping& mapping : model.weights()) {
-    const bool statistic = mapping.variable.ends_with(".running_mean") || mapping.variable.ends_with(".running_var");
-    if (!statistic) count += mapping.external_shape.count();
+    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
   }
   return count;
 }
@@ -35,7 +35,8 @@ std::int64_t parameter_count(const Model& model) {
 }  // namespace
 
 Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model,
-                 const Dataset& training, const Dataset* evaluation, TrainObserver& observer)
+                 const Dataset& training, const Dataset* evaluation, TrainObserver& observer,
+                 Communicator* communicator)
     : config_(config),
       config_hash_(std::move(config_hash)),
       backend_(backend),
@@ -43,12 +44,26 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       training_data_(training),
       evaluation_data_(evaluation),
       observer_(observer),
-      variables_(backend) {}
+      ranks_(communicator),
+      variables_(backend) {
+  if (!ranks_.several() || backend_.host_reads_device()) return;
+  if (config_.dist.sync_batch_norm) fail_usage("dist.sync_batch_norm: is made for device cpu only");
+  device_collectives_ = make_nccl_collectives(backend_, *communicator);
+}
 
+/// Rank 0 searches for kernels while the others wait, so that one search's timings do not disturb another's and all
+/// ranks of a machine choose alike.
 void Trainer::compile() {
+  ranks_.note("compiling", 0);
+  ranks_.main_first([this] { compile_plans(); });
+}
+
+void Trainer::compile_plans() {
   const DType low = backend_.preferred_low_precision();
-  const PipelineOptions options = training_options(config_, low, backend_.kernels_convert_weights());
-  const PlanOptions plan = plan_options(config_);
+  PipelineOptions options = training_options(config_, low, backend_.kernels_convert_weights());
+  if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
+  PlanOptions plan = plan_options(config_);
+  plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
 
   PipelineResult built = build_training_graph(model_.build(config_.data.batch_size, Mode::training), options);
   result_.amp = built.amp;
@@ -73,8 +88,9 @@ void Trainer::compile() {
   result_.workspace_bytes = static_cast<std::int64_t>(std::max(training_->workspace_bytes(), evaluation_workspace));
   result_.input_bytes =
       static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
-  result_.planned_peak_bytes = backend_.memory_use().resident_bytes + result_.variable_bytes + result_.arena_bytes +
-                               result_.workspace_bytes + result_.input_bytes;
+  result_.planned_peak_bytes = backend_.memory_use().resident_bytes +
+                               ranks_.ranks_in_process() * (result_.variable_bytes + result_.arena_bytes +
+                                                            result_.workspace_bytes + result_.input_bytes);
   const Cost cost = step_cost(*training_);
   result_.flops_per_sample = cost.flops / static_cast<double>(config_.data.batch_size);
   result_.bytes_per_sample = cost.bytes / static_cast<double>(config_.data.batch_size);
@@ -82,14 +98,16 @@ void Trainer::compile() {
 }
 
 void Trainer::check_memory() const {
-  const auto available = static_cast<std::int64_t>(backend_.available_memory());
+  const bool shares_memory = backend_.host_reads_device();
+  const auto available =
+      static_cast<std::int64_t>(backend_.available_memory()) / (shares_memory ? ranks_.ranks_on_host() : 1);
   const MemoryEstimate needed = estimate_memory(config_, backend_, model_, config_.data.batch_size);
   if (needed.total() <= available) return;
   const std::int64_t fits = largest_batch(config_, backend_, model_, available);
-  throw OutOfMemory(
-      fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available: {}",
-                  config_.data.batch_size, needed.total() >> 20, available >> 20,
-                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
+  throw OutOfMemory(fmt::format(
+      "data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}", config_.data.batch_size,
+      needed.total() >> 20, available >> 20, ranks_.several() ? " to each rank" : "",
+      fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
 }
 
 void Trainer::prepare() {
@@ -107,7 +125,18 @@ void Trainer::prepare() {
     }
     if (result_.loss_scaling) flight.loss_scale = backend_.make_readback(LossScaleState::size * sizeof(float));
   }
+  ranks_.note("setting up", 0);
+  if (ranks_.is_main()) set_up_start();
+  std::array<double, 2> start{static_cast<double>(result_.first_step), result_.first_loss.value_or(0.0)};
+  ranks_.broadcast(start);
+  ranks_.broadcast(variables_);
+  result_.first_step = static_cast<std::int64_t>(start[0]);
+  if (result_.first_step > 0) result_.first_loss = start[1];
+  count_steps();
+  observer_.on_start(result_);
+}
 
+void Trainer::set_up_start() {
   initialize_variables(model_, variables_, static_cast<std::uint64_t>(config_.seed));
   if (result_.loss_scaling) {
     const std::array<float, LossScaleState::size> state{static_cast<float>(config_.amp.scaler.init)};
@@ -120,8 +149,16 @@ void Trainer::prepare() {
     }
   }
   restore();
+}
 
-  const LoaderOptions options = loader_options(config_, Split::train);
+void Trainer::count_steps() {
+  if (ranks_.world_size() > 1 && !config_.data.drop_last) {
+    fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
+               ranks_.world_size());
+  }
+  LoaderOptions options = loader_options(config_, Split::train);
+  options.workers = 0;
+  ranks_.shard(options);
   const Loader probe(training_data_, options);
   steps_per_epoch_ = probe.batches_per_epoch() / config_.train.accumulate_steps;
   if (steps_per_epoch_ == 0) {
@@ -132,7 +169,6 @@ void Trainer::prepare() {
   result_.total_steps = total_steps_;
   result_.steps_per_epoch = steps_per_epoch_;
   schedule_ = make_schedule(config_, steps_per_epoch_, total_steps_);
-  observer_.on_start(result_);
 }
 
 void Trainer::restore() {
@@ -150,6 +186,12 @@ void Trainer::restore() {
   result_.resumed_from = checkpoint->path().string();
   result_.first_step = static_cast<std::int64_t>(checkpoint->info().step);
   result_.first_loss = checkpoint->info().state.value("first_loss", 0.0);
+  const std::int64_t samples = config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
+  const std::int64_t earlier = checkpoint->info().state.value("samples_per_step", samples);
+  if (earlier != samples) {
+    observer_.on_note(fmt::format("{}: was made with {} samples a step, not {}: the data goes on in another order",
+                                  checkpoint->path().string(), earlier, samples));
+  }
   if (checkpoint->info().config_hash != config_hash_) {
     observer_.on_note(fmt::format("{}: was made under another configuration", checkpoint->path().string()));
   }
@@ -157,6 +199,8 @@ void Trainer::restore() {
 }
 
 void Trainer::export_weights(const std::filesystem::path& path) const {
+  if (!ranks_.is_main()) return;
+  const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
   save_weights(path, model_, variables_, result_.first_step + result_.steps);
   const std::string config = model_.config_json();
   if (!config.empty()) write_file_atomic(path.parent_path() / "config.json", config);

@@ -42,16 +42,12 @@ const NamedTensor* find_tensor(const SafetensorsFile& file, const std::string& n
   return nullptr;
 }
 
-bool is_running_statistic(const Variables::Entry& entry, const std::string& name) {
-  return entry.storage == Storage::state && (name.ends_with(".running_mean") || name.ends_with(".running_var"));
-}
-
 }  // namespace
 
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.desc.dtype != DType::f32) continue;
-    if (entry.storage != Storage::parameter && !is_running_statistic(entry, name)) continue;
+    if (entry.storage != Storage::parameter && !is_running_statistic(name)) continue;
     std::vector<float> values(static_cast<std::size_t>(entry.desc.count()));
     const Value variable{name, entry.desc, entry.storage};
     initialize(model.initializer(variable), entry.desc.shape, name, seed, values);

@@ -11,9 +11,6 @@ class ExitCodes(ProgramTest):
     def test_unknown_key_names_the_nearest(self):
         self.assert_one_line_error(self.train("out", "-o", "train.stepz=3"), 2, "train.stepz", "train.steps")
 
-    def test_more_ranks_than_can_be_had(self):
-        self.assert_one_line_error(self.train("out", "-o", "dist.ranks=2"), 2, "dist.ranks")
-
     def test_unknown_command(self):
         self.assert_one_line_error(run("rnu"), 2, "run")
 

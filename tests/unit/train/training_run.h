@@ -64,7 +64,8 @@ class NoteKeeper final : public TrainObserver {
 
 /// Trains as `config` says on the backend under test. `after` sees the trainer when it is done.
 inline Outcome train(const Config& config, const std::function<void(Trainer&)>& after = {},
-                     const std::function<std::unique_ptr<Backend>()>& make_backend = make_test_backend) {
+                     const std::function<std::unique_ptr<Backend>()>& make_backend = make_test_backend,
+                     Communicator* communicator = nullptr) {
   set_thread_count(1);  // tiny kernels only wait for each other on a busy machine
   const DataSettings data = data_settings(config);
   const auto training = open_dataset(data, Split::train);
@@ -72,7 +73,7 @@ inline Outcome train(const Config& config, const std::function<void(Trainer&)>& 
   const auto model = make_model(config, training->info());
   const auto backend = make_backend();
   NoteKeeper observer;
-  Trainer trainer(config, "hash", *backend, *model, *training, evaluation.get(), observer);
+  Trainer trainer(config, "hash", *backend, *model, *training, evaluation.get(), observer, communicator);
   trainer.compile();
   trainer.prepare();
   trainer.train();

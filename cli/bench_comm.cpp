@@ -1,0 +1,103 @@
+// ptrain bench comm: how fast the ranks of a machine, or of an MPI job, sum a buffer with nothing beside it.
+#include "cli/commands.h"
+#include "cli/device.h"
+#include "cli/ranks.h"
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+#include "core/dist/bench.h"
+#include "core/dist/nccl.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+namespace ptrain {
+namespace {
+
+struct CommOptions {
+  std::int64_t ranks = 2;
+  std::int64_t from = 4 << 10;
+  std::int64_t to = 64 << 20;
+  std::string device = "cpu";
+  bool json = false;
+};
+
+DeviceKind device_kind(const std::string& name) {
+  for (const DeviceKind kind : {DeviceKind::automatic, DeviceKind::cpu, DeviceKind::cuda}) {
+    if (choice_name(kind) == name) return kind;
+  }
+  fail_usage("--device: expected auto|cpu|cuda, got \"{}\"", name);
+}
+
+void show(const CommOptions& options, const std::string& engine, int ranks, const std::vector<AllReduceRate>& rates) {
+  if (options.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const AllReduceRate& rate : rates) {
+      list.push_back({{"bytes", rate.bytes},
+                      {"iterations", rate.iterations},
+                      {"seconds", rate.seconds},
+                      {"algorithm_bandwidth", rate.algorithm_bandwidth},
+                      {"bus_bandwidth", rate.bus_bandwidth}});
+    }
+    fmt::print("{}\n", nlohmann::json{{"engine", engine}, {"ranks", ranks}, {"all_reduce", list}}.dump(2));
+    return;
+  }
+  fmt::print("all-reduce of fp32 sums, {} ranks by {}; bandwidths as nccl-tests defines them\n", ranks, engine);
+  fmt::print("{:>12} {:>12} {:>14} {:>14}\n", "bytes", "us", "algbw GB/s", "busbw GB/s");
+  for (const AllReduceRate& rate : rates) {
+    fmt::print("{:>12} {:>12.1f} {:>14.3f} {:>14.3f}\n", rate.bytes, rate.seconds * 1e6,
+               rate.algorithm_bandwidth * 1e-9, rate.bus_bandwidth * 1e-9);
+  }
+}
+
+void measure(const CommOptions& options, Communicator& communicator) {
+  const auto backend = make_backend(device_kind(options.device));
+  const auto between_devices = backend->host_reads_device() ? nullptr : make_nccl_collectives(*backend, communicator);
+  Collectives& collectives = between_devices ? *between_devices : static_cast<Collectives&>(communicator);
+  std::vector<AllReduceRate> rates;
+  for (std::int64_t bytes = options.from; bytes <= options.to; bytes *= 4) {
+    communicator.barrier();
+    rates.push_back(measure_all_reduce(collectives, *backend, bytes));
+  }
+  communicator.close();
+  if (communicator.rank() != 0) return;
+  const std::string engine(between_devices ? "nccl" : communicator.transport().engine());
+  show(options, engine, communicator.world_size(), rates);
+}
+
+void bench_comm(const CommOptions& options) {
+  if (options.from > options.to) fail_usage("--from: {} bytes are more than --to {}", options.from, options.to);
+  LoadedConfig loaded;
+  loaded.config.dist.ranks = options.ranks;
+  loaded.origins["dist.ranks"] = "default";
+  on_every_rank(loaded, [&](const LoadedConfig&, Communicator* communicator) {
+    if (communicator == nullptr) fail_usage("--ranks: one rank exchanges nothing");
+    measure(options, *communicator);
+  });
+}
+
+}  // namespace
+
+void add_bench_comm_command(CLI::App& program) {
+  CLI::App* command = program.get_subcommand("bench")->add_subcommand("comm", "bandwidth of all-reduces between ranks");
+  const auto options = std::make_shared<CommOptions>();
+  command->add_option("--ranks", options->ranks, "threads, when nothing launched ptrain")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--from", options->from, "smallest buffer, bytes")
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 34))
+      ->capture_default_str();
+  command->add_option("--to", options->to, "largest buffer, bytes; each is four times the one before")
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 34))
+      ->capture_default_str();
+  command->add_option("--device", options->device, "auto|cpu|cuda")->capture_default_str();
+  command->add_flag("--json", options->json, "print JSON");
+  command->footer("Example:\n  ptrain bench comm --ranks 2\n  mpirun -np 4 ptrain bench comm --json");
+  command->callback([options] { bench_comm(*options); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,133 @@
+#include "cli/ranks.h"
+
+#include "core/base/parallel.h"
+#include "core/dist/cores.h"
+#include "core/dist/launch.h"
+#include "core/dist/mpi.h"
+#include "core/dist/rank_failure.h"
+#include "core/dist/threads.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace ptrain {
+namespace {
+
+// Of dist.timeout_seconds: until a silent rank is given up, and then until ranks that are still at work are ended.
+constexpr double detection_share = 0.7;
+constexpr double grace_share = 0.2;
+
+/// For a rank that cannot be reached any more: no destructor runs, nothing is waited for.
+[[noreturn]] void end_process(const std::string& message) {
+  fmt::print(stderr, "error: {}\n", message);
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(ExitCode::failed));
+}
+
+CommunicatorOptions communicator_options(const Config& config) {
+  return {grace_share * static_cast<double>(config.dist.timeout_seconds), end_process};
+}
+
+double detection_seconds(const Config& config) {
+  return detection_share * static_cast<double>(config.dist.timeout_seconds);
+}
+
+int threads_of_all(const Config& config) {
+  return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();
+}
+
+/// With more than one rank an error says whose it is.
+[[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
+  if (communicator.world_size() == 1) throw error;
+  throw Error(error.code(), fmt::format("rank {} on {}: {}", communicator.rank(),
+                                        communicator.transport().host_of(communicator.rank()), error.what()));
+}
+
+void run_as_process(const LoadedConfig& loaded, const Launch& launch, const RankWork& work) {
+  if (const std::string reason = mpi_unavailable_reason(); !reason.empty()) {
+    fail_usage("{} started {} ranks, but {}", launch.source, launch.world_size, reason);
+  }
+  auto transport = make_mpi_transport(detection_seconds(loaded.config));
+  require_agreement(launch, transport->rank(), transport->world_size());
+  LoadedConfig mine = loaded;
+  mine.config.dist.ranks = launch.world_size;
+  if (loaded.is_set("dist.ranks") && loaded.config.dist.ranks != launch.world_size) {
+    mine.notes.push_back(fmt::format("{}: dist.ranks: not read, {} started {}", loaded.origins.at("dist.ranks"),
+                                     launch.source, launch.world_size));
+  }
+  // A launcher that binds its processes has shared the cores out already.
+  const int local_ranks = transport->local_world_size();
+  const std::vector<int> cores = usable_cores();
+  const bool bound = cores.size() < machine_cores();
+  if (!bound && local_ranks > 1) stay_on_cores(share_of_cores(cores, launch.local_rank % local_ranks, local_ranks));
+  set_thread_count(std::max(1, threads_of_all(loaded.config) / (bound ? 1 : local_ranks)));
+  Communicator communicator(std::move(transport), communicator_options(loaded.config));
+  try {
+    work(mine, &communicator);
+  } catch (const RankFailure&) {
+    throw;
+  } catch (const Error& error) {
+    rethrow_named(error, communicator);
+  }
+}
+
+/// The error to tell of several: one that started the trouble rather than one that it caused.
+std::exception_ptr telling(const std::vector<std::exception_ptr>& failures) {
+  std::exception_ptr any;
+  for (const std::exception_ptr& failure : failures) {
+    if (!failure) continue;
+    if (!any) any = failure;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const RankFailure&) {
+      continue;
+    } catch (...) {
+      return failure;
+    }
+  }
+  return any;
+}
+
+void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
+  const auto ranks = static_cast<int>(loaded.config.dist.ranks);
+  auto transports = make_thread_transports(ranks, detection_seconds(loaded.config));
+  const std::vector<int> cores = usable_cores();
+  const int threads = std::max(1, threads_of_all(loaded.config) / ranks);
+  std::vector<std::exception_ptr> failures(transports.size());
+  const auto run = [&](std::size_t rank) {
+    stay_on_cores(share_of_cores(cores, static_cast<int>(rank), ranks));
+    set_thread_count(threads);
+    Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config));
+    try {
+      work(loaded, &communicator);
+    } catch (...) {
+      failures[rank] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> running;
+  for (std::size_t rank = 0; rank < transports.size(); ++rank) running.emplace_back(run, rank);
+  for (std::thread& thread : running) thread.join();
+  if (const std::exception_ptr failure = telling(failures)) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
+  const Config& config = loaded.config;
+  const std::optional<Launch> launch = detect_launch();
+  const bool threads_only = config.dist.mode == DistMode::parallel_graph;
+  if (launch && launch->world_size > 1 && threads_only) {
+    fail_usage("dist.mode: parallel_graph runs all ranks in one process, but {} started {}", launch->source,
+               launch->world_size);
+  }
+  if (!launch && config.dist.mode == DistMode::multi_process) {
+    fail_usage("dist.mode: multi_process needs a launcher: mpirun -np {} ptrain ...", config.dist.ranks);
+  }
+  const bool alone = !launch || (launch->world_size == 1 && !launch->by_mpi);
+  if (!alone && !threads_only) return run_as_process(loaded, *launch, work);
+  if (config.dist.ranks > 1) return run_as_threads(loaded, work);
+  if (config.threads > 0) set_thread_count(static_cast<int>(config.threads));
+  work(loaded, nullptr);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,89 @@
+#include "core/train/ranks.h"
+
+#include "core/dist/rank_failure.h"
+#include "core/io/atomic_file.h"
+#include "core/passes/optimizer.h"
+
+#include <algorithm>
+
+namespace ptrain {
+
+Ranks::Ranks(Communicator* communicator)
+    : communicator_(communicator), steps_(static_cast<std::size_t>(world_size())) {}
+
+int Ranks::ranks_in_process() const {
+  return several() && communicator_->transport().engine() == "threads" ? world_size() : 1;
+}
+
+void Ranks::shard(LoaderOptions& options) const {
+  options.rank = rank();
+  options.world_size = world_size();
+}
+
+void Ranks::note(const char* action, std::int64_t step) const {
+  if (several()) communicator_->note(action, step);
+}
+
+std::vector<double> Ranks::gathered(std::span<const double> mine) const {
+  std::vector<double> all(mine.size() * static_cast<std::size_t>(world_size()));
+  communicator_->all_gather(mine, all);
+  return all;
+}
+
+std::span<const RankStep> Ranks::share(const RankStep& mine) {
+  constexpr std::size_t fields = sizeof(RankStep) / sizeof(double);
+  static_assert(sizeof(RankStep) == fields * sizeof(double));
+  steps_[static_cast<std::size_t>(rank())] = mine;
+  if (several()) {
+    communicator_->all_gather({&mine.loss, fields}, {&steps_[0].loss, fields * steps_.size()});
+  }
+  return steps_;
+}
+
+void Ranks::add_up(std::span<double> values) const {
+  if (!several()) return;
+  const std::vector<double> all = gathered(values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0;
+    for (std::size_t at = i; at < all.size(); at += values.size()) values[i] += all[at];
+  }
+}
+
+double Ranks::largest(double mine) const {
+  if (!several()) return mine;
+  const std::vector<double> all = gathered({&mine, 1});
+  return *std::max_element(all.begin(), all.end());
+}
+
+void Ranks::broadcast(std::span<double> values) const {
+  if (several()) communicator_->broadcast(std::as_writable_bytes(values), 0);
+}
+
+void Ranks::broadcast(Variables& variables) const {
+  if (!several()) return;
+  std::vector<std::byte> host;
+  for (const auto& [name, entry] : variables.entries()) {
+    if (entry.view || name.starts_with(flat::grad)) continue;
+    host.resize(entry.desc.bytes());
+    if (is_main()) variables.read(name, host.data(), host.size());
+    communicator_->broadcast(host, 0);
+    if (!is_main()) variables.write(name, host.data(), host.size());
+  }
+}
+
+void Ranks::require_equal_parameters(const Variables& variables, std::int64_t step) const {
+  if (!several()) return;
+  std::vector<std::byte> storage;
+  const double mine = crc32(variables.host_bytes(flat::master, storage));
+  const std::vector<double> all = gathered({&mine, 1});
+  for (int other = 1; other < world_size(); ++other) {
+    if (all[static_cast<std::size_t>(other)] == all[0]) continue;
+    throw RankFailure(other, fmt::format("rank {} on {} has other parameters than rank 0 after step {}: a fault of "
+                                         "its memory, processor or program",
+                                         other, communicator_->transport().host_of(other), step));
+  }
+}
+
+double Ranks::waited_seconds() const { return several() ? communicator_->times().waited_seconds : 0.0; }
+
+}  // namespace ptrain

@@ -1,0 +1,68 @@
+// The training loop's side of data parallelism: what the ranks tell each other beside gradients. A run of one rank goes
+// through the same calls, which then cost nothing.
+#pragma once
+
+#include "core/data/loader.h"
+#include "core/dist/communicator.h"
+#include "core/exec/variables.h"
+
+#include <vector>
+
+namespace ptrain {
+
+/// What a rank tells the others after each step.
+struct RankStep {
+  double loss = 0;
+  double samples = 0;
+  double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
+  double waited_seconds = 0;  // part of computing: for other ranks, and for transfers that backward did not hide
+  double signal = 0;          // that this rank received; 0: none
+};
+
+class Ranks {
+ public:
+  /// `communicator` may be null: one rank.
+  explicit Ranks(Communicator* communicator);
+
+  bool several() const { return communicator_ != nullptr; }
+  int rank() const { return several() ? communicator_->rank() : 0; }
+  int world_size() const { return several() ? communicator_->world_size() : 1; }
+  /// Rank 0 reads and writes the run's files.
+  bool is_main() const { return rank() == 0; }
+  /// How many ranks share this process's memory, and this host's.
+  int ranks_in_process() const;
+  int ranks_on_host() const { return several() ? communicator_->transport().local_world_size() : 1; }
+  Communicator* communicator() const { return communicator_; }
+
+  void shard(LoaderOptions& options) const;
+  void note(const char* action, std::int64_t step) const;
+
+  /// Everybody's `mine`, by rank; holds until the next call.
+  std::span<const RankStep> share(const RankStep& mine);
+  /// Element by element, the sum (in rank order) and the largest of all ranks' values.
+  void add_up(std::span<double> values) const;
+  double largest(double mine) const;
+  /// Rank 0's values on every rank.
+  void broadcast(std::span<double> values) const;
+  /// Rank 0's variables on every rank, but for gradients.
+  void broadcast(Variables& variables) const;
+  /// Throws RankFailure naming a rank whose parameters differ from rank 0's, and its host.
+  void require_equal_parameters(const Variables& variables, std::int64_t step) const;
+  /// Seconds that the training thread has waited for the others so far.
+  double waited_seconds() const;
+  /// Runs `work` on rank 0 first and then on the others, which find on disk what it left.
+  template <typename Work>
+  void main_first(Work&& work) const {
+    if (several() && !is_main()) communicator_->barrier();
+    work();
+    if (several() && is_main()) communicator_->barrier();
+  }
+
+ private:
+  std::vector<double> gathered(std::span<const double> mine) const;
+
+  Communicator* communicator_;
+  std::vector<RankStep> steps_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,209 @@
+"""Runs of several ranks, as threads and under mpirun: the same losses, and an end for all when one is lost.
+
+PTRAIN_RANK_KILLS says how many moments a rank is killed at (default 2). What needs mpirun is skipped without it, and
+in builds without MPI.
+"""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from program import BINARY, ProgramTest, run
+
+RESNET = """\
+model: {name: resnet18, classes: 4}
+data: {source: synthetic, image_size: 16, batch_size: 8, synthetic_samples: 64, workers: 1}
+train:
+  steps: 20
+  optimizer: {name: momentum, lr: 1.0e-3}
+  schedule: {name: constant}
+  log_every_steps: 1
+eval: {every_epochs: 0}
+dist: {sync_batch_norm: true, bucket_mb: 1}
+output: {dir: runs/tiny, save: false}
+"""
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+
+
+def has_mpi():
+    if shutil.which("mpirun") is None:
+        return False
+    libraries = subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout
+    return "libmpi" in libraries
+
+
+def environment(**more):
+    return {**os.environ, "OMP_NUM_THREADS": "1", **more}
+
+
+class Distributed(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.resnet = self.folder / "resnet.yaml"
+        self.resnet.write_text(RESNET)
+
+    def command(self, output, *arguments, config=None):
+        return [BINARY, "run", config or self.config, "--output-dir", self.folder / output, "--progress", "none", *arguments]
+
+    def on_ranks(self, ranks, output, *arguments, config=None, batch=8, mpi=False):
+        command = self.command(output, "-o", f"data.batch_size={batch // ranks}", *arguments, config=config)
+        command = [*MPIRUN, "-np", str(ranks), *command] if mpi else [*command, "-o", f"dist.ranks={ranks}"]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, env=environment())
+
+    def assert_losses_agree(self, output, expected):
+        losses = self.losses(output)
+        self.assertEqual(len(losses), len(expected))
+        for step, (loss, other) in enumerate(zip(losses, expected)):
+            self.assertLess(abs(loss - other), 1e-5 * abs(other), f"{output} step {step + 1}")
+
+    def check_world_sizes(self, mpi):
+        for name, config in (("bert", self.config), ("resnet", self.resnet)):
+            for level, world_sizes in (("O0", (2, 4)), ("O1", (2,))):
+                options = ["-o", "train.steps=20", "-o", "eval.every_epochs=0", "-o", "output.save=false", "--amp", level]
+                one = f"{name}-{level}-1"
+                self.assertEqual(self.on_ranks(1, one, *options, config=config).returncode, 0)
+                for ranks in world_sizes:
+                    output = f"{name}-{level}-{ranks}"
+                    result = self.on_ranks(ranks, output, *options, config=config, mpi=mpi)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    if level == "O0":
+                        self.assert_losses_agree(output, self.losses(one))
+                    else:  # in bf16 the order of sums shows
+                        for loss, other in zip(self.losses(output), self.losses(one)):
+                            self.assertLess(abs(loss - other), 2e-2 * abs(other))
+                    self.check_report(output, ranks, mpi)
+
+    def check_report(self, output, ranks, mpi):
+        report = self.report(output)
+        self.assertEqual(report["status"], "ok")
+        self.assertEqual(report["global_batch_size"], 8)
+        self.assertEqual(report["config"]["dist"]["ranks"], ranks)
+        distributed = report["distributed"]
+        self.assertEqual(distributed["world_size"], ranks)
+        self.assertEqual((distributed["mode"], distributed["engine"]),
+                         ("multi_process", "mpi") if mpi else ("parallel_graph", "threads"))
+        self.assertEqual([rank["rank"] for rank in distributed["ranks"]], list(range(ranks)))
+        self.assertEqual(report["throughput"]["samples"], sum(rank["samples"] for rank in distributed["ranks"]))
+        self.assertAlmostEqual(report["throughput"]["per_device"] * ranks, report["throughput"]["value"], places=3)
+
+    def test_threads_train_what_one_rank_trains(self):
+        self.check_world_sizes(mpi=False)
+
+    def test_a_rank_per_thread_evaluates_every_sample_once(self):
+        self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
+        self.assertEqual(self.report("two")["accuracy"]["eval_samples"], 80)
+
+    def test_a_thread_that_fails_ends_the_run(self):
+        result = self.on_ranks(2, "out", "-o", "data.drop_last=false")
+        self.assert_one_line_error(result, 2, "data.drop_last")
+        self.assertEqual(self.report("out")["status"], "error")
+
+    def test_launchers_that_disagree_are_named(self):
+        launched = environment(RANK="0", WORLD_SIZE="2", PADDLE_TRAINER_ID="1", PADDLE_TRAINERS_NUM="2")
+        result = run(*self.command("out")[1:], env=launched)
+        self.assert_one_line_error(result, 2, "torchrun says this is rank 0 of 2", "Paddle says rank 1 of 2")
+
+    def test_multi_process_needs_a_launcher(self):
+        result = run(*self.command("out", "-o", "dist.mode=multi_process", "-o", "dist.ranks=2")[1:])
+        self.assert_one_line_error(result, 2, "dist.mode", "mpirun")
+
+
+@unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
+class Processes(Distributed):
+    def test_threads_train_what_one_rank_trains(self):
+        self.check_world_sizes(mpi=True)
+
+    def test_processes_and_threads_give_the_same_bits(self):
+        options = ["-o", "train.steps=8", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
+        self.assertEqual(self.on_ranks(3, "threads", *options, batch=9).returncode, 0)
+        self.assertEqual(self.on_ranks(3, "processes", *options, batch=9, mpi=True).returncode, 0)
+        self.assertEqual(self.losses("threads"), self.losses("processes"))
+
+    def test_a_world_of_one_is_no_distribution(self):
+        options = ["-o", "train.steps=8", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
+        self.assertEqual(self.on_ranks(1, "plain", *options).returncode, 0)
+        self.assertEqual(self.on_ranks(1, "launched", *options, mpi=True).returncode, 0)
+        self.assertEqual(self.losses("plain"), self.losses("launched"))
+
+    def test_parallel_graph_under_mpirun_is_refused(self):
+        result = self.on_ranks(2, "out", "-o", "dist.mode=parallel_graph", mpi=True)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("dist.mode", result.stderr)
+
+    def start(self, output, *arguments, ranks=3, steps=100000):
+        command = self.command(output, "-o", "data.batch_size=4", "-o", f"train.steps={steps}", "-o", "eval.every_epochs=0",
+                               "-o", "dist.timeout_seconds=6", "-o", "output.checkpoint_every_steps=5", *arguments)
+        launched = subprocess.Popen(list(map(str, [*MPIRUN, "-np", ranks, *command])), stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(launched.kill)
+        return launched
+
+    def processes_of(self, output):
+        """Process ids of the run's ranks, by rank."""
+        found = {}
+        for entry in os.listdir("/proc"):
+            try:
+                if str(self.folder / output).encode() not in open(f"/proc/{entry}/cmdline", "rb").read():
+                    continue
+                variables = open(f"/proc/{entry}/environ", "rb").read().split(b"\0")
+            except OSError:
+                continue
+            for variable in variables:
+                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(variable.split(b"=")[1])] = int(entry)
+        return found
+
+    def wait_for_step(self, output, step, launched):
+        log = self.folder / output / "metrics.jsonl"
+        deadline = time.monotonic() + 120
+        while not log.exists() or log.read_text().count("\n") < step:
+            self.assertIsNone(launched.poll(), "the run ended by itself")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+
+    def lose_a_rank(self, output, lost, by, step, delay=0.0):
+        """Runs until `step`, sends rank `lost` the signal `by`; every process must end within the bound, and say who."""
+        launched = self.start(output)
+        self.wait_for_step(output, step, launched)
+        time.sleep(delay)
+        processes = self.processes_of(output)
+        self.assertEqual(sorted(processes), [0, 1, 2])
+        os.kill(processes[lost], by)
+        begin = time.monotonic()
+        _, errors = launched.communicate(timeout=30)
+        self.assertLess(time.monotonic() - begin, 6 + 2)
+        self.assertNotEqual(launched.returncode, 0)
+        self.assertEqual(self.processes_of(output), {})
+        named = f"rank {lost} on {socket.gethostname()}"
+        self.assertIn(f"error: {named}", errors)
+        report = self.report(output)
+        self.assertEqual(report["status"], "error")
+        self.assertIn(named, report["message"])
+        self.assertRegex(report["message"], r"it last did: step \d+: ")
+
+    def test_a_rank_killed_at_any_moment_ends_all_and_resumes(self):
+        whole = self.start("whole", ranks=3, steps=60)
+        whole.communicate(timeout=120)
+        self.assertEqual(whole.returncode, 0)
+        moments = random.Random(11)
+        for attempt in range(int(os.environ.get("PTRAIN_RANK_KILLS", "2"))):
+            output = f"killed{attempt}"
+            self.lose_a_rank(output, attempt % 3, signal.SIGKILL, moments.randrange(1, 40), moments.uniform(0, 0.05))
+            again = self.start(output, "--resume", "auto", ranks=3, steps=60)
+            _, errors = again.communicate(timeout=120)
+            self.assertEqual(again.returncode, 0, errors)
+            self.assertEqual(self.losses(output)[-20:], self.losses("whole")[-20:], f"attempt {attempt}")
+
+    def test_a_rank_that_hangs_ends_all(self):
+        for lost in (0, 2):
+            self.lose_a_rank(f"stopped{lost}", lost, signal.SIGSTOP, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
