@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Two hosts on one machine: two network namespaces joined by a veth pair, a rank in each, mpirun over TCP between them.
+# First a run must complete and train what one rank trains; then the link is cut in the middle of a run, and both sides
+# must end within the bound and name the other. Needs root, iproute2 and mpirun.
+#   usage: tests/net/two_hosts.sh [PTRAIN]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+ptrain=$(realpath "${1:-build/release/bin/ptrain}")
+bound=12 # dist.timeout_seconds
+work=$(mktemp -d)
+near=ptrain-near-$$ far=ptrain-far-$$
+
+for tool in ip mpirun; do
+  command -v "$tool" >/dev/null || { echo "skipped: needs $tool"; exit 77; }
+done
+if ((EUID != 0)) || ! ip netns add "$near" 2>/dev/null; then
+  echo "skipped: needs the right to make network namespaces"
+  exit 77
+fi
+
+cleanup() {
+  local pid namespace
+  for namespace in "$near" "$far"; do
+    for pid in $(ip netns pids "$namespace" 2>/dev/null); do kill -9 "$pid" 2>/dev/null || true; done
+    ip netns del "$namespace" 2>/dev/null || true
+  done
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+ip netns add "$far"
+ip link add name near0 netns "$near" type veth peer name far0 netns "$far"
+ip -n "$near" addr add 10.77.0.1/24 dev near0
+ip -n "$far" addr add 10.77.0.2/24 dev far0
+for end in "$near near0" "$far far0"; do
+  read -r namespace device <<<"$end"
+  ip -n "$namespace" link set lo up
+  ip -n "$namespace" link set "$device" up
+done
+
+# mpirun reaches the far host by this instead of ssh: the host's name is not looked at, for there is one other.
+cat >"$work/agent" <<AGENT
+#!/usr/bin/env bash
+shift
+exec ip netns exec $far bash -c "\$*"
+AGENT
+chmod +x "$work/agent"
+
+cat >"$work/run.yaml" <<'YAML'
+model: {name: bert, size: tiny, classes: 2, vocab_size: 200, max_positions: 32}
+data: {source: synthetic, max_length: 16, batch_size: 8, synthetic_samples: 320, workers: 1}
+train:
+  steps: 60
+  optimizer: {name: adamw, lr: 1.0e-3}
+  schedule: {name: constant}
+  log_every_steps: 1
+eval: {every_epochs: 0}
+output: {dir: run, save: false}
+YAML
+
+# run OUTPUT KEY=VALUE...: ptrain on both hosts.
+run() {
+  local output=$1 key keys=()
+  shift
+  for key in "$@"; do keys+=(-o "$key"); done
+  ip netns exec "$near" mpirun --allow-run-as-root --oversubscribe --bind-to none -np 2 \
+    --host 10.77.0.1:1,10.77.0.2:1 --mca plm_rsh_agent "$work/agent" --mca plm rsh \
+    --mca oob_tcp_if_include 10.77.0.0/24 --mca btl_tcp_if_include 10.77.0.0/24 --mca btl tcp,self --mca pml ob1 \
+    -x OMP_NUM_THREADS=1 \
+    "$ptrain" run "$work/run.yaml" --output-dir "$work/$output" --progress none \
+    -o data.batch_size=4 -o dist.timeout_seconds=$bound "${keys[@]}"
+}
+
+losses() { python3 -c 'import json, sys; print([json.loads(l)["loss"] for l in open(sys.argv[1])])' "$1/metrics.jsonl"; }
+
+echo "== a run across the two hosts"
+OMP_NUM_THREADS=1 "$ptrain" run "$work/run.yaml" --output-dir "$work/alone" --progress none >/dev/null
+run together
+python3 - "$(losses "$work/alone")" "$(losses "$work/together")" <<'PYTHON'
+import json, sys
+alone, together = map(json.loads, sys.argv[1:])
+worst = max(abs(a - b) / abs(b) for a, b in zip(alone, together))
+assert len(alone) == len(together) == 60 and worst < 1e-5, worst
+print(f"60 losses agree with one rank's, worst relative difference {worst:.1e}")
+PYTHON
+
+echo "== the link is cut in the middle of a run"
+run cut train.steps=1000000 >"$work/cut.out" 2>"$work/cut.err" &
+launcher=$!
+until [[ $(wc -l <"$work/cut/metrics.jsonl" 2>/dev/null || echo 0) -gt 20 ]]; do sleep 0.1; done
+ip -n "$near" link set near0 down
+begin=$SECONDS
+ranks() { pgrep -f "$ptrain run $work/run.yaml --output-dir $work/cut" | while read -r pid; do
+  [[ $(readlink "/proc/$pid/exe") == "$ptrain" ]] && echo "$pid"; done; }
+while [[ -n $(ranks) ]] && ((SECONDS - begin < bound + 5)); do sleep 0.1; done
+echo "ranks ended $((SECONDS - begin)) s after the cut; the bound is $bound s"
+left=$(ranks)
+wait -n "$launcher" || status=$?
+grep -h 'error: rank' "$work/cut.err" || true
+python3 -c 'import json, sys; print("report:", json.load(open(sys.argv[1]))["message"])' "$work/cut/report.json"
+[[ -z $left ]] || { echo "FAILED: ranks are still there: $left"; exit 1; }
+((status != 0)) || { echo "FAILED: the launcher returned 0"; exit 1; }
+python3 -c 'import json, sys; assert "rank 1" in json.load(open(sys.argv[1]))["message"]' "$work/cut/report.json"
+echo "passed"
