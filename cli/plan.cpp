@@ -1,8 +1,10 @@
 // ptrain plan: parameters, arithmetic and memory of a run before anything runs.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/plan_scaling.h"
 #include "cli/workload.h"
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/train/estimate.h"
 #include "core/train/trainer.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 struct PlanCommandOptions {
   ConfigOptions config;
+  ScalingOptions scaling;
   bool json = false;
 };
 
@@ -24,7 +27,13 @@ void plan(const PlanCommandOptions& options) {
   LoadedConfig loaded = options.config.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // nothing is timed here
   const Config& config = loaded.config;
+  if (config.threads > 0) set_thread_count(static_cast<int>(config.threads));
   const Workload workload = open_workload(config);
+  if (!options.scaling.ranks.empty()) {
+    const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);
+    fmt::print("{}", options.json ? predictions.dump(2) + "\n" : scaling_table(predictions));
+    return;
+  }
   TrainObserver silent;
   Trainer trainer(config, "", *workload.backend, *workload.model, *workload.training, workload.evaluation.get(),
                   silent);
@@ -69,8 +78,18 @@ void add_plan_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("plan", "parameters, FLOPs and memory before anything runs");
   const auto options = std::make_shared<PlanCommandOptions>();
   options->config.add_to(*command);
+  command
+      ->add_option("--ranks", options->scaling.ranks,
+                   "numbers of ranks, such as 8,64,1024: predict their step time instead")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");
+  command->add_option("--measured", options->scaling.measured, "with --ranks: report of a run on one rank");
   command->add_flag("--json", options->json, "print JSON");
-  command->footer("Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1");
+  command->footer(
+      "Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
+      "  ptrain plan configs/resnet50.yaml --ranks 8,64,512 --links configs/links/ethernet_100g.yaml "
+      "--measured runs/resnet50/report.json");
   command->callback([options] { plan(*options); });
 }
 

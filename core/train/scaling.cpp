@@ -1,0 +1,63 @@
+#include "core/train/scaling.h"
+
+#include "core/base/errors.h"
+#include "core/train/settings.h"
+
+#include <map>
+
+namespace ptrain {
+namespace {
+
+std::map<std::string, double> measured_nodes(const nlohmann::json& report) {
+  std::map<std::string, double> seconds;
+  for (const nlohmann::json& kernel : report.value("kernels", nlohmann::json::array())) {
+    const auto calls = kernel.at("calls").get<double>();
+    if (calls > 0) seconds[kernel.at("node")] = kernel.at("milliseconds").get<double>() * 1e-3 / calls;
+  }
+  return seconds;
+}
+
+double bytes_of(const Graph& graph, const Node& start) {
+  return static_cast<double>(graph.desc(start.inputs[0]).bytes());
+}
+
+}  // namespace
+
+MeasuredStep measured_step(const Config& config, const Backend& backend, const Model& model,
+                           const nlohmann::json& report) {
+  const nlohmann::json latency = report.value("latency_ms", nlohmann::json());
+  if (!latency.is_object()) fail_usage("the report has no latency_ms: it measured no step");
+  if (!report.value("distributed", nlohmann::json()).is_null())
+    fail_usage("the report is of several ranks, expected one");
+  PipelineOptions options =
+      training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights());
+  options.distribution = distribution_options(config, 2);  // the buckets are those of any number of ranks
+  const Graph graph = build_training_graph(model.build(config.data.batch_size, Mode::training), options).graph;
+
+  const std::map<std::string, double> nodes = measured_nodes(report);
+  const auto weight = [&](const Node& node) {
+    if (node.phase == Phase::exchange) return 0.0;
+    const auto found = nodes.find(node.name);
+    if (!nodes.empty()) return found == nodes.end() ? 0.0 : found->second;
+    return node.phase == Phase::update ? 0.0 : node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
+  };
+  double total = 0, update = 0;
+  for (const Node& node : graph.nodes()) {
+    total += weight(node);
+    if (node.phase == Phase::update) update += weight(node);
+  }
+  const double step = latency.at("step").at("mean").get<double>() * 1e-3;
+  MeasuredStep measured;
+  measured.update_seconds = step * update / total;
+  measured.compute_seconds = step - measured.update_seconds;
+  measured.stdev_seconds = latency.at("step").at("stdev").get<double>() * 1e-3;
+  double before = 0;
+  for (const Node& node : graph.nodes()) {
+    before += weight(node);
+    if (node.op->type() == "all_reduce_start")
+      measured.buckets.push_back({step * before / total, bytes_of(graph, node)});
+  }
+  return measured;
+}
+
+}  // namespace ptrain
