@@ -72,6 +72,7 @@ class CudaBackend final : public Backend {
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
     staging_.to_host(host, device, bytes);
   }
+  void* native_stream() override { return device_.stream(); }
   void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(device_.stream())); }
   bool runs_ahead() const override { return true; }
   std::unique_ptr<Readback> make_readback(std::size_t bytes) override {

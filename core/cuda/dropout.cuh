@@ -13,10 +13,15 @@ using MaskWords = std::uint32_t[4][16];
 inline constexpr int group_threads = static_cast<int>(DropoutMask::group) / pack;
 static_assert(group_threads == 16, "a half warp");
 
-/// The mask of a run whose seed and step lie at `rng` on the device; it keeps everything when p is 0.
-__device__ inline DropoutMask dropout_mask(float p, const std::int64_t* rng, std::uint32_t stream) {
+/// The mask of a run whose random state lies at `rng` on the device and whose parts have `elements` each, which counts
+/// as whole groups; it keeps everything when p is 0.
+__device__ inline DropoutMask dropout_mask(float p, const std::int64_t* rng, std::uint32_t stream,
+                                           std::int64_t elements) {
   if (p <= 0) return DropoutMask(0, 0, 0, 0);
-  return DropoutMask(p, static_cast<std::uint64_t>(rng[0]), static_cast<std::uint64_t>(rng[1]), stream);
+  DropoutMask mask(p, static_cast<std::uint64_t>(rng[0]), static_cast<std::uint64_t>(rng[1]), stream);
+  const std::uint64_t groups = (static_cast<std::uint64_t>(elements) + DropoutMask::group - 1) / DropoutMask::group;
+  mask.origin = static_cast<std::uint64_t>(rng[2]) * groups * DropoutMask::group;
+  return mask;
 }
 
 /// The factors of the pack of elements from `first` on. All threads of an aligned half warp call it together, for the
@@ -27,7 +32,7 @@ __device__ inline void group_factors(const DropoutMask& mask, std::uint64_t firs
                                      float (&factors)[pack]) {
   const unsigned thread = threadIdx.x % group_threads;
   const unsigned half_warp = 0xffffu << (threadIdx.x % 32 / group_threads * group_threads);
-  const Philox4 drawn = mask.random.block(first / DropoutMask::group * group_threads + thread);
+  const Philox4 drawn = mask.random.block((mask.origin + first) / DropoutMask::group * group_threads + thread);
   __syncwarp(half_warp);  // the last call's words have been read
   words[0][thread] = drawn.x;
   words[1][thread] = drawn.y;

@@ -112,9 +112,10 @@ void MpiWatch::look(Waiting waiting) {
   constexpr double look_seconds = 0.1, tell_seconds = 0.5;
   if (seconds_since(looked_) < look_seconds) return;
   // A process that was itself stopped has heard nobody meanwhile, and must not blame them.
-  const bool stood_still = seconds_since(looked_) > 0.5 * patience_.timeout_seconds();
+  const double still_seconds = seconds_since(looked_);
   looked_ = Clock::now();
-  if (stood_still) {
+  if (still_seconds > 0.5 * patience_.timeout_seconds()) {
+    stood_still_ = still_seconds;
     for (Peer& peer : peers_) peer.heard = looked_;
     patience_.restart();
   }
@@ -194,6 +195,10 @@ void MpiWatch::judge(Waiting waiting) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (rank == rank_) continue;
     if (peer.machine == peers_[static_cast<std::size_t>(rank_)].machine && has_ended(peer.process)) {
+      if (stood_still_ > 0) {  // they gave this rank up
+        fail_all(rank_, fmt::format("{} was stopped for {:.1f} s; it last did: {}", name_of(rank_), stood_still_,
+                                    activity_.text()));
+      }
       fail_all(rank, fmt::format("{} died; it last did: {}", name_of(rank), last_deed(rank)));
     }
     if (!watches(rank)) continue;

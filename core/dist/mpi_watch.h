@@ -84,6 +84,7 @@ class MpiWatch {
   MPI_Request receiving_ = MPI_REQUEST_NULL;
   std::uint64_t operations_ = 0;
   Clock::time_point looked_, told_;
+  double stood_still_ = 0;  // seconds for which this process itself was stopped
   std::mutex mutex_;  // guards the reason
   std::optional<std::string> reason_;
 };

@@ -3,10 +3,9 @@
 PTRAIN_RANK_KILLS says how many moments a rank is killed at (default 2). What needs mpirun is skipped without it, and
 in builds without MPI.
 """
-import json
 import os
+import pathlib
 import random
-import re
 import shutil
 import signal
 import socket
@@ -138,7 +137,8 @@ class Processes(Distributed):
 
     def start(self, output, *arguments, ranks=3, steps=100000):
         command = self.command(output, "-o", "data.batch_size=4", "-o", f"train.steps={steps}", "-o", "eval.every_epochs=0",
-                               "-o", "dist.timeout_seconds=6", "-o", "output.checkpoint_every_steps=5", *arguments)
+                               "-o", "dist.timeout_seconds=6", "-o", "output.checkpoint_every_steps=5",
+                               "-o", "train.schedule.name=constant", "-o", "train.schedule.warmup_ratio=0", *arguments)
         launched = subprocess.Popen(list(map(str, [*MPIRUN, "-np", ranks, *command])), stdout=subprocess.DEVNULL,
                                     stderr=subprocess.PIPE, text=True, env=environment())
         self.addCleanup(launched.kill)
@@ -149,9 +149,10 @@ class Processes(Distributed):
         found = {}
         for entry in os.listdir("/proc"):
             try:
-                if str(self.folder / output).encode() not in open(f"/proc/{entry}/cmdline", "rb").read():
+                process = pathlib.Path("/proc", entry)
+                if str(self.folder / output).encode() not in (process / "cmdline").read_bytes():
                     continue
-                variables = open(f"/proc/{entry}/environ", "rb").read().split(b"\0")
+                variables = (process / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
             for variable in variables:

@@ -13,7 +13,7 @@ template <typename T>
 __global__ void __launch_bounds__(block_threads)
     dropout_kernel(std::int64_t count, DropoutAttributes attributes, const std::int64_t* rng, const T* x, T* y) {
   __shared__ MaskWords words[block_threads / group_threads];
-  const DropoutMask mask = dropout_mask(attributes.p, rng, attributes.stream);
+  const DropoutMask mask = dropout_mask(attributes.p, rng, attributes.stream, count);
   const std::int64_t groups = count / static_cast<std::int64_t>(DropoutMask::group);
   // Threads of a half warp share p / group_threads, so they leave the loop together.
   for (std::int64_t p = grid_thread(); p < groups * group_threads; p += grid_threads()) {

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ BlockWords words;
   const std::int64_t r = warp_row();
   if (r >= a.rows) return;
-  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream);
+  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
   const std::int64_t begin = r * a.width;
   for_columns<n>(a.width, [&](std::int64_t c) {
     float values[n], other[n], factors[n];
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ BlockWords words;
   const std::int64_t r = warp_row();
   if (r >= a.rows) return;
-  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream);
+  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
   const std::int64_t begin = r * a.width;
   const RowStatistics s{mean[r], rstd[r]};
   const RowSums sums = grad_row_sums<n>(dy + begin, sum + begin, s, gamma, a.width);
