@@ -41,7 +41,7 @@ def environment(**more):
     return {**os.environ, "OMP_NUM_THREADS": "1", **more}
 
 
-class Distributed(ProgramTest):
+class RanksTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.resnet = self.folder / "resnet.yaml"
@@ -91,7 +91,10 @@ class Distributed(ProgramTest):
         self.assertEqual(report["throughput"]["samples"], sum(rank["samples"] for rank in distributed["ranks"]))
         self.assertAlmostEqual(report["throughput"]["per_device"] * ranks, report["throughput"]["value"], places=3)
 
-    def test_threads_train_what_one_rank_trains(self):
+
+
+class Threads(RanksTest):
+    def test_they_train_what_one_rank_trains(self):
         self.check_world_sizes(mpi=False)
 
     def test_a_rank_per_thread_evaluates_every_sample_once(self):
@@ -114,8 +117,8 @@ class Distributed(ProgramTest):
 
 
 @unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
-class Processes(Distributed):
-    def test_threads_train_what_one_rank_trains(self):
+class Processes(RanksTest):
+    def test_they_train_what_one_rank_trains(self):
         self.check_world_sizes(mpi=True)
 
     def test_processes_and_threads_give_the_same_bits(self):
