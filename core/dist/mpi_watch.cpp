@@ -109,7 +109,7 @@ void MpiWatch::give_up(const std::string& reason) {
 }
 
 void MpiWatch::look(Waiting waiting) {
-  constexpr double look_seconds = 0.1, tell_seconds = 0.5;
+  constexpr double look_seconds = 0.1, tell_seconds = 0.2;
   if (seconds_since(looked_) < look_seconds) return;
   // A process that was itself stopped has heard nobody meanwhile, and must not blame them.
   const double still_seconds = seconds_since(looked_);

@@ -1,5 +1,5 @@
-// How the processes of an MPI job notice that one of them is gone: each tells rank 0 twice a second what it does, rank
-// 0 tells all, and processes of one machine look at each other in the process table. MPI itself waits for ever.
+// How the processes of an MPI job notice that one of them is gone: each tells rank 0 five times a second what it does,
+// rank 0 tells all, and processes of one machine look at each other in the process table. MPI itself waits for ever.
 #pragma once
 
 #include "core/dist/activity.h"
@@ -85,7 +85,7 @@ class MpiWatch {
   std::uint64_t operations_ = 0;
   Clock::time_point looked_, told_;
   double stood_still_ = 0;  // seconds for which this process itself was stopped
-  std::mutex mutex_;  // guards the reason
+  std::mutex mutex_;        // guards the reason
   std::optional<std::string> reason_;
 };
 

@@ -141,7 +141,7 @@ json distributed_schema() {
                     {"engine", {{"enum", {"threads", "mpi", "nccl"}}}},
                     {"ranks", {{"type", "array"}, {"items", rank}}},
                     {"exchange", exchange}},
-                   "data parallelism; null with one rank that nothing launched", true);
+                   "data parallelism; null with one rank that nothing launched", Nullable::yes);
 }
 
 }  // namespace
