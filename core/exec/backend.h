@@ -57,7 +57,7 @@ class Backend {
   virtual void synchronize() = 0;
   /// Whether Plan::run returns before the work is done, so that the next step can be prepared meanwhile.
   virtual bool runs_ahead() const { return false; }
-  /// For values of `bytes`. Outlived by the backend.
+  /// For values of `bytes`. The backend outlives it.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
   /// The queue that kernels run on, for libraries that wait for it (a cudaStream_t); null where kernels run at once.

@@ -5,4 +5,6 @@ namespace ptrain::testing {
 
 std::unique_ptr<Backend> make_test_backend() { return cpu::make_backend(); }
 
+PlanOptions test_plan_options() { return {}; }
+
 }  // namespace ptrain::testing

@@ -1,6 +1,5 @@
 // CUDA against the CPU on shapes that fill vectors, warps and blocks, which the op cases are too small for.
-#include "core/base/errors.h"
-#include "core/cpu/backend.h"
+#include "tests/device/agreement.h"
 #include "core/ops/activation.h"
 #include "core/ops/dropout.h"
 #include "core/ops/dropout_add_layer_norm.h"
@@ -11,47 +10,22 @@
 #include "core/ops/normalize_image.h"
 #include "core/ops/select_token.h"
 #include "core/ops/softmax_cross_entropy.h"
-#include "tests/ops/op_case.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
 namespace {
 
-const TestBackend on_cpu{[] { return cpu::make_backend(); }};
-constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
-
-/// Outputs and gradients of both; rounding may differ by a unit of the dtype.
-void expect_agreement(const OpCase& c, DType dtype) {
-  SCOPED_TRACE(fmt::format("{} {} in {}", c.op->type(), c.op->attributes(), name_of(dtype)));
-  std::vector<HostTensor> cpu_inputs = c.inputs, cuda_inputs = c.inputs;
-  const std::vector<HostTensor> expected = run_op(c.op, cpu_inputs, on_cpu), actual = run_op(c.op, cuda_inputs);
-  const double limit = tolerance(dtype) * c.tolerance_scale;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    expect_close(actual[i].values, expected[i].values, limit, fmt::format("output {}", i));
-  }
-  if (c.gradient_inputs.empty()) return;
-  std::vector<HostTensor> seeds;
-  for (const int output : c.gradient_outputs) {
-    const TensorDesc& desc = expected[static_cast<std::size_t>(output)].desc;
-    seeds.push_back(random_tensor(desc.dtype, desc.shape, 977));
-  }
-  const std::vector<HostTensor> expected_gradients = run_gradient(c, seeds, on_cpu), gradients = run_gradient(c, seeds);
-  ASSERT_EQ(gradients.size(), expected_gradients.size());
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    expect_close(gradients[i].values, expected_gradients[i].values, 4 * limit, fmt::format("gradient {}", i));
-  }
-}
-
 HostTensor rng() { return tensor(DType::i64, Shape{2}, {1234567890123, 5}); }
 
 TEST(Agreement, Elementwise) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t count : {std::int64_t{1}, std::int64_t{7}, std::int64_t{100003}}) {
       const HostTensor a = random_tensor(dtype, Shape{count}, 1, -4, 4), b = random_tensor(dtype, Shape{count}, 2);
       expect_agreement({std::make_shared<Add>(), {a, b}, {}, {0, 1}}, dtype);
       expect_agreement({std::make_shared<Scale>(0.3f), {a}, {}, {0}}, dtype);
-      for (const DType to : dtypes) {
+      for (const DType to : floating_dtypes) {
         expect_agreement({std::make_shared<Cast>(to), {a}, {}, {0}}, is_low_precision(to) ? to : dtype);
       }
       for (const Activation kind : {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh, Activation::relu}) {
@@ -62,7 +36,7 @@ TEST(Agreement, Elementwise) {
 }
 
 TEST(Agreement, DropoutDrawsTheSameMask) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t count : {std::int64_t{127}, std::int64_t{128 * 33}, std::int64_t{128 * 700 + 50}}) {
       const HostTensor x = random_tensor(dtype, Shape{count}, 1, 1, 2);
       expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {x, rng()}, {}, {0}}, dtype);
@@ -71,7 +45,7 @@ TEST(Agreement, DropoutDrawsTheSameMask) {
 }
 
 TEST(Agreement, LayerNorm) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t width : {33, 64, 384, 768, 1024, 2056}) {
       const Shape shape{3, 67, width};
       const HostTensor x = random_tensor(dtype, shape, 1, 1, 3);
@@ -85,7 +59,7 @@ TEST(Agreement, LayerNorm) {
 }
 
 TEST(Agreement, DropoutAddLayerNorm) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const DType residual_dtype : {dtype, DType::f32}) {
       for (const std::int64_t width : {40, 128, 384, 768, 1030}) {
         for (const float p : {0.0f, 0.1f}) {
@@ -105,7 +79,7 @@ TEST(Agreement, DropoutAddLayerNorm) {
 }
 
 TEST(Agreement, GlobalAveragePool) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t channels : {12, 512}) {
       const HostTensor x = random_tensor(dtype, Shape{5, 7, 7, channels}, 1);
       expect_agreement({std::make_shared<GlobalAveragePool>(), {x}, {}, {0}}, dtype);
@@ -114,7 +88,7 @@ TEST(Agreement, GlobalAveragePool) {
 }
 
 TEST(Agreement, NormalizeImage) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const int channels : {3, 4}) {
       for (const std::int64_t size : {5, 64}) {
         NormalizeImage::Attributes attributes;
@@ -128,7 +102,7 @@ TEST(Agreement, NormalizeImage) {
 }
 
 TEST(Agreement, SelectToken) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t index : {0, 3}) {
       expect_agreement({std::make_shared<SelectToken>(index), {random_tensor(dtype, Shape{5, 9, 72}, 1)}, {}, {0}},
                        dtype);
@@ -137,7 +111,7 @@ TEST(Agreement, SelectToken) {
 }
 
 TEST(Agreement, SoftmaxCrossEntropy) {
-  for (const DType dtype : dtypes) {
+  for (const DType dtype : floating_dtypes) {
     for (const std::int64_t classes : {2, 1000}) {
       for (const std::int64_t rows : {3, 700}) {
         HostTensor labels = random_tensor(DType::i32, Shape{rows}, 2, 0, static_cast<double>(classes));
@@ -171,7 +145,7 @@ TEST(Agreement, OrderedEmbeddingGradientsAreTheSameBitsEveryTime) {
   const std::vector<HostTensor> seeds{random_tensor(DType::f32, Shape{12, 128, 384}, 9)};
   TestBackend ordered;
   ordered.options.kernels.deterministic = true;
-  const std::vector<HostTensor> expected = run_gradient(c, seeds, on_cpu), first = run_gradient(c, seeds, ordered),
+  const std::vector<HostTensor> expected = run_gradient(c, seeds, on_cpu()), first = run_gradient(c, seeds, ordered),
                                 second = run_gradient(c, seeds, ordered);
   ASSERT_EQ(first.size(), expected.size());
   for (std::size_t i = 0; i < first.size(); ++i) {

@@ -35,7 +35,8 @@ TEST(DeviceTraining, FollowsTheCpu) {
           Config low = config;
           low.amp.level = level;
           low.amp.dtype = dtype;
-          expect_near_losses(losses(low), expected, 0.05);
+          low.train.steps = 2;
+          expect_near_losses(losses(low), {expected.begin(), expected.begin() + 2}, 0.05);
         }
       }
     }

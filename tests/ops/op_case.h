@@ -29,10 +29,10 @@ HostTensor absent_tensor();
 /// (no values) is not checked.
 using Reference = std::function<std::vector<std::vector<double>>(const std::vector<HostTensor>&)>;
 
-/// Where an op runs; the backend under test and the plans' usual options unless said otherwise.
+/// Where an op runs and how its kernel is chosen; on the backend under test, as it is tested, unless said otherwise.
 struct TestBackend {
   std::function<std::unique_ptr<Backend>()> make = make_test_backend;
-  PlanOptions options = {};
+  PlanOptions options = test_plan_options();
 };
 
 struct OpCase {

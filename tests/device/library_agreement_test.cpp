@@ -1,0 +1,133 @@
+// CUDA against the CPU where libraries compute, on shapes of ResNet-50 and BERT: convolutions with and without search,
+// batch norm in both modes, pooling, products, attention in both forms.
+#include "core/ops/attention.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/conv2d.h"
+#include "core/ops/linear.h"
+#include "core/ops/max_pool2d.h"
+#include "tests/device/agreement.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+/// Algorithms may add in tiles or transform: their fp32 rounding adds up.
+OpCase with_long_sums(OpCase c, DType dtype) {
+  c.tolerance_scale = dtype == DType::f32 ? 10 : 2;
+  return c;
+}
+
+struct Convolution {
+  Shape x;
+  Shape w;
+  Conv2dAttributes attributes;
+};
+
+std::vector<Convolution> convolutions() {
+  return {{{4, 64, 64, 4}, {64, 7, 7, 4}, {.stride = 2, .padding = 3}},
+          {{4, 28, 28, 64}, {64, 3, 3, 64}, {.padding = 1}},
+          {{4, 28, 28, 128}, {128, 3, 3, 128}, {.stride = 2, .padding = 1}},
+          {{4, 28, 28, 64}, {256, 1, 1, 64}, {}},
+          {{4, 28, 28, 256}, {512, 1, 1, 256}, {.stride = 2}}};
+}
+
+OpCase convolution_case(const Convolution& p, DType dtype) {
+  return with_long_sums({std::make_shared<Conv2d>(p.attributes),
+                         {random_tensor(dtype, p.x, 1), random_tensor(dtype, p.w, 2)},
+                         {},
+                         {0, 1}},
+                        dtype);
+}
+
+TEST(LibraryAgreement, Conv2d) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Convolution& p : convolutions()) expect_agreement(convolution_case(p, dtype), dtype);
+  }
+}
+
+TEST(LibraryAgreement, Conv2dAfterAnExhaustiveSearch) {
+  TestBackend searched;
+  searched.options.kernels.exhaustive_search = true;
+  for (const DType dtype : floating_dtypes) {
+    for (const Convolution& p : convolutions()) expect_agreement(convolution_case(p, dtype), dtype, searched);
+  }
+}
+
+TEST(LibraryAgreement, Conv2dWithoutWorkspace) {
+  TestBackend bounded;
+  bounded.options.kernels.exhaustive_search = true;
+  bounded.options.kernels.workspace_limit = 0;
+  expect_agreement(convolution_case(convolutions()[1], DType::f16), DType::f16, bounded);
+}
+
+TEST(LibraryAgreement, BatchNormInBothModes) {
+  for (const bool persistent : {true, false}) {
+    TestBackend on = {};
+    on.options.kernels.persistent_batch_norm = persistent;
+    for (const DType dtype : floating_dtypes) {
+      for (const Shape& shape : {Shape{8, 28, 28, 64}, Shape{8, 7, 7, 2048}, Shape{16, 1, 1, 24}}) {
+        for (const bool residual : {false, true}) {
+          const Shape channels{shape[-1]};
+          OpCase c;
+          c.op = std::make_shared<BatchNorm>(BatchNorm::Attributes{.relu = true});
+          c.inputs = {random_tensor(dtype, shape, 1, -2, 3),
+                      random_tensor(DType::f32, channels, 2, 0.5, 1.5),
+                      random_tensor(DType::f32, channels, 3),
+                      random_tensor(DType::f32, channels, 4),
+                      random_tensor(DType::f32, channels, 5, 0.5, 2),
+                      residual ? random_tensor(dtype, shape, 6) : absent_tensor()};
+          c.gradient_inputs = {BatchNorm::x, BatchNorm::gamma, BatchNorm::beta};
+          if (residual) c.gradient_inputs.push_back(BatchNorm::residual);
+          expect_agreement(with_long_sums(c, dtype), dtype, on);
+        }
+      }
+    }
+  }
+}
+
+TEST(LibraryAgreement, MaxPool2d) {
+  for (const DType dtype : floating_dtypes) {
+    for (const std::int64_t channels : {64, 12}) {
+      const HostTensor x = random_tensor(dtype, Shape{4, 56, 56, channels}, 1);
+      const MaxPool2dAttributes attributes{.kernel = 3, .stride = 2, .padding = 1};
+      expect_agreement({std::make_shared<MaxPool2d>(attributes), {x}, {}, {0}}, dtype);
+    }
+  }
+}
+
+TEST(LibraryAgreement, LinearWithEveryActivation) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Activation activation :
+         {Activation::none, Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh}) {
+      const LinearAttributes attributes{activation, activation != Activation::none};
+      OpCase c;
+      c.op = std::make_shared<Linear>(attributes);
+      c.inputs = {random_tensor(dtype, Shape{3, 128, 384}, 1), random_tensor(dtype, Shape{512, 384}, 2, -0.1, 0.1),
+                  random_tensor(dtype, Shape{512}, 3)};
+      c.gradient_inputs = {0, 1, 2};
+      expect_agreement(with_long_sums(c, dtype), dtype);
+    }
+  }
+}
+
+TEST(LibraryAgreement, AttentionInBothForms) {
+  for (const DType dtype : floating_dtypes) {
+    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+      for (const float dropout : {0.0f, 0.1f}) {
+        constexpr int heads = 12;
+        constexpr std::int64_t length = 128, depth = 64;
+        OpCase c;
+        c.op = std::make_shared<Attention>(AttentionAttributes{heads, dropout, 5, algorithm});
+        c.inputs = {random_tensor(dtype, Shape{3, length, 3 * heads * depth}, 11, -1.5, 1.5),
+                    tensor(DType::i32, Shape{3}, {128, 77, 1})};
+        if (dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{2}, {7, 3}));
+        c.gradient_inputs = {0};
+        expect_agreement(with_long_sums(c, dtype), dtype);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain::testing
