@@ -52,7 +52,8 @@ class Trainer {
   void check_memory() const;
   /// Compiles the plans; result() then has every figure that is known before memory is taken.
   void compile();
-  /// Takes memory and sets up the starting state: initial, loaded or resumed.
+  /// Takes memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that the
+  /// kernels' workspace is known too.
   void prepare();
   /// Trains to the end, or until a signal or divergence, as the result's status tells. Throws Error on I/O.
   void train();
@@ -68,6 +69,8 @@ class Trainer {
  private:
   void compile_plans();
   void set_up_start();
+  /// Throws OutOfMemory unless a step and `workspace` bytes fit into memory.
+  void require_memory(std::int64_t workspace) const;
   void restore();
   void count_steps();
   int signal() const;

@@ -97,20 +97,24 @@ void Trainer::compile_plans() {
   result_.parameters = parameter_count(model_);
 }
 
-void Trainer::check_memory() const {
+void Trainer::check_memory() const { require_memory(0); }
+
+void Trainer::require_memory(std::int64_t workspace) const {
   const bool shares_memory = backend_.host_reads_device();
   const auto available =
       static_cast<std::int64_t>(backend_.available_memory()) / (shares_memory ? ranks_.ranks_on_host() : 1);
-  const MemoryEstimate needed = estimate_memory(config_, backend_, model_, config_.data.batch_size);
-  if (needed.total() <= available) return;
-  const std::int64_t fits = largest_batch(config_, backend_, model_, available);
-  throw OutOfMemory(fmt::format(
-      "data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}", config_.data.batch_size,
-      needed.total() >> 20, available >> 20, ranks_.several() ? " to each rank" : "",
-      fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
+  const std::int64_t needed = estimate_memory(config_, backend_, model_, config_.data.batch_size).total() + workspace;
+  if (needed <= available) return;
+  const std::int64_t fits = largest_batch(config_, backend_, model_, available - workspace);
+  throw OutOfMemory(
+      fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}",
+                  config_.data.batch_size, needed >> 20, available >> 20, ranks_.several() ? " to each rank" : "",
+                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
 }
 
 void Trainer::prepare() {
+  const bool others_take_it_too = ranks_.several() && backend_.host_reads_device();
+  if (!others_take_it_too) require_memory(result_.workspace_bytes);
   variables_.allocate();
   if (evaluation_) {
     memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_, &*evaluation_});
