@@ -44,7 +44,15 @@ ptrain_cuda_library(ptrain_cudnn cudnn.h cudnn libcudnn.so.9)
 ptrain_cuda_library(ptrain_cublas_lt cublasLt.h cublasLt libcublasLt.so.13 libcublasLt.so.12)
 ptrain_cuda_library(ptrain_nccl nccl.h nccl libnccl.so.2)
 
+# Headers only: what scripts/install_deps.sh --cuda unpacked, else the system's.
+find_path(PTRAIN_CUDNN_FRONTEND cudnn_frontend.h HINTS ${CMAKE_SOURCE_DIR}/.deps/cudnn_frontend/include)
+if(NOT PTRAIN_CUDNN_FRONTEND)
+  message(FATAL_ERROR "PTRAIN_CUDA: no cudnn_frontend.h; run scripts/install_deps.sh --cuda, or install "
+                      "libcudnn-frontend-dev and set PTRAIN_CUDNN_FRONTEND to the folder of its headers")
+endif()
+
 add_library(ptrain_cuda_libraries INTERFACE)
-target_link_libraries(ptrain_cuda_libraries INTERFACE CUDA::cudart_static ptrain_cudnn ptrain_cublas_lt ptrain_nccl ${CMAKE_DL_LIBS})
+target_include_directories(ptrain_cuda_libraries SYSTEM INTERFACE ${PTRAIN_CUDNN_FRONTEND})
+target_link_libraries(ptrain_cuda_libraries INTERFACE CUDA::cudart_static ptrain_cudnn ptrain_cublas_lt ptrain_nccl CUDA::nvrtc ${CMAKE_DL_LIBS})
 target_compile_options(ptrain_cuda_libraries INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what ptrain builds from: packages of Debian 12 or Ubuntu 22.04 and later, and a newer oneDNN in .deps/onednn.
-# --dev adds what scripts/test.sh needs. Does nothing where all is there already.
+# --dev adds what scripts/test.sh needs; --cuda adds the headers that the CUDA preset builds with besides the CUDA toolkit
+# and cuDNN. Does nothing where all is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,10 +9,20 @@ packages=(ca-certificates ccache cmake g++ git ninja-build python3 python3-pip
   libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg-dev libpng-dev libutf8proc-dev libyaml-cpp-dev
   nlohmann-json3-dev zlib1g-dev dataset-fashion-mnist)
 optional=(libopenmpi-dev openmpi-bin) # for ranks that are processes
-if [[ "${1:-}" == --dev ]]; then
-  packages+=(clang clang-format clang-tidy libomp-dev)
-  optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
-fi
+cuda=false
+for argument in "$@"; do
+  case "$argument" in
+    --dev)
+      packages+=(clang clang-format clang-tidy libomp-dev)
+      optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
+      ;;
+    --cuda) cuda=true ;;
+    *)
+      echo "usage: scripts/install_deps.sh [--dev] [--cuda]" >&2
+      exit 2
+      ;;
+  esac
+done
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 
@@ -37,6 +48,13 @@ install_packages() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
 }
 
+# download_wheels FOLDER PACKAGE==VERSION...
+download_wheels() {
+  local folder=$1
+  shift
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$folder" "$@"
+}
+
 # oneDNN 3.2 with GNU OpenMP: its bf16 code is ahead of the 2.6 that Debian 12 has. Best effort.
 install_onednn() {
   local target=.deps/onednn work
@@ -45,8 +63,7 @@ install_onednn() {
   work=$(mktemp -d)
   # shellcheck disable=SC2064
   trap "rm -rf '$work'" RETURN
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$work" \
-    onednn-cpu-gomp==2023.2.0 onednn-devel-cpu-gomp==2023.2.0 || return 1
+  download_wheels "$work" onednn-cpu-gomp==2023.2.0 onednn-devel-cpu-gomp==2023.2.0 || return 1
   python3 - "$work" <<'PYTHON' || return 1
 import pathlib, sys, zipfile
 work = pathlib.Path(sys.argv[1])
@@ -63,7 +80,35 @@ PYTHON
   mv "$work/onednn" "$target"
 }
 
+# cudnn-frontend's headers (MIT licence), which its PyPI package carries beside its Python module. Best effort.
+install_cudnn_frontend() {
+  local target=.deps/cudnn_frontend work
+  if [[ -e $target/include/cudnn_frontend.h ]]; then return; fi
+  work=$(mktemp -d)
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" RETURN
+  download_wheels "$work" nvidia-cudnn-frontend==1.32.0 || return 1
+  python3 - "$work" <<'PYTHON' || return 1
+import pathlib, sys, zipfile
+work = pathlib.Path(sys.argv[1])
+(wheel,) = work.glob("*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    wanted = [name for name in archive.namelist() if name.startswith("include/") or name.endswith("LICENSE-MIT.txt")]
+    archive.extractall(work / "cudnn_frontend", wanted)
+PYTHON
+  mkdir -p .deps
+  rm -rf "$target"
+  mv "$work/cudnn_frontend" "$target"
+}
+
 install_packages
+if [[ $cuda == true ]]; then
+  if install_cudnn_frontend; then
+    echo "cudnn-frontend: .deps/cudnn_frontend (1.32.0)"
+  else
+    echo "cudnn-frontend 1.32.0 could not be fetched from PyPI; the CUDA preset needs its headers from elsewhere."
+  fi
+fi
 if install_onednn; then
   echo "oneDNN: .deps/onednn (3.2)"
 else

@@ -59,13 +59,6 @@ class Trial {
   Buffer workspace_;
 };
 
-std::string describe(const KernelContext& context) {
-  std::string text = fmt::format("{} {}", context.op.type(), context.op.attributes());
-  for (const TensorDesc& desc : context.inputs) text += ' ' + desc.to_string();
-  for (const TensorDesc& desc : context.outputs) text += ' ' + desc.to_string();
-  return text;
-}
-
 std::size_t fastest(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
   const Trial trial(context, candidates);
   std::size_t best = 0;
@@ -84,9 +77,9 @@ std::size_t fastest(const KernelContext& context, const std::vector<std::unique_
 }  // namespace
 
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
-  if (candidates.empty()) fail("no CPU implementation of {}", describe(context));
+  if (candidates.empty()) fail("no CPU implementation of {}", describe_problem(context));
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
-  const std::string problem = describe(context);
+  const std::string problem = describe_problem(context);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
   for (auto& candidate : candidates) {
     if (candidate->implementation() == known) return std::move(candidate);

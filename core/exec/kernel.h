@@ -52,6 +52,9 @@ struct KernelContext {
   }
 };
 
+/// What a kernel computes, as a key of searches and for messages: the op, its attributes and its descriptors.
+std::string describe_problem(const KernelContext& context);
+
 using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelContext&);
 
 }  // namespace ptrain

@@ -1,0 +1,127 @@
+#include "core/cuda/planned_graph.h"
+
+#include "core/base/errors.h"
+#include "core/cuda/scratch.h"
+
+#include <limits>
+
+namespace ptrain::cuda {
+namespace {
+
+/// Scratch memory for every tensor that a graph is bound to.
+class Trial {
+ public:
+  Trial(const Device& device, const CudnnGraph& graph, const std::vector<std::size_t>& plans) : device_(device) {
+    for (const TensorLayout& layout : graph.bound()) {
+      buffers_.emplace_back(device, layout.span_bytes());
+      pointers_.push_back(buffers_.back().data());
+    }
+    std::size_t workspace = 0;
+    for (const std::size_t plan : plans) workspace = std::max(workspace, graph.workspace_bytes(plan));
+    buffers_.emplace_back(device, workspace);
+  }
+
+  /// Infinity for a plan that cuDNN refuses to run.
+  double seconds(const CudnnGraph& graph, std::size_t plan, double to_beat) const {
+    try {
+      return median_seconds(
+          device_, [&] { graph.run(plan, pointers_, buffers_.back().data()); }, to_beat);
+    } catch (const Error&) {
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+
+ private:
+  const Device& device_;
+  std::vector<ScratchMemory> buffers_;
+  std::vector<void*> pointers_;
+};
+
+std::vector<std::size_t> build_all(CudnnGraph& graph) {
+  std::vector<std::size_t> built;
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (graph.build(i)) built.push_back(i);
+  }
+  return built;
+}
+
+std::optional<std::size_t> build_first(CudnnGraph& graph) {
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (graph.build(i)) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& name) {
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (graph.plan_names()[i] == name && graph.build(i)) return i;
+  }
+  return std::nullopt;
+}
+
+/// The name of the fastest plan; empty when none runs.
+std::string fastest(const Device& device, CudnnGraph graph) {
+  const std::vector<std::size_t> plans = build_all(graph);
+  const Trial trial(device, graph, plans);
+  constexpr double worthwhile = 0.97;  // cuDNN's own order stands unless another plan is clearly faster
+  double best = std::numeric_limits<double>::infinity();
+  std::string name;
+  for (const std::size_t plan : plans) {
+    const double seconds = trial.seconds(graph, plan, best);
+    if (seconds < worthwhile * best) {
+      best = seconds;
+      name = graph.plan_names()[plan];
+    }
+  }
+  return name;
+}
+
+/// Everything that the choice depends on.
+std::string problem_of(const KernelContext& context, const PlanRules& rules) {
+  return fmt::format("{} cudnn tensor_cores={} deterministic={} workspace={}", describe_problem(context),
+                     rules.tensor_cores, rules.deterministic, rules.workspace_limit);
+}
+
+/// The name of the plan that an exhaustive search chose, now or before.
+std::string searched(const KernelContext& context, const Device& device, const PlanRules& rules, CudnnGraph& graph,
+                     const std::function<CudnnGraph()>& build) {
+  const std::string problem = problem_of(context, rules);
+  SearchCache* cache = context.search_cache;
+  const std::string known = cache == nullptr ? std::string{} : cache->find(problem);
+  if (!known.empty() && build_named(graph, known)) return known;
+  // On a graph of its own, so that the losers' code goes with it.
+  CudnnGraph candidates = build();
+  candidates.plan(rules);
+  std::string name = fastest(device, std::move(candidates));
+  if (cache != nullptr && !name.empty()) cache->store(problem, name);
+  return name;
+}
+
+}  // namespace
+
+Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
+                    const std::function<CudnnGraph()>& build) {
+  CudnnGraph graph = build();
+  if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
+  std::optional<std::size_t> plan;
+  if (search == Search::as_asked && context.options.exhaustive_search) {
+    plan = build_named(graph, searched(context, device, rules, graph, build));
+  } else {
+    plan = build_first(graph);
+  }
+  if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
+  return {PlannedGraph(std::move(graph), *plan), {}};
+}
+
+PlanRules convolution_rules(const KernelContext& context) {
+  const bool low = is_low_precision(context.inputs[0].dtype);
+  return {low || context.options.tf32, context.options.deterministic, context.options.workspace_limit};
+}
+
+PlanRules unbounded_rules(const KernelContext& context) {
+  PlanRules rules = convolution_rules(context);
+  rules.workspace_limit = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  return rules;
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,38 @@
+// The parts of a kernel's workspace.
+#pragma once
+
+#include <cstddef>
+
+namespace ptrain::cuda {
+
+/// A place in the workspace that a kernel is given when it runs.
+class WorkspacePart {
+ public:
+  WorkspacePart() = default;
+  explicit WorkspacePart(std::size_t offset) : offset_(offset) {}
+  void* in(void* workspace) const { return static_cast<std::byte*>(workspace) + offset_; }
+  template <typename T>
+  T* as(void* workspace) const {
+    return static_cast<T*>(in(workspace));
+  }
+
+ private:
+  std::size_t offset_ = 0;
+};
+
+/// Hands out parts one after the other, each aligned to 256 bytes.
+class WorkspaceLayout {
+ public:
+  WorkspacePart take(std::size_t bytes) {
+    const std::size_t offset = bytes_;
+    bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    return WorkspacePart(offset);
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t alignment = 256;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ptrain::cuda
