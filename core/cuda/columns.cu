@@ -1,0 +1,87 @@
+#include "core/cuda/columns.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/vector.cuh"
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr int tile_columns = 32;
+constexpr int tile_rows = 8;
+
+template <typename B, typename T>
+__global__ void __launch_bounds__(block_threads)
+    add_to_columns_kernel(const B* bias, T* y, std::int64_t count, std::int64_t columns) {
+  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+    y[i] = from_float<T>(to_float(y[i]) + to_float(bias[i % columns]));
+  }
+}
+
+/// Block (c, p) sums the rows p, p + parts... of 32 columns into partial[p].
+template <typename T>
+__global__ void partial_sums_kernel(const T* x, std::int64_t rows, std::int64_t columns, float* partial) {
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * tile_columns + threadIdx.x;
+  float sum = 0;
+  if (column < columns) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
+    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * tile_rows + threadIdx.y; r < rows; r += step) {
+      sum += to_float(x[r * columns + column]);
+    }
+  }
+  __shared__ float tile[tile_rows][tile_columns];
+  tile[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns) return;
+  for (int r = 1; r < tile_rows; ++r) sum += tile[r][threadIdx.x];
+  partial[static_cast<std::int64_t>(blockIdx.y) * columns + column] = sum;
+}
+
+template <typename S>
+__global__ void __launch_bounds__(block_threads)
+    join_sums_kernel(const float* partial, std::int64_t parts, std::int64_t columns, S* sums) {
+  const std::int64_t column = grid_thread();
+  if (column >= columns) return;
+  float sum = 0;
+  for (std::int64_t p = 0; p < parts; ++p) sum += partial[p * columns + column];
+  sums[column] = from_float<S>(sum);
+}
+
+unsigned blocks(std::int64_t count, std::int64_t size) { return static_cast<unsigned>((count + size - 1) / size); }
+
+}  // namespace
+
+void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DType dtype, void* y, std::int64_t rows,
+                    std::int64_t columns) {
+  const std::int64_t count = rows * columns;
+  visit_floating2(bias_dtype, dtype, [&](auto bias_zero, auto zero) {
+    add_to_columns_kernel<<<grid_blocks(device, count), block_threads, 0, device.stream()>>>(
+        static_cast<const decltype(bias_zero)*>(bias), static_cast<decltype(zero)*>(y), count, columns);
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns)
+    : device_(device), rows_(rows), columns_(columns) {
+  // Enough blocks to fill the device, each with rows enough to be worth it.
+  const std::int64_t across = (columns + tile_columns - 1) / tile_columns;
+  const std::int64_t wanted = std::max<std::int64_t>(1, 8 * device.multiprocessors() / across);
+  parts_ = std::clamp<std::int64_t>(rows / (4 * tile_rows), 1, wanted);
+}
+
+void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, void* workspace) const {
+  auto* partial = static_cast<float*>(workspace);
+  const dim3 grid(blocks(columns_, tile_columns), static_cast<unsigned>(parts_));
+  const dim3 block(tile_columns, tile_rows);
+  visit_floating(dtype, [&](auto zero) {
+    partial_sums_kernel<<<grid, block, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(x), rows_, columns_,
+                                                              partial);
+  });
+  visit_floating(sums_dtype, [&](auto zero) {
+    join_sums_kernel<<<blocks(columns_, block_threads), block_threads, 0, device_.stream()>>>(
+        partial, parts_, columns_, static_cast<decltype(zero)*>(sums));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace ptrain::cuda
