@@ -37,6 +37,8 @@ const std::vector<Entry> table = {
     {"linear_grad_input", make_linear_grad_input},
     {"linear_grad_weight", make_linear_grad_weight},
     {"loss_scale_update", make_loss_scale_update},
+    {"max_pool2d", make_max_pool2d},
+    {"max_pool2d_grad", make_max_pool2d_grad},
     {"normalize_image", make_normalize_image},
     {"optimizer_update", make_optimizer_update},
     {"relu", make_activation},

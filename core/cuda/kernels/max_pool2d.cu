@@ -1,0 +1,181 @@
+// Maximum pooling: a thread takes a few channels of one output pixel through its window. In the gradient a thread
+// gathers for one input pixel from the windows that hold it, so nothing is added atomically.
+#include "core/ops/max_pool2d.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/vector.cuh"
+
+namespace ptrain::cuda {
+namespace {
+
+/// Extents of the pooling: x [N,height,width,channels], y [N,out_height,out_width,channels].
+struct Geometry {
+  int height, width, channels;
+  int out_height, out_width;
+  int kernel, stride, padding;
+
+  Geometry(const MaxPool2dAttributes& pool, const Shape& x, const Shape& y)
+      : height(static_cast<int>(x[1])),
+        width(static_cast<int>(x[2])),
+        channels(static_cast<int>(x[3])),
+        out_height(static_cast<int>(y[1])),
+        out_width(static_cast<int>(y[2])),
+        kernel(pool.kernel),
+        stride(pool.stride),
+        padding(pool.padding) {}
+};
+
+/// The n channels that a thread works on: of pixel (image, row, column) of images with rows x columns pixels.
+template <int n>
+struct Pixel {
+  std::int64_t image;
+  int row, column, channel;
+
+  __device__ Pixel(std::int64_t item, int rows, int columns, int channels) {
+    channel = static_cast<int>(item % (channels / n)) * n;
+    std::int64_t pixel = item / (channels / n);
+    column = static_cast<int>(pixel % columns);
+    pixel /= columns;
+    row = static_cast<int>(pixel % rows);
+    image = pixel / rows;
+  }
+};
+
+template <int n>
+using Indices = Pack<std::uint8_t, n>;
+
+template <int n, typename T>
+__global__ void __launch_bounds__(block_threads)
+    max_pool_kernel(Geometry g, std::int64_t items, const T* x, T* y, std::uint8_t* argmax) {
+  for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
+    const Pixel<n> out(item, g.out_height, g.out_width, g.channels);
+    const int top = out.row * g.stride - g.padding, left = out.column * g.stride - g.padding;
+    const int first_row = max(0, -top), last_row = min(g.kernel, g.height - top);
+    const int first_column = max(0, -left), last_column = min(g.kernel, g.width - left);
+    const T* image = x + out.image * g.height * g.width * g.channels + out.channel;
+    float best[n];
+    Indices<n> where;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      best[i] = -__int_as_float(0x7f800000);
+      where.values[i] = static_cast<std::uint8_t>(first_row * g.kernel + first_column);
+    }
+    for (int r = first_row; r < last_row; ++r) {
+      for (int s = first_column; s < last_column; ++s) {
+        float values[n];
+        load(image + (static_cast<std::int64_t>(top + r) * g.width + left + s) * g.channels, values);
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          if (!(values[i] > best[i]) && !isnan(values[i])) continue;
+          best[i] = values[i];
+          where.values[i] = static_cast<std::uint8_t>(r * g.kernel + s);
+        }
+      }
+    }
+    store(y + item * n, best);
+    *reinterpret_cast<Indices<n>*>(argmax + item * n) = where;
+  }
+}
+
+/// Output positions whose window holds input position `in`: [first, last).
+struct Holders {
+  int first, last;
+  __device__ Holders(int in, int outputs, const Geometry& g) {
+    const int at = in + g.padding;
+    first = at < g.kernel ? 0 : (at - g.kernel) / g.stride + 1;
+    last = min(outputs, at / g.stride + 1);
+  }
+};
+
+template <int n, typename T>
+__global__ void __launch_bounds__(block_threads)
+    max_pool_grad_kernel(Geometry g, std::int64_t items, const T* dy, const std::uint8_t* argmax, T* dx) {
+  for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
+    const Pixel<n> in(item, g.height, g.width, g.channels);
+    const Holders rows(in.row, g.out_height, g), columns(in.column, g.out_width, g);
+    float sums[n] = {};
+    for (int p = rows.first; p < rows.last; ++p) {
+      for (int q = columns.first; q < columns.last; ++q) {
+        const int mine = (in.row + g.padding - p * g.stride) * g.kernel + in.column + g.padding - q * g.stride;
+        const std::int64_t at = ((in.image * g.out_height + p) * g.out_width + q) * g.channels + in.channel;
+        const Indices<n> indices = *reinterpret_cast<const Indices<n>*>(argmax + at);
+        float values[n];
+        load(dy + at, values);
+#pragma unroll
+        for (int i = 0; i < n; ++i) sums[i] += indices.values[i] == mine ? values[i] : 0.0f;
+      }
+    }
+    store(dx + item * n, sums);
+  }
+}
+
+/// Calls visit(std::integral_constant) with the channels of one thread.
+template <typename Visitor>
+void visit_channels(int channels, Visitor&& visit) {
+  channels % pack == 0 ? visit(std::integral_constant<int, pack>{}) : visit(std::integral_constant<int, 1>{});
+}
+
+class MaxPool2dKernel final : public Kernel {
+ public:
+  MaxPool2dKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        y_(context.outputs[0]),
+        geometry_(context.op_as<MaxPool2d>().attrs(), context.inputs[0].shape, y_.shape) {}
+
+  void run(const KernelArgs& args) override {
+    visit_channels(geometry_.channels, [&](auto n) {
+      visit_floating(y_.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const std::int64_t items = y_.count() / decltype(n)::value;
+        max_pool_kernel<decltype(n)::value><<<grid_blocks(device_, items), block_threads, 0, device_.stream()>>>(
+            geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]),
+            static_cast<std::uint8_t*>(args.outputs[1]));
+      });
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  TensorDesc y_;
+  Geometry geometry_;
+};
+
+class MaxPool2dGradKernel final : public Kernel {
+ public:
+  MaxPool2dGradKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        dx_(context.outputs[0]),
+        geometry_(context.op_as<MaxPool2dGrad>().attrs().pool, dx_.shape, context.inputs[0].shape) {}
+
+  void run(const KernelArgs& args) override {
+    visit_channels(geometry_.channels, [&](auto n) {
+      visit_floating(dx_.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const std::int64_t items = dx_.count() / decltype(n)::value;
+        max_pool_grad_kernel<decltype(n)::value><<<grid_blocks(device_, items), block_threads, 0, device_.stream()>>>(
+            geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<const std::uint8_t*>(args.inputs[1]),
+            static_cast<T*>(args.outputs[0]));
+      });
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  TensorDesc dx_;
+  Geometry geometry_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_max_pool2d(const KernelContext& context, Device& device) {
+  return std::make_unique<MaxPool2dKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_max_pool2d_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<MaxPool2dGradKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda
