@@ -12,6 +12,8 @@ struct Entry {
 const std::vector<Entry> table = {
     {"accumulate", make_accumulate},
     {"add", make_add},
+    {"attention", make_attention},
+    {"attention_grad", make_attention_grad},
     {"batch_norm", make_batch_norm},
     {"batch_norm_grad", make_batch_norm_grad},
     {"bert_embedding", make_bert_embedding},

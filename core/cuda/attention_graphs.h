@@ -1,0 +1,15 @@
+// Attention as one cuDNN operation (SDPA) in each direction, over padded sequences.
+#pragma once
+
+#include "core/cuda/attention_steps.h"
+#include "core/cuda/planned_graph.h"
+
+namespace ptrain::cuda {
+
+/// Bound to q, k, v (where they lie among the tokens of qkv); the lengths, twice; the mask with dropout; out; lse.
+CudnnGraph attention_graph(const CudnnTarget& target, const AttentionExtents& e, const AttentionAttributes& attributes);
+/// Bound to q, k, v; the lengths, twice; the mask with dropout; out; dout; lse; dq, dk, dv (among the tokens of dqkv).
+CudnnGraph attention_grad_graph(const CudnnTarget& target, const AttentionExtents& e,
+                                const AttentionAttributes& attributes, bool deterministic);
+
+}  // namespace ptrain::cuda

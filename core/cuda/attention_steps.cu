@@ -1,0 +1,239 @@
+#include "core/cuda/attention_steps.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/dropout.cuh"
+#include "core/cuda/reduce.cuh"
+
+#include <cmath>
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr int rows_per_block = block_threads / 32;  // a warp a row
+
+/// Where S is a multiple of 16 the mask's elements are those of one run, which draws without waste.
+__global__ void __launch_bounds__(block_threads) mask_run_kernel(std::int64_t packs, float p, std::uint32_t stream,
+                                                                 const std::int64_t* rng, DType dtype, void* mask) {
+  __shared__ MaskWords words[block_threads / group_threads];
+  const DropoutMask drawn = dropout_mask(p, rng, stream);
+  for (std::int64_t i = grid_thread(); i < packs; i += grid_threads()) {
+    float factors[pack];
+    group_factors(drawn, static_cast<std::uint64_t>(i * pack), words[threadIdx.x / group_threads], factors);
+#pragma unroll
+    for (int k = 0; k < pack; ++k) factors[k] = factors[k] > 0 ? 1.0f : 0.0f;
+    if (dtype == DType::f16) store(static_cast<f16*>(mask) + i * pack, factors);
+    if (dtype == DType::bf16) store(static_cast<bf16*>(mask) + i * pack, factors);
+    if (dtype == DType::f32) store(static_cast<float*>(mask) + i * pack, factors);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    mask_elements_kernel(std::int64_t count, std::int64_t length, float p, std::uint32_t stream,
+                         const std::int64_t* rng, T* mask) {
+  const DropoutMask drawn = dropout_mask(p, rng, stream);
+  const std::uint64_t stride = attention_mask_stride(length);
+  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+    const std::uint64_t element =
+        static_cast<std::uint64_t>(i / length) * stride + static_cast<std::uint64_t>(i % length);
+    mask[i] = from_float<T>(drawn.keeps(element) ? 1.0f : 0.0f);
+  }
+}
+
+/// Where element i of packed [parts][B,heads,S,D] lies among the tokens [B,S,parts,heads,D].
+struct TokenPlace {
+  std::int64_t batch, token, at;
+
+  __device__ TokenPlace(const AttentionExtents& e, int parts, std::int64_t i) {
+    const std::int64_t d = i % e.depth;
+    i /= e.depth;
+    token = i % e.length;
+    i /= e.length;
+    const std::int64_t head = i % e.heads;
+    i /= e.heads;
+    batch = i % e.batch;
+    const std::int64_t part = i / e.batch;
+    at = (((batch * e.length + token) * parts + part) * e.heads + head) * e.depth + d;
+  }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(AttentionExtents e, int parts, const std::int32_t* lengths, const T* tokens, T* packed) {
+  const std::int64_t count = parts * e.head_elements();
+  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+    const TokenPlace place(e, parts, i);
+    packed[i] = place.token < lengths[place.batch] ? tokens[place.at] : from_float<T>(0);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    spread_kernel(AttentionExtents e, int parts, const std::int32_t* lengths, const T* packed, T* tokens) {
+  const std::int64_t count = parts * e.head_elements();
+  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+    const TokenPlace place(e, parts, i);
+    tokens[place.at] = place.token < lengths[place.batch] ? packed[i] : from_float<T>(0);
+  }
+}
+
+/// A block a token.
+template <typename T>
+__global__ void clear_tokens_kernel(std::int64_t length, std::int64_t width, const std::int32_t* lengths, T* tokens) {
+  const std::int64_t token = blockIdx.x;
+  if (token % length < lengths[token / length]) return;
+  for (std::int64_t i = threadIdx.x; i < width; i += blockDim.x) tokens[token * width + i] = from_float<T>(0);
+}
+
+__global__ void __launch_bounds__(block_threads)
+    clear_lse_kernel(AttentionExtents e, const std::int32_t* lengths, float* lse) {
+  const std::int64_t row = grid_thread();
+  if (row < e.rows() && row % e.length >= lengths[row / (e.length * e.heads)]) lse[row] = 0;
+}
+
+/// This warp's row of scores; `valid` keys count, none where the query itself is padding.
+struct Row {
+  std::int64_t index, valid;
+
+  __device__ Row(const AttentionExtents& e, const std::int32_t* lengths) {
+    index = static_cast<std::int64_t>(blockIdx.x) * rows_per_block + threadIdx.x / 32;
+    valid = 0;
+    if (index >= e.rows()) return;
+    const std::int64_t length = lengths[index / (e.length * e.heads)];
+    valid = index % e.length < length ? length : 0;
+  }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    softmax_kernel(AttentionExtents e, const std::int32_t* lengths, const float* scores, const T* mask,
+                   float mask_scale, T* weights, float* lse) {
+  const Row row(e, lengths);
+  if (row.index >= e.rows()) return;
+  const std::int64_t first = row.index * e.length;
+  const int lane = threadIdx.x % 32;
+  float largest = -__int_as_float(0x7f800000);
+  for (std::int64_t k = lane; k < row.valid; k += 32) largest = fmaxf(largest, scores[first + k]);
+  largest = warp_max(largest);
+  float sum = 0;
+  for (std::int64_t k = lane; k < row.valid; k += 32) sum += expf(scores[first + k] - largest);
+  sum = warp_sum(sum);
+  for (std::int64_t k = lane; k < e.length; k += 32) {
+    float weight = 0;
+    if (k < row.valid) {
+      weight = expf(scores[first + k] - largest) / sum;
+      if (mask != nullptr) weight *= to_float(mask[first + k]) * mask_scale;
+    }
+    weights[first + k] = from_float<T>(weight);
+  }
+  if (lane == 0) lse[row.index] = row.valid > 0 ? largest + logf(sum) : 0.0f;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    softmax_grad_kernel(AttentionExtents e, const std::int32_t* lengths, const float* scores, const float* lse,
+                        const float* dweights, const T* mask, float mask_scale, T* weights, T* dscores) {
+  const Row row(e, lengths);
+  if (row.index >= e.rows()) return;
+  const std::int64_t first = row.index * e.length;
+  const int lane = threadIdx.x % 32;
+  const auto factor = [&](std::int64_t k) { return mask == nullptr ? 1.0f : to_float(mask[first + k]) * mask_scale; };
+  const auto weight = [&](std::int64_t k) { return expf(scores[first + k] - lse[row.index]); };
+  float delta = 0;  // the gradient's component along the weights
+  for (std::int64_t k = lane; k < row.valid; k += 32) delta += weight(k) * factor(k) * dweights[first + k];
+  delta = warp_sum(delta);
+  for (std::int64_t k = lane; k < e.length; k += 32) {
+    const float w = k < row.valid ? weight(k) : 0.0f, f = k < row.valid ? factor(k) : 0.0f;
+    weights[first + k] = from_float<T>(w * f);
+    dscores[first + k] = from_float<T>(k < row.valid ? w * (dweights[first + k] * f - delta) : 0.0f);
+  }
+}
+
+unsigned blocks(std::int64_t items, std::int64_t per_block) {
+  return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
+}  // namespace
+
+AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, const TensorDesc& qkv)
+    : batch(qkv.shape[0]),
+      length(qkv.shape[1]),
+      heads(attributes.heads),
+      depth(qkv.shape[2] / (3 * attributes.heads)),
+      scale(1.0f / std::sqrt(static_cast<float>(depth))),
+      dtype(qkv.dtype) {}
+
+void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
+                         const void* rng, void* mask) {
+  const auto* state = static_cast<const std::int64_t*>(rng);
+  const std::int64_t count = e.scores();
+  if (static_cast<std::uint64_t>(e.length) == attention_mask_stride(e.length)) {
+    mask_run_kernel<<<grid_blocks(device, count / pack), block_threads, 0, device.stream()>>>(
+        count / pack, attributes.dropout, attributes.stream, state, e.dtype, mask);
+  } else {
+    visit_floating(e.dtype, [&](auto zero) {
+      mask_elements_kernel<<<grid_blocks(device, count), block_threads, 0, device.stream()>>>(
+          count, e.length, attributes.dropout, attributes.stream, state, static_cast<decltype(zero)*>(mask));
+    });
+  }
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void gather_heads(const Device& device, const AttentionExtents& e, int parts, const std::int32_t* lengths,
+                  const void* tokens, void* packed) {
+  visit_floating(e.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    gather_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
+        e, parts, lengths, static_cast<const T*>(tokens), static_cast<T*>(packed));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void spread_heads(const Device& device, const AttentionExtents& e, int parts, const std::int32_t* lengths,
+                  const void* packed, void* tokens) {
+  visit_floating(e.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    spread_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
+        e, parts, lengths, static_cast<const T*>(packed), static_cast<T*>(tokens));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
+                         const std::int32_t* lengths, void* tokens) {
+  visit_floating(e.dtype, [&](auto zero) {
+    clear_tokens_kernel<<<blocks(e.batch * e.length, 1), block_threads, 0, device.stream()>>>(
+        e.length, width, lengths, static_cast<decltype(zero)*>(tokens));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void clear_padded_lse(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, float* lse) {
+  clear_lse_kernel<<<blocks(e.rows(), block_threads), block_threads, 0, device.stream()>>>(e, lengths, lse);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void softmax_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, const float* scores,
+                  const void* mask, float mask_scale, void* weights, float* lse) {
+  visit_floating(e.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    softmax_kernel<<<blocks(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
+        e, lengths, scores, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights), lse);
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void softmax_grad_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths,
+                       const float* scores, const float* lse, const float* dweights, const void* mask, float mask_scale,
+                       void* weights, void* dscores) {
+  visit_floating(e.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    softmax_grad_kernel<<<blocks(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
+        e, lengths, scores, lse, dweights, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights),
+        static_cast<T*>(dscores));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace ptrain::cuda

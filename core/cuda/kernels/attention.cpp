@@ -1,0 +1,167 @@
+// flash is cuDNN's SDPA, math the composed form. Both drop the weights that the CPU drops: cuDNN is given the mask,
+// drawn into the workspace, instead of drawing its own.
+#include "core/ops/attention.h"
+
+#include "core/cuda/attention_graphs.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/math_attention.h"
+
+#include <fmt/format.h>
+
+namespace ptrain::cuda {
+namespace {
+
+const AttentionAttributes& attributes_of(const KernelContext& context) {
+  // The op and its gradient carry the same attributes.
+  return context.op.type() == "attention" ? context.op_as<Attention>().attrs() : context.op_as<AttentionGrad>().attrs();
+}
+
+class FlashKernel : public Kernel {
+ public:
+  FlashKernel(const KernelContext& context, Device& device, PlannedGraph graph)
+      : device_(device),
+        attributes_(attributes_of(context)),
+        e_(attributes_, context.inputs[0]),
+        graph_(std::move(graph)) {
+    if (attributes_.dropout > 0) mask_ = layout_.take(e_.bytes(e_.scores()));
+    graph_workspace_ = layout_.take(graph_.workspace_bytes());
+  }
+
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  std::string implementation() const override { return "flash " + graph_.implementation(); }
+
+ protected:
+  /// Draws the mask and binds q, k, v, the lengths and the mask.
+  void bind_inputs(const KernelArgs& args) {
+    pointers_.clear();
+    bind_parts(args.inputs[0]);
+    pointers_.insert(pointers_.end(), 2, args.inputs[1]);
+    if (attributes_.dropout <= 0) return;
+    make_attention_mask(device_, e_, attributes_, args.inputs[2], mask_.in(args.workspace));
+    pointers_.push_back(mask_.in(args.workspace));
+  }
+  void bind(void* pointer) { pointers_.push_back(pointer); }
+  /// Binds q, k and v, or their gradients, where they lie in the first token.
+  void bind_parts(void* tokens) {
+    for (int part = 0; part < 3; ++part) bind(static_cast<std::byte*>(tokens) + e_.bytes(part * e_.part_offset()));
+  }
+  void run_graph(void* workspace) { graph_.run(pointers_, graph_workspace_.in(workspace)); }
+  static const std::int32_t* lengths(const KernelArgs& args) {
+    return static_cast<const std::int32_t*>(args.inputs[1]);
+  }
+
+  Device& device_;
+  AttentionAttributes attributes_;
+  AttentionExtents e_;
+
+ private:
+  PlannedGraph graph_;
+  WorkspaceLayout layout_;
+  WorkspacePart mask_, graph_workspace_;
+  std::vector<void*> pointers_;
+};
+
+class FlashAttentionKernel final : public FlashKernel {
+ public:
+  using FlashKernel::FlashKernel;
+
+  void run(const KernelArgs& args) override {
+    bind_inputs(args);
+    bind(args.outputs[0]);
+    bind(args.outputs[1]);
+    run_graph(args.workspace);
+    clear_padded_tokens(device_, e_, e_.part_offset(), lengths(args), args.outputs[0]);
+    clear_padded_lse(device_, e_, lengths(args), static_cast<float*>(args.outputs[1]));
+  }
+};
+
+class FlashAttentionGradKernel final : public FlashKernel {
+ public:
+  using FlashKernel::FlashKernel;
+
+  void run(const KernelArgs& args) override {
+    bind_inputs(args);
+    bind(args.inputs[3]);
+    bind(args.inputs[5]);
+    bind(args.inputs[4]);
+    bind_parts(args.outputs[0]);
+    run_graph(args.workspace);
+    clear_padded_tokens(device_, e_, 3 * e_.part_offset(), lengths(args), args.outputs[0]);
+  }
+};
+
+/// What the composed form says of itself: why flash does not run, if it was asked for.
+std::string describe_math(const std::string& products, const std::string& refusal) {
+  return refusal.empty() ? "math " + products : fmt::format("math {} (flash: {})", products, refusal);
+}
+
+class MathAttentionKernel final : public Kernel {
+ public:
+  MathAttentionKernel(const KernelContext& context, Device& device, std::string refusal)
+      : dropout_(attributes_of(context).dropout > 0),
+        math_(context, device, attributes_of(context)),
+        refusal_(std::move(refusal)) {}
+
+  std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
+  std::string implementation() const override { return describe_math(math_.implementation(), refusal_); }
+  void run(const KernelArgs& args) override {
+    math_.run(args.inputs[0], static_cast<const std::int32_t*>(args.inputs[1]), dropout_ ? args.inputs[2] : nullptr,
+              args.outputs[0], static_cast<float*>(args.outputs[1]), args.workspace);
+  }
+
+ private:
+  bool dropout_;
+  MathAttention math_;
+  std::string refusal_;
+};
+
+class MathAttentionGradKernel final : public Kernel {
+ public:
+  MathAttentionGradKernel(const KernelContext& context, Device& device, std::string refusal)
+      : dropout_(attributes_of(context).dropout > 0),
+        math_(context, device, attributes_of(context)),
+        refusal_(std::move(refusal)) {}
+
+  std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
+  std::string implementation() const override { return describe_math(math_.implementation(), refusal_); }
+  void run(const KernelArgs& args) override {
+    math_.run(args.inputs[0], static_cast<const std::int32_t*>(args.inputs[1]), dropout_ ? args.inputs[2] : nullptr,
+              static_cast<const float*>(args.inputs[4]), args.inputs[5], args.outputs[0], args.workspace);
+  }
+
+ private:
+  bool dropout_;
+  MathAttentionGrad math_;
+  std::string refusal_;
+};
+
+/// Empty where flash was not asked for or cuDNN has no plan; then the reason says why (empty: not asked for).
+Planning plan_flash(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
+  if (attributes_of(context).algorithm == AttentionAlgorithm::math) return {};
+  if (!is_low_precision(context.inputs[0].dtype)) return {std::nullopt, "fp32"};
+  // Not searched: on scratch memory the lengths would mean nothing.
+  return plan_graph(context, device, unbounded_rules(context), Search::no, build);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_attention(const KernelContext& context, Device& device) {
+  const AttentionAttributes& attributes = attributes_of(context);
+  Planning flash = plan_flash(context, device, [&] {
+    return attention_graph(CudnnTarget(device.cudnn()), {attributes, context.inputs[0]}, attributes);
+  });
+  if (flash.planned) return std::make_unique<FlashAttentionKernel>(context, device, std::move(*flash.planned));
+  return std::make_unique<MathAttentionKernel>(context, device, std::move(flash.reason));
+}
+
+std::unique_ptr<Kernel> make_attention_grad(const KernelContext& context, Device& device) {
+  const AttentionAttributes& attributes = attributes_of(context);
+  Planning flash = plan_flash(context, device, [&] {
+    return attention_grad_graph(CudnnTarget(device.cudnn()), {attributes, context.inputs[0]}, attributes,
+                                context.options.deterministic);
+  });
+  if (flash.planned) return std::make_unique<FlashAttentionGradKernel>(context, device, std::move(*flash.planned));
+  return std::make_unique<MathAttentionGradKernel>(context, device, std::move(flash.reason));
+}
+
+}  // namespace ptrain::cuda
