@@ -47,6 +47,17 @@ class CpuBackend final : public Backend {
     return factory(context);
   }
 
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> /*chosen*/) const override {
+    OptionEffects effects;
+    effects.exhaustive_search = options.exhaustive_search;
+    if (options.exhaustive_search) {
+      effects.exhaustive_search_reason = "times oneDNN's candidate implementations on the CPU";
+    }
+    effects.persistent_batch_norm_reason = "has no meaning on the CPU";
+    effects.workspace_limit_reason = "no limit is applied on the CPU: the memory plan counts the workspace instead";
+    return effects;
+  }
+
   /// Choices hold for a processor, a oneDNN and a number of threads.
   SearchCache& search_cache() override {
     const std::lock_guard lock(cache_mutex_);

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/check.h"
+#include "core/cuda/option_effects.h"
 #include "core/cuda/readback.h"
 #include "core/cuda/recorded_sequence.h"
 #include "core/cuda/registry.h"
@@ -34,6 +35,10 @@ class CudaBackend final : public Backend {
     const CudaKernelFactory factory = find_kernel(context.op.type());
     if (factory == nullptr) fail("the CUDA backend has no kernel for {}", context.op.type());
     return factory(context, device_);
+  }
+
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const override {
+    return option_effects(options, chosen);
   }
 
   SearchCache& search_cache() override { return cache_; }

@@ -28,6 +28,22 @@ class Readback {
   virtual std::span<const std::byte> finish() = 0;
 };
 
+/// What one kernel of a plan turned out to be.
+struct KernelChoice {
+  std::string_view op;              // its type: "conv2d"
+  std::string_view implementation;  // Kernel::implementation()
+};
+
+/// What became of KernelOptions; a reason where an option had another effect than asked for, or deserves a word.
+struct OptionEffects {
+  bool exhaustive_search = false;
+  std::string exhaustive_search_reason;
+  bool persistent_batch_norm = false;
+  std::string persistent_batch_norm_reason;
+  std::size_t workspace_limit = 0;  // bytes
+  std::string workspace_limit_reason;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -41,6 +57,8 @@ class Backend {
   virtual bool kernels_convert_weights() const = 0;
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
+  /// What `options` came to in a run whose kernels were `chosen` (none: it never got that far).
+  virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const = 0;
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.

@@ -11,19 +11,20 @@
 namespace ptrain {
 namespace {
 
+void set_flag(FlagState& flag, nlohmann::json effective, std::string reason) {
+  flag.effective = std::move(effective);
+  flag.reason = std::move(reason);
+}
+
 void fill_flags(Report& report, const Config& config, const Backend& backend, const RunResult& result) {
-  if (backend.name() == "cuda") return;
-  FlagState& search = report.flags["cudnn_exhaustive_search"];
-  search.effective = config.flags.cudnn_exhaustive_search;
-  if (config.flags.cudnn_exhaustive_search) {
-    search.reason = fmt::format("times oneDNN's candidate implementations on the CPU; choices {}", result.search_hash);
-  }
-  FlagState& persistent = report.flags["cudnn_batchnorm_spatial_persistent"];
-  persistent.effective = false;
-  persistent.reason = "has no meaning on the CPU";
-  FlagState& limit = report.flags["conv_workspace_size_limit"];
-  limit.effective = 0;
-  limit.reason = "no limit is applied on the CPU: the memory plan counts the workspace instead";
+  std::vector<KernelChoice> chosen;
+  for (const NodeProfile& node : result.kernels) chosen.push_back({node.type, node.implementation});
+  OptionEffects effects = backend.effects(plan_options(config).kernels, chosen);
+  if (effects.exhaustive_search) effects.exhaustive_search_reason += fmt::format("; choices {}", result.search_hash);
+  set_flag(report.flags["cudnn_exhaustive_search"], effects.exhaustive_search, effects.exhaustive_search_reason);
+  set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], effects.persistent_batch_norm,
+           effects.persistent_batch_norm_reason);
+  set_flag(report.flags["conv_workspace_size_limit"], effects.workspace_limit >> 20, effects.workspace_limit_reason);
 }
 
 AmpReport amp_report(const Config& config, const Backend& backend, const RunResult& result) {

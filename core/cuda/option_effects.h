@@ -1,0 +1,10 @@
+// What the options of a run came to, read off the kernels that it ran with.
+#pragma once
+
+#include "core/exec/backend.h"
+
+namespace ptrain::cuda {
+
+OptionEffects option_effects(const KernelOptions& options, std::span<const KernelChoice> chosen);
+
+}  // namespace ptrain::cuda

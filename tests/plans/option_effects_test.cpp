@@ -1,0 +1,52 @@
+#include "core/cuda/option_effects.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr KernelChoice convolution{"conv2d", "cudnn:eng1"};
+constexpr KernelChoice persistent{"batch_norm", "persistent cudnn:eng0_k1=2"};
+constexpr KernelChoice refused{"batch_norm_grad", "native:spatial (no plan)"};
+constexpr KernelChoice evaluated{"batch_norm", "native:inference"};
+
+OptionEffects effects(std::initializer_list<KernelChoice> chosen, bool asked = true) {
+  KernelOptions options;
+  options.persistent_batch_norm = asked;
+  return option_effects(options, std::vector<KernelChoice>(chosen));
+}
+
+TEST(OptionEffects, PersistentWhereEveryBatchNormIs) {
+  const OptionEffects all = effects({convolution, persistent, evaluated});
+  EXPECT_TRUE(all.persistent_batch_norm);
+  EXPECT_EQ(all.persistent_batch_norm_reason, "");
+}
+
+TEST(OptionEffects, SaysHowManyAreNotPersistentAndWhy) {
+  const OptionEffects some = effects({persistent, refused});
+  EXPECT_TRUE(some.persistent_batch_norm);
+  EXPECT_EQ(some.persistent_batch_norm_reason,
+            "1 of 2 batch norm kernels are persistent; another: native:spatial (no plan)");
+  EXPECT_FALSE(effects({refused}).persistent_batch_norm);
+}
+
+TEST(OptionEffects, NotPersistentWithoutBatchNormOrWithoutBeingAsked) {
+  EXPECT_FALSE(effects({convolution}).persistent_batch_norm);
+  EXPECT_EQ(effects({convolution}).persistent_batch_norm_reason, "the model has no batch norm");
+  EXPECT_FALSE(effects({refused}, false).persistent_batch_norm);
+  EXPECT_EQ(effects({refused}, false).persistent_batch_norm_reason, "");
+}
+
+TEST(OptionEffects, SearchAndWorkspaceApplyAsAsked) {
+  KernelOptions options;
+  options.exhaustive_search = false;
+  options.workspace_limit = std::size_t{64} << 20;
+  const OptionEffects applied = option_effects(options, {});
+  EXPECT_FALSE(applied.exhaustive_search);
+  EXPECT_EQ(applied.workspace_limit, std::size_t{64} << 20);
+}
+
+}  // namespace
+}  // namespace ptrain::cuda
