@@ -60,9 +60,11 @@ if ((asan)); then
 fi
 if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   step "CUDA build: the program and the device tests, compiled only"
+  scripts/install_deps.sh --cuda
   cmake --preset cuda
-  cmake --build build/cuda --parallel "$jobs" --target ptrain device_test cuda_registry_test
+  cmake --build build/cuda --parallel "$jobs" --target ptrain device_test cuda_registry_test plans_test
   ctest --test-dir build/cuda/tests/device --output-on-failure
+  ctest --test-dir build/cuda/tests/plans --output-on-failure
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure

@@ -1,0 +1,208 @@
+// Every convolution, batch norm and attention of the models has plans in cuDNN for an H200, which is described, not
+// there: the graphs are well formed, supported, and within their workspace.
+#include "core/cuda/attention_graphs.h"
+#include "core/cuda/batch_norm_graphs.h"
+#include "core/cuda/convolution.h"
+#include "core/passes/pipeline.h"
+#include "models/bert.h"
+#include "models/resnet.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+namespace ptrain::cuda {
+namespace {
+
+constexpr const char* h200 =
+    R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"maxGridSize":[2147483647,65535,65535],)"
+    R"("maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,)"
+    R"("maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
+    R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,)"
+    R"("isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":3201000,)"
+    R"("l2CacheSize":62914560,"totalGlobalMem":150000000000,"deviceName":"NVIDIA H200"})";
+
+CudnnTarget target() { return CudnnTarget::described(h200, 90); }
+
+/// cuDNN compiles these kernels through the driver's library, even where it only lists plans.
+bool has_driver_library() {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY);
+  if (library != nullptr) dlclose(library);
+  return library != nullptr;
+}
+
+PlanRules rules(DType dtype, std::size_t workspace_mib) {
+  return {is_low_precision(dtype), /*deterministic=*/false, workspace_mib << 20};
+}
+
+constexpr std::size_t unbounded_mib = std::size_t{1} << 40;
+
+Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DType low) {
+  PipelineOptions options;
+  options.amp.level = level;
+  options.amp.dtype = low;
+  options.amp.kernels_convert_weights = false;
+  options.decays = [](std::string_view, const Shape&) { return true; };
+  return build_training_graph(model.build(batch, Mode::training), options).graph;
+}
+
+/// cuDNN's graph of a node; empty for ops that do not go through one.
+std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
+  const std::vector<TensorDesc> in = graph.input_descs(node), out = graph.output_descs(node);
+  const std::string_view type = node.op->type();
+  if (type == "conv2d") {
+    return convolution_graph(target(), static_cast<const Conv2d&>(*node.op).attrs(), in[0], in[1], out[0]);
+  }
+  if (type == "conv2d_grad_input") {
+    const auto& attrs = static_cast<const Conv2dGradInput&>(*node.op).attrs();
+    return convolution_grad_input_graph(target(), attrs.conv, in[0], in[1], out[0]);
+  }
+  if (type == "conv2d_grad_weight") {
+    const auto& attrs = static_cast<const Conv2dGradWeight&>(*node.op).attrs();
+    return convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
+  }
+  if (type == "batch_norm") {
+    const bool residual = in.size() > BatchNorm::residual && !is_absent(in[BatchNorm::residual]);
+    return batch_norm_graph(target(), static_cast<const BatchNorm&>(*node.op).attrs(), in[BatchNorm::x], residual);
+  }
+  if (type == "batch_norm_grad") {
+    return batch_norm_grad_graph(target(), static_cast<const BatchNormGrad&>(*node.op).attrs(), in[BatchNormGrad::x]);
+  }
+  if (type == "attention") {
+    const auto& attrs = static_cast<const Attention&>(*node.op).attrs();
+    return attention_graph(target(), {attrs, in[0]}, attrs);
+  }
+  if (type == "attention_grad") {
+    const auto& attrs = static_cast<const AttentionGrad&>(*node.op).attrs();
+    return attention_grad_graph(target(), {attrs, in[0]}, attrs, /*deterministic=*/true);
+  }
+  return std::nullopt;
+}
+
+std::string describe(const Graph& graph, const Node& node) {
+  std::string text = fmt::format("{} {}", node.op->type(), node.op->attributes());
+  for (const TensorDesc& desc : graph.input_descs(node)) text += " " + desc.to_string();
+  return text;
+}
+
+bool builds_any(CudnnGraph& graph) {
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (graph.build(i)) return true;
+  }
+  return false;
+}
+
+/// Checks each different problem among the nodes whose type begins with `prefix`; returns how many there are.
+std::size_t check_nodes(const Graph& graph, std::string_view prefix, std::size_t workspace_mib, bool compile) {
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->type().starts_with(prefix) || !seen.insert(describe(graph, node)).second) continue;
+    std::optional<CudnnGraph> planned = graph_of(graph, node);
+    EXPECT_TRUE(planned.has_value()) << describe(graph, node);
+    if (!planned) continue;
+    const auto reason = planned->plan(rules(graph.input_descs(node)[0].dtype, workspace_mib));
+    EXPECT_FALSE(reason.has_value()) << describe(graph, node) << ": " << reason.value_or("");
+    EXPECT_FALSE(planned->plan_names().empty()) << describe(graph, node);
+    EXPECT_TRUE(!compile || builds_any(*planned)) << describe(graph, node);
+  }
+  return seen.size();
+}
+
+class ResNetPlans : public ::testing::TestWithParam<DType> {
+ protected:
+  static Graph graph() {
+    ResNetSpec spec;
+    spec.depth = 50;
+    spec.classes = 1000;
+    spec.image_size = 224;
+    const auto level = GetParam() == DType::f32 ? AmpLevel::O0 : AmpLevel::O1;
+    return training_graph(*make_resnet(spec), 32, level, GetParam());
+  }
+};
+
+TEST_P(ResNetPlans, EveryConvolutionCompilesWithinTheWorkspaceLimit) {
+  EXPECT_GT(check_nodes(graph(), "conv2d", 512, /*compile=*/true), 60u);
+}
+
+TEST_P(ResNetPlans, EveryBatchNormHasAPersistentPlan) {
+  if (!has_driver_library()) GTEST_SKIP() << "cuDNN lists no batch norm without libcuda.so.1";
+  EXPECT_GT(check_nodes(graph(), "batch_norm", unbounded_mib, /*compile=*/false), 20u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, ResNetPlans, ::testing::Values(DType::f16, DType::bf16, DType::f32),
+                         [](const auto& p) { return std::string(name_of(p.param)); });
+
+class BertPlans : public ::testing::TestWithParam<DType> {};
+
+TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
+  if (!has_driver_library()) GTEST_SKIP() << "cuDNN lists no attention without libcuda.so.1";
+  for (const std::int64_t length : {128, 384, 512}) {
+    BertSpec spec;
+    spec.layers = 1;
+    spec.hidden = 768;
+    spec.heads = 12;
+    spec.intermediate = 3072;
+    spec.vocab_size = 1000;
+    spec.max_positions = 512;
+    spec.classes = 2;
+    spec.max_length = length;
+    spec.dropout = 0.1f;
+    const Graph graph = training_graph(*make_bert(spec), 16, AmpLevel::O1, GetParam());
+    EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/false), 2u) << length;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, BertPlans, ::testing::Values(DType::f16, DType::bf16),
+                         [](const auto& p) { return std::string(name_of(p.param)); });
+
+/// Shapes of the op tests: few channels, groups, weights in another dtype than the data.
+TEST(ConvolutionPlans, OddShapesCompile) {
+  const Conv2dAttributes grouped{2, 1, 2, 1};
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const TensorDesc x{dtype, Shape{2, 9, 9, 6}}, w{DType::f32, Shape{10, 3, 3, 3}}, y{dtype, Shape{2, 5, 5, 10}};
+    CudnnGraph forward = convolution_graph(target(), grouped, x, w, y);
+    CudnnGraph data = convolution_grad_input_graph(target(), grouped, y, w, x);
+    CudnnGraph weight = convolution_grad_weight_graph(target(), grouped, x, y, {dtype, w.shape});
+    for (CudnnGraph* graph : {&forward, &data, &weight}) {
+      const auto reason = graph->plan(rules(dtype, 512));
+      EXPECT_FALSE(reason.has_value()) << name_of(dtype) << ": " << reason.value_or("");
+      EXPECT_TRUE(builds_any(*graph)) << name_of(dtype);
+    }
+  }
+}
+
+TEST(ConvolutionPlans, NoWorkspaceLeavesOnlyPlansWithoutOne) {
+  const TensorDesc x{DType::f16, Shape{8, 56, 56, 64}}, w{DType::f16, Shape{64, 3, 3, 64}};
+  CudnnGraph graph = convolution_graph(target(), {1, 1, 1, 1}, x, w, x);
+  ASSERT_FALSE(graph.plan({true, false, 0}).has_value());
+  std::size_t built = 0;
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (!graph.build(i)) continue;
+    ++built;
+    EXPECT_EQ(graph.workspace_bytes(i), 0u) << graph.plan_names()[i];
+  }
+  EXPECT_GT(built, 0u);
+  EXPECT_LT(built, graph.plan_names().size());
+}
+
+TEST(ConvolutionPlans, Fp32WithoutTf32TakesOtherEngines) {
+  const TensorDesc x{DType::f32, Shape{8, 56, 56, 64}}, w{DType::f32, Shape{64, 3, 3, 64}};
+  const auto count = [&](bool tensor_cores) {
+    CudnnGraph graph = convolution_graph(target(), {1, 1, 1, 1}, x, w, x);
+    graph.plan({tensor_cores, false, std::size_t{512} << 20});
+    std::size_t built = 0;
+    for (std::size_t i = 0; i < graph.plan_names().size(); ++i) built += graph.build(i) ? 1 : 0;
+    return built;
+  };
+  const std::size_t exact = count(false), with_tf32 = count(true);
+  EXPECT_GT(exact, 0u);
+  EXPECT_LT(exact, with_tf32);
+}
+
+TEST(DescribedGpu, IsRefusedWhenItIsNone) { EXPECT_THROW(CudnnTarget::described("{}", 90), std::runtime_error); }
+
+}  // namespace
+}  // namespace ptrain::cuda
