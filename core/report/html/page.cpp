@@ -71,9 +71,9 @@ std::string throughput_chart(const std::vector<PageCase>& cases) {
 std::string memory_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Bar> bars;
   for (const PageCase& item : cases) {
-    double sum = 0;
-    for (const MeasuredRun* run : item.good) sum += static_cast<double>(run->record.figures->memory_bytes);
-    const double mib = sum / static_cast<double>(item.good.size()) / (1 << 20);
+    std::vector<double> bytes;
+    for (const MeasuredRun* run : item.good) bytes.push_back(static_cast<double>(run->record.figures->memory_bytes));
+    const double mib = signed_rank_interval(bytes, kConfidence).estimate / (1 << 20);
     bars.push_back({item.name, fmt::format("{:.0f} MiB", mib), mib, {}, {}});
   }
   return html::bar_chart(bars, "Peak memory of each case");
