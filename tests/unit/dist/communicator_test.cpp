@@ -146,8 +146,11 @@ TEST(Communicator, ExposedTimeIsThePartThatWasWaitedFor) {
     const ExchangeTimes hidden = communicator.times();
     EXPECT_GT(hidden.transfer_seconds, 0);
     EXPECT_EQ(hidden.exposed_seconds, 0);
-    communicator.start_all_reduce(data.data(), 1 << 20, DType::f32, 1);
-    communicator.wait_all_reduces();
+    // On a busy core one may be done before it is waited for; not all of them.
+    for (int round = 0; round < 100; ++round) {
+      communicator.start_all_reduce(data.data(), 1 << 20, DType::f32, 1);
+      communicator.wait_all_reduces();
+    }
     EXPECT_GT(communicator.times().exposed_seconds, 0);
     EXPECT_LE(communicator.times().exposed_seconds, communicator.times().transfer_seconds);
   }));
