@@ -16,7 +16,7 @@ constexpr int rows_per_block = block_threads / 32;  // a warp a row
 __global__ void __launch_bounds__(block_threads) mask_run_kernel(std::int64_t packs, float p, std::uint32_t stream,
                                                                  const std::int64_t* rng, DType dtype, void* mask) {
   __shared__ MaskWords words[block_threads / group_threads];
-  const DropoutMask drawn = dropout_mask(p, rng, stream);
+  const DropoutMask drawn = dropout_mask(p, rng, stream, packs * pack);
   for (std::int64_t i = grid_thread(); i < packs; i += grid_threads()) {
     float factors[pack];
     group_factors(drawn, static_cast<std::uint64_t>(i * pack), words[threadIdx.x / group_threads], factors);
@@ -32,8 +32,8 @@ template <typename T>
 __global__ void __launch_bounds__(block_threads)
     mask_elements_kernel(std::int64_t count, std::int64_t length, float p, std::uint32_t stream,
                          const std::int64_t* rng, T* mask) {
-  const DropoutMask drawn = dropout_mask(p, rng, stream);
   const std::uint64_t stride = attention_mask_stride(length);
+  const DropoutMask drawn = dropout_mask(p, rng, stream, count / length * static_cast<std::int64_t>(stride));
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
     const std::uint64_t element =
         static_cast<std::uint64_t>(i / length) * stride + static_cast<std::uint64_t>(i % length);
