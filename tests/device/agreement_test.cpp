@@ -17,7 +17,7 @@
 namespace ptrain::testing {
 namespace {
 
-HostTensor rng() { return tensor(DType::i64, Shape{2}, {1234567890123, 5}); }
+HostTensor rng() { return tensor(DType::i64, Shape{3}, {1234567890123, 5, 0}); }
 
 TEST(Agreement, Elementwise) {
   for (const DType dtype : floating_dtypes) {

@@ -121,7 +121,7 @@ TEST(LibraryAgreement, AttentionInBothForms) {
         c.op = std::make_shared<Attention>(AttentionAttributes{heads, dropout, 5, algorithm});
         c.inputs = {random_tensor(dtype, Shape{3, length, 3 * heads * depth}, 11, -1.5, 1.5),
                     tensor(DType::i32, Shape{3}, {128, 77, 1})};
-        if (dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{2}, {7, 3}));
+        if (dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
         c.gradient_inputs = {0};
         expect_agreement(with_long_sums(c, dtype), dtype);
       }
