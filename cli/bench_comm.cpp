@@ -55,7 +55,7 @@ void show(const CommOptions& options, const std::string& engine, int ranks, cons
 }
 
 void measure(const CommOptions& options, Communicator& communicator) {
-  const auto backend = make_backend(device_kind(options.device));
+  const auto backend = make_backend(device_kind(options.device), communicator.local_rank());
   const auto between_devices = backend->host_reads_device() ? nullptr : make_nccl_collectives(*backend, communicator);
   Collectives& collectives = between_devices ? *between_devices : static_cast<Collectives&>(communicator);
   std::vector<AllReduceRate> rates;

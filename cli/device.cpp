@@ -4,10 +4,10 @@
 
 namespace ptrain {
 
-std::unique_ptr<Backend> make_backend(DeviceKind device) {
+std::unique_ptr<Backend> make_backend(DeviceKind device, int index) {
   const bool cuda =
       device == DeviceKind::cuda || (device == DeviceKind::automatic && cuda::unavailable_reason().empty());
-  return cuda ? cuda::make_backend() : cpu::make_backend();
+  return cuda ? cuda::make_backend(index) : cpu::make_backend();
 }
 
 nlohmann::json describe_gpus(const cuda::CudaInfo& info) {

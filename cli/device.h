@@ -9,9 +9,9 @@
 
 namespace ptrain {
 
-/// `automatic` is cuda where it can be used, else cpu. Throws Error{failed} with the reason when cuda is asked for and
-/// is not there.
-std::unique_ptr<Backend> make_backend(DeviceKind device);
+/// `index`: which of the GPUs. `automatic` is cuda where it can be used, else cpu. Throws Error{failed} with the reason
+/// when cuda is asked for and is not there.
+std::unique_ptr<Backend> make_backend(DeviceKind device, int index = 0);
 
 /// The GPUs for reports: name, memory_bytes and compute_capability of each.
 nlohmann::json describe_gpus(const cuda::CudaInfo& info);

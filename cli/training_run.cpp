@@ -82,7 +82,7 @@ class TrainingRun {
   }
 
   void prepare() {
-    workload_ = open_workload(config_);
+    workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
     report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks));
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);

@@ -15,7 +15,8 @@ struct Workload {
   std::unique_ptr<Model> model;
 };
 
-/// Throws Error when the device is not there, the data cannot be read or model and data do not fit.
-Workload open_workload(const Config& config);
+/// `device_index`: which GPU, where the device is one. Throws Error when the device is not there, the data cannot be
+/// read or model and data do not fit.
+Workload open_workload(const Config& config, int device_index = 0);
 
 }  // namespace ptrain

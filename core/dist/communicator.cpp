@@ -101,6 +101,14 @@ void Communicator::enqueue(const Exchange& exchange) {
   work_.notify_one();
 }
 
+int Communicator::local_rank() const {
+  int before = 0;
+  for (int other = 0; other < rank(); ++other) {
+    if (transport_->host_index(other) == transport_->host_index(rank())) ++before;
+  }
+  return before;
+}
+
 void Communicator::start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) {
   enqueue({data, count, dtype, factor, nullptr});
 }

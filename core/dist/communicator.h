@@ -42,6 +42,8 @@ class Communicator final : public Collectives {
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
   const Transport& transport() const { return *transport_; }
+  /// Counted among the ranks of this host: which of its devices is this rank's.
+  int local_rank() const;
 
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
   void wait_all_reduces() override;
