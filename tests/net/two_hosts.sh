@@ -43,11 +43,12 @@ for end in "$near near0" "$far far0"; do
   ip -n "$namespace" link set "$device" up
 done
 
-# mpirun reaches the far host by this instead of ssh: the host's name is not looked at, for there is one other.
+# mpirun reaches the far host by this instead of ssh: the host's name is not looked at, for there is one other. Its
+# processes are numbered by themselves, so that nobody sees the other side's in the process table.
 cat >"$work/agent" <<AGENT
 #!/usr/bin/env bash
 shift
-exec ip netns exec $far bash -c "\$*"
+exec ip netns exec $far unshare --pid --fork --mount-proc bash -c "\$*"
 AGENT
 chmod +x "$work/agent"
 
@@ -71,6 +72,7 @@ run() {
   local rank=("$ptrain" run "$work/run.yaml" --progress none -o data.batch_size=4 -o dist.timeout_seconds=$bound
     "${keys[@]}" --output-dir)
   ip netns exec "$near" mpirun --allow-run-as-root --oversubscribe --bind-to none \
+    --mca oob_tcp_keepalive_time $bound --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 2 \
     --mca plm_rsh_agent "$work/agent" --mca plm rsh \
     --mca oob_tcp_if_include 10.77.0.0/24 --mca btl_tcp_if_include 10.77.0.0/24 --mca btl tcp,self --mca pml ob1 \
     -np 1 --host 10.77.0.1:1 -x OMP_NUM_THREADS=1 "${rank[@]}" "$work/$output" : \
