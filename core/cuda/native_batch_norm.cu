@@ -15,6 +15,11 @@ using Sums = float2;
 struct Extent {
   std::int64_t rows, channels;
   int across;
+
+  /// The rows in `parts`.
+  dim3 grid(int n, std::int64_t parts) const {
+    return dim3(static_cast<unsigned>((channels + across * n - 1) / (across * n)), static_cast<unsigned>(parts));
+  }
 };
 
 /// A thread's first channel and the rows it visits; it keeps what belongs to its channels in registers.
@@ -251,19 +256,13 @@ __global__ void __launch_bounds__(block_threads)
 
 int item_blocks(std::int64_t channels) { return static_cast<int>((channels + block_threads - 1) / block_threads); }
 
-/// Calls visit(std::integral_constant) with the channels of one thread.
-template <typename Visitor>
-void visit_packed(int packed, Visitor&& visit) {
-  packed == pack ? visit(std::integral_constant<int, pack>{}) : visit(std::integral_constant<int, 1>{});
-}
-
 }  // namespace
 
 NativeBatchNorm::NativeBatchNorm(const Device& device, DType dtype, std::int64_t rows, std::int64_t channels)
-    : device_(device), dtype_(dtype), rows_(rows), channels_(channels), packed_(channels % pack == 0 ? pack : 1) {
-  across_ = 1;
-  while (across_ < 32 && across_ * packed_ < channels) across_ *= 2;
-  const std::int64_t columns = (channels + across_ * packed_ - 1) / (across_ * packed_);
+    : device_(device), dtype_(dtype), rows_(rows), channels_(channels), across_(1) {
+  const int packed = row_pack(channels);
+  while (across_ < 32 && across_ * packed < channels) across_ *= 2;
+  const std::int64_t columns = (channels + across_ * packed - 1) / (across_ * packed);
   const std::int64_t down = block_threads / across_;
   const std::int64_t wanted = std::max<std::int64_t>(1, 4 * device.multiprocessors() / columns);
   parts_ = std::clamp<std::int64_t>(rows / (4 * down), 1, wanted);
@@ -280,8 +279,8 @@ void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
   auto* partial = partial_.as<Sums>(workspace);
   auto* scale = scale_.as<float>(workspace);
   const Extent extent{rows_, channels_, across_};
-  const dim3 grid(static_cast<unsigned>((channels_ + across_ * n - 1) / (across_ * n)), static_cast<unsigned>(parts_));
-  sums_kernel<n><<<grid, block_threads, 0, device_.stream()>>>(extent, StatisticsTerm<n, T>{x}, partial);
+  sums_kernel<n>
+      <<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, StatisticsTerm<n, T>{x}, partial);
   finish_kernel<<<item_blocks(32 * channels_), block_threads, 0, device_.stream()>>>(
       partial, parts_, channels_,
       FinishStatistics<T>{x, t.gamma, static_cast<double>(rows_), static_cast<double>(t.epsilon), t.mean, t.invstd,
@@ -292,15 +291,15 @@ void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
 
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
-  const dim3 grid(static_cast<unsigned>((channels_ + across_ * n - 1) / (across_ * n)), static_cast<unsigned>(parts_));
-  apply_kernel<n><<<grid, block_threads, 0, device_.stream()>>>(
-      Extent{rows_, channels_, across_}, static_cast<const T*>(t.x), mean, scale, t.beta,
-      static_cast<const T*>(t.residual), t.relu, static_cast<T*>(t.y));
+  const Extent extent{rows_, channels_, across_};
+  apply_kernel<n><<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(
+      extent, static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), t.relu,
+      static_cast<T*>(t.y));
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
-  visit_packed(packed_, [&](auto n) {
+  visit_row_pack(channels_, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { train_as<decltype(n)::value, decltype(zero)>(tensors, workspace); });
   });
 }
@@ -309,7 +308,7 @@ void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const flo
   auto* scale = scale_.as<float>(workspace);
   running_scale_kernel<<<item_blocks(channels_), block_threads, 0, device_.stream()>>>(
       tensors.gamma, variance, tensors.epsilon, channels_, scale);
-  visit_packed(packed_, [&](auto n) {
+  visit_row_pack(channels_, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
   });
 }
@@ -328,16 +327,16 @@ void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
   auto* slope = slope_.as<float>(workspace);
   auto* offset = offset_.as<float>(workspace);
   const Extent extent{rows_, channels_, across_};
-  const dim3 grid(static_cast<unsigned>((channels_ + across_ * n - 1) / (across_ * n)), static_cast<unsigned>(parts_));
-  sums_kernel<n><<<grid, block_threads, 0, device_.stream()>>>(extent, GradTerm<n, T, mask>{t}, partial);
+  sums_kernel<n>
+      <<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, GradTerm<n, T, mask>{t}, partial);
   finish_kernel<<<item_blocks(32 * channels_), block_threads, 0, device_.stream()>>>(
       partial, parts_, channels_, FinishGrad{t, static_cast<double>(rows_), slope, offset});
-  grad_kernel<n, T, mask><<<grid, block_threads, 0, device_.stream()>>>(extent, t, slope, offset);
+  grad_kernel<n, T, mask><<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, t, slope, offset);
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::backward(const Backward& tensors, ReluMask mask, void* workspace) const {
-  visit_packed(packed_, [&](auto n) {
+  visit_row_pack(channels_, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
       constexpr int packed = decltype(n)::value;
       using T = decltype(zero);

@@ -59,7 +59,6 @@ class NativeBatchNorm {
   const Device& device_;
   DType dtype_;
   std::int64_t rows_, channels_;
-  int packed_;          // channels of one thread: 8, or 1 where their number is no multiple of 8
   int across_;          // threads of a block side by side
   std::int64_t parts_;  // of the rows
   WorkspaceLayout layout_;

@@ -11,9 +11,6 @@ namespace ptrain::cuda {
 inline constexpr int warp = 32;
 inline constexpr int block_rows = block_threads / warp;
 
-/// Neighbouring elements that a thread takes from a row at once: packs need rows that begin aligned.
-inline int row_pack(std::int64_t width) { return width % pack == 0 ? pack : 1; }
-
 /// Calls body(c) for the first of each n columns that this thread has in a row.
 template <int n, typename Body>
 __device__ inline void for_columns(std::int64_t width, Body&& body) {
@@ -172,15 +169,5 @@ class ChannelGradients {
 inline unsigned row_blocks(std::int64_t rows) { return static_cast<unsigned>((rows + block_rows - 1) / block_rows); }
 /// This warp's row.
 __device__ inline std::int64_t warp_row() { return grid_thread() / warp; }
-
-/// Calls visit(integral_constant) with the pack that rows of `width` allow.
-template <typename Visitor>
-void visit_row_pack(std::int64_t width, Visitor&& visit) {
-  if (row_pack(width) == pack) {
-    visit(std::integral_constant<int, pack>{});
-  } else {
-    visit(std::integral_constant<int, 1>{});
-  }
-}
 
 }  // namespace ptrain::cuda

@@ -111,12 +111,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Calls visit(std::integral_constant) with the channels of one thread.
-template <typename Visitor>
-void visit_channels(int channels, Visitor&& visit) {
-  channels % pack == 0 ? visit(std::integral_constant<int, pack>{}) : visit(std::integral_constant<int, 1>{});
-}
-
 class MaxPool2dKernel final : public Kernel {
  public:
   MaxPool2dKernel(const KernelContext& context, Device& device)
@@ -125,7 +119,7 @@ class MaxPool2dKernel final : public Kernel {
         geometry_(context.op_as<MaxPool2d>().attrs(), context.inputs[0].shape, y_.shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_channels(geometry_.channels, [&](auto n) {
+    visit_row_pack(geometry_.channels, [&](auto n) {
       visit_floating(y_.dtype, [&](auto zero) {
         using T = decltype(zero);
         const std::int64_t items = y_.count() / decltype(n)::value;
@@ -151,7 +145,7 @@ class MaxPool2dGradKernel final : public Kernel {
         geometry_(context.op_as<MaxPool2dGrad>().attrs().pool, dx_.shape, context.inputs[0].shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_channels(geometry_.channels, [&](auto n) {
+    visit_row_pack(geometry_.channels, [&](auto n) {
       visit_floating(dx_.dtype, [&](auto zero) {
         using T = decltype(zero);
         const std::int64_t items = dx_.count() / decltype(n)::value;
