@@ -2,7 +2,7 @@
 # They are looked for in the toolkit (CUDACXX, nvcc on PATH, /usr/local/cuda) and where pip puts them
 # (site-packages/nvidia/*). No GPU and no driver are needed to build.
 
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
 endif()
 find_program(PTRAIN_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin)
