@@ -7,8 +7,8 @@ Each comparison alternates fresh runs of tests/trust/tiny.yaml, live, within --b
   same       a program against itself: how often a change is called
   slower_3   every step of one side lengthened by 3 % (train.test_delay_percent): how often SLOWER is called
   slower_10  the same with 10 %
-  overhead   time between steps with metrics and progress written at every step, less that with none, in percent of a
-             step: what measuring costs
+  overhead   time between steps with metrics and progress written as usual, every tenth step, less that with none, in
+             percent of a step: what measuring costs
 --noise adds a neighbour that uses a core in bursts. Every comparison is one line of comparisons.jsonl, with the figure
 of every run, so that the rules of other tools (rules.py) are tried on the same samples. Ends with the table.
 """
@@ -28,6 +28,7 @@ from rules import RULES
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+USUAL, NEVER = 10, 10**9  # train.log_every_steps; every step's time is kept either way
 DELAYS = {"same": 0, "slower_3": 3, "slower_10": 10}
 
 
@@ -69,7 +70,7 @@ def compare(arguments, kind, seed):
 def outside_steps(arguments, every, folder):
     """Time per step that is not in the step, and the step itself, in ms; noise within steps does not reach the first."""
     subprocess.run([arguments.ptrain, "run", HERE / "tiny.yaml", "--output-dir", folder, "--progress",
-                    "plain" if every == 1 else "none", "-o", f"train.log_every_steps={every}", "-o", "train.steps=600"],
+                    "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o", "train.steps=600"],
                    capture_output=True, check=True)
     progress = json.loads((pathlib.Path(folder) / "report.json").read_text())["progress"]
     lines = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]
@@ -79,10 +80,10 @@ def outside_steps(arguments, every, folder):
 
 def overhead(arguments, seed):
     with tempfile.TemporaryDirectory() as folder:
-        order = [1, 10**9] if seed % 2 else [10**9, 1]
+        order = [USUAL, NEVER] if seed % 2 else [NEVER, USUAL]
         times = {every: outside_steps(arguments, every, folder) for every in order}
     return {"kind": "overhead", "seed": seed, "noise": arguments.noise,
-            "percent": 100 * (times[1][0] - times[10**9][0]) / times[10**9][1]}
+            "percent": 100 * (times[USUAL][0] - times[NEVER][0]) / times[NEVER][1]}
 
 
 def verdict_rows(lines):
