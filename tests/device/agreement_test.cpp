@@ -17,7 +17,8 @@
 namespace ptrain::testing {
 namespace {
 
-HostTensor rng() { return tensor(DType::i64, Shape{3}, {1234567890123, 5, 0}); }
+/// Seed, step and which part of the step.
+HostTensor rng(int part = 0) { return tensor(DType::i64, Shape{3}, {1234567890123, 5, static_cast<double>(part)}); }
 
 TEST(Agreement, Elementwise) {
   for (const DType dtype : floating_dtypes) {
@@ -41,6 +42,9 @@ TEST(Agreement, DropoutDrawsTheSameMask) {
       const HostTensor x = random_tensor(dtype, Shape{count}, 1, 1, 2);
       expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {x, rng()}, {}, {0}}, dtype);
     }
+    // A later part of a step goes on where whole groups end.
+    const HostTensor part = random_tensor(dtype, Shape{128 * 9}, 1, 1, 2);
+    expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {part, rng(2)}, {}, {0}}, dtype);
   }
 }
 
