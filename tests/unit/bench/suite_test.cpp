@@ -69,6 +69,16 @@ TEST_F(SuiteTest, RefusesWhatItCannotMean) {
   EXPECT_NE(complaint("timeout_seconds: fast\n").find("expected a number"), std::string::npos);
 }
 
+TEST(ShippedSuites, AllLoad) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PTRAIN_SOURCE_DIR "/configs/bench")) {
+    const Suite suite = load_suite(entry.path());
+    EXPECT_GE(suite.cases.size(), 2u) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 4);
+}
+
 TEST(RoundOrder, VisitsEveryCaseInAnOrderOfItsOwn) {
   std::set<std::vector<std::size_t>> orders;
   for (int round = 0; round < 10; ++round) {
