@@ -1,13 +1,14 @@
 #include "core/cuda/device.h"
 
 #include "core/cuda/check.h"
+#include "core/cuda/planned_graph.h"
 
 #include <cublasLt.h>
 #include <cudnn.h>
 
 namespace ptrain::cuda {
 
-Device::Device(int index) : index_(index) {
+Device::Device(int index) : index_(index), planned_graphs_(std::make_unique<PlannedGraphs>()) {
   CUDA_CHECK(cudaSetDevice(index));
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
   // Not blocking on the default stream: nothing runs there.

@@ -3,11 +3,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+
 // As cudnn.h and cublasLt.h declare them; those who call the libraries include their headers.
 typedef struct cudnnContext* cudnnHandle_t;
 typedef struct cublasLtContext* cublasLtHandle_t;
 
 namespace ptrain::cuda {
+
+class PlannedGraphs;
 
 /// Used from the thread that made it (CUDA's current device belongs to a thread).
 class Device {
@@ -26,6 +30,8 @@ class Device {
   cublasLtHandle_t cublas_lt() const;
   const cudaDeviceProp& properties() const { return properties_; }
   int multiprocessors() const { return properties_.multiProcessorCount; }
+  /// The cuDNN graphs that kernels on this device share.
+  PlannedGraphs& planned_graphs() const { return *planned_graphs_; }
 
  private:
   int index_;
@@ -33,6 +39,7 @@ class Device {
   cudaStream_t stream_ = nullptr;
   mutable cudnnHandle_t cudnn_ = nullptr;
   mutable cublasLtHandle_t cublas_lt_ = nullptr;
+  std::unique_ptr<PlannedGraphs> planned_graphs_;
 };
 
 }  // namespace ptrain::cuda

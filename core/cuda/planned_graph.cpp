@@ -99,18 +99,36 @@ std::string searched(const KernelContext& context, const Device& device, const P
 
 }  // namespace
 
+std::optional<PlannedGraph> PlannedGraphs::find(const std::string& problem) const {
+  const auto entry = entries_.find(problem);
+  if (entry == entries_.end()) return std::nullopt;
+  std::shared_ptr<const CudnnGraph> graph = entry->second.graph.lock();
+  if (graph == nullptr) return std::nullopt;
+  return PlannedGraph(std::move(graph), entry->second.plan);
+}
+
+void PlannedGraphs::insert(const std::string& problem, const PlannedGraph& graph) {
+  entries_[problem] = {graph.graph_, graph.plan_};
+}
+
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build) {
+  const bool searches = search == Search::as_asked && context.options.exhaustive_search;
+  const std::string key = fmt::format("{} search={}", problem_of(context, rules), searches);
+  if (std::optional<PlannedGraph> known = device.planned_graphs().find(key)) return {std::move(known), {}};
+
   CudnnGraph graph = build();
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
   std::optional<std::size_t> plan;
-  if (search == Search::as_asked && context.options.exhaustive_search) {
+  if (searches) {
     plan = build_named(graph, searched(context, device, rules, graph, build));
   } else {
     plan = build_first(graph);
   }
   if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
-  return {PlannedGraph(std::move(graph), *plan), {}};
+  const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), *plan);
+  device.planned_graphs().insert(key, planned);
+  return {planned, {}};
 }
 
 PlanRules convolution_rules(const KernelContext& context) {

@@ -6,25 +6,41 @@
 #include "core/exec/kernel.h"
 
 #include <functional>
+#include <map>
 
 namespace ptrain::cuda {
 
 enum class Search { no, as_asked };  // as KernelOptions::exhaustive_search asks
 
-/// A graph with its plan compiled.
+/// A graph with its plan compiled; copies share both.
 class PlannedGraph {
  public:
-  PlannedGraph(CudnnGraph graph, std::size_t plan) : graph_(std::move(graph)), plan_(plan) {}
+  PlannedGraph(std::shared_ptr<const CudnnGraph> graph, std::size_t plan) : graph_(std::move(graph)), plan_(plan) {}
 
-  std::size_t workspace_bytes() const { return graph_.workspace_bytes(plan_); }
+  std::size_t workspace_bytes() const { return graph_->workspace_bytes(plan_); }
   /// "cudnn:eng62_k2=4_k13=0": engine and knobs.
-  std::string implementation() const { return "cudnn:" + graph_.plan_names()[plan_]; }
+  std::string implementation() const { return "cudnn:" + graph_->plan_names()[plan_]; }
   /// Pointers in the order in which the graph's tensors were bound.
-  void run(std::span<void* const> pointers, void* workspace) const { graph_.run(plan_, pointers, workspace); }
+  void run(std::span<void* const> pointers, void* workspace) const { graph_->run(plan_, pointers, workspace); }
 
  private:
-  CudnnGraph graph_;
+  friend class PlannedGraphs;
+  std::shared_ptr<const CudnnGraph> graph_;
   std::size_t plan_;
+};
+
+/// The graphs that kernels of a device use, by problem: equal layers share one, since compiling takes up to a second.
+class PlannedGraphs {
+ public:
+  std::optional<PlannedGraph> find(const std::string& problem) const;
+  void insert(const std::string& problem, const PlannedGraph& graph);
+
+ private:
+  struct Entry {
+    std::weak_ptr<const CudnnGraph> graph;  // goes with the last kernel that uses it
+    std::size_t plan;
+  };
+  std::map<std::string, Entry> entries_;
 };
 
 /// `planned` is empty when cuDNN has no plan, and `reason` says why.

@@ -139,8 +139,15 @@ class MathAttentionGradKernel final : public Kernel {
 Planning plan_flash(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
   if (attributes_of(context).algorithm == AttentionAlgorithm::math) return {};
   if (!is_low_precision(context.inputs[0].dtype)) return {std::nullopt, "fp32"};
+  // Layers differ in the stream of their dropout, which is not in the graph: without it they share one.
+  AttentionAttributes shared = attributes_of(context);
+  shared.stream = 0;
+  const Attention forward(shared);
+  const AttentionGrad backward(shared);
+  const Op& op = context.op.type() == forward.type() ? static_cast<const Op&>(forward) : backward;
   // Not searched: on scratch memory the lengths would mean nothing.
-  return plan_graph(context, device, unbounded_rules(context), Search::no, build);
+  return plan_graph({op, context.inputs, context.outputs, context.options, context.search_cache}, device,
+                    unbounded_rules(context), Search::no, build);
 }
 
 }  // namespace
