@@ -32,7 +32,11 @@ class Readme(ProgramTest):
                 continue
             seen += 1
             with self.subTest(" ".join(words)):
-                extra = {"run": ["--output-dir", self.folder / "out", *SHORT], "bench": BRIEF}.get(words[1], [])
+                extra = []
+                if words[1] == "run":
+                    extra = ["--output-dir", self.folder / "out", *SHORT]
+                elif words[1] == "bench" and words[2].endswith(".yaml"):
+                    extra = BRIEF
                 words = [word.replace("runs/smoke", str(self.folder / "smoke")) for word in words]
                 needs = [key for key in words if key.startswith("configs/bert_finetune")]
                 if needs and not (ROOT / "weights").exists():
