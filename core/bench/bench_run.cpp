@@ -87,6 +87,21 @@ BenchProgram bench_program(const fs::path& path) {
   return {file, fmt::format("fnv1a64:{:016x}", fnv1a64({begin, bytes.bytes().size()}))};
 }
 
+BenchRun run_of(const Suite& suite, const BenchCase& item, std::int64_t repeat) {
+  BenchRun run;
+  run.config = suite.config;
+  run.overrides = item.overrides;
+  run.timeout_seconds = suite.timeout_seconds;
+  run.steady = suite.steady;
+  run.record.suite = suite.name;
+  run.record.case_name = item.name;
+  run.record.settings = item.settings;
+  run.record.repeat = repeat;
+  run.record.config_hash = item.config_hash;
+  run.record.seed = item.seed;
+  return run;
+}
+
 std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& run,
                                   const std::function<bool()>& stopped) {
   std::error_code error;

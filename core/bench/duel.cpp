@@ -35,6 +35,8 @@ class Duel {
         changed_{kNew, {}} {
     suite_.name = "compare";
     suite_.config = options.config;
+    suite_.timeout_seconds = options.timeout_seconds;
+    suite_.steady = options.steady;
     suite_.seed = options.seed;
     suite_.cases = {case_of(kBase, options.base), case_of(kNew, options.changed)};
   }
@@ -79,19 +81,10 @@ class Duel {
 
   void run_side(std::size_t side, std::int64_t pair) {
     const BenchCase& item = suite_.cases[side];
-    BenchRun run;
-    run.config = options_.config;
-    run.overrides = item.overrides;
-    run.timeout_seconds = options_.timeout_seconds;
-    run.steady = options_.steady;
+    BenchRun run = run_of(suite_, item, pair);
     run.folder = options_.folder / "runs" / item.folder / fmt::format("{:02}", pair);
-    run.record.suite = suite_.name;
-    run.record.case_name = item.name;
-    run.record.settings = item.settings;
-    run.record.repeat = pair;
     run.record.position = position_++;
     run.record.sweep = sweep_;
-    run.record.seed = item.seed;
     const auto record = run_once((side == 0 ? options_.base : options_.changed).program, run, options_.stopped);
     if (!record) throw Error(ExitCode::interrupted, "interrupted: no verdict");
     if (record->outcome != RunOutcome::ok && record->outcome != RunOutcome::unstable) {

@@ -112,19 +112,10 @@ class Sweep {
 
   bool run_case(std::size_t index, std::int64_t repeat) {
     const BenchCase& item = suite_.cases[index];
-    BenchRun run;
-    run.config = suite_.config;
-    run.overrides = item.overrides;
-    run.timeout_seconds = suite_.timeout_seconds;
-    run.steady = suite_.steady;
+    BenchRun run = run_of(suite_, item, repeat);
     run.folder = folder_of(index, repeat);
-    run.record.suite = suite_.name;
-    run.record.case_name = item.name;
-    run.record.settings = item.settings;
-    run.record.repeat = repeat;
     run.record.position = position_++;
     run.record.sweep = sweep_;
-    run.record.config_hash = item.config_hash;
     run.record.seed = seed_of(index, repeat);
     cases_[index].running = true;
     observer_.on_change(cases_, index);
