@@ -95,44 +95,50 @@ std::string describe_math(const std::string& products, const std::string& refusa
   return refusal.empty() ? "math " + products : fmt::format("math {} (flash: {})", products, refusal);
 }
 
-class MathAttentionKernel final : public Kernel {
+/// The composed form of one direction: `Products` is MathAttention or MathAttentionGrad.
+template <typename Products>
+class MathKernel : public Kernel {
  public:
-  MathAttentionKernel(const KernelContext& context, Device& device, std::string refusal)
+  MathKernel(const KernelContext& context, Device& device, std::string refusal)
       : dropout_(attributes_of(context).dropout > 0),
         math_(context, device, attributes_of(context)),
         refusal_(std::move(refusal)) {}
 
   std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
   std::string implementation() const override { return describe_math(math_.implementation(), refusal_); }
-  void run(const KernelArgs& args) override {
-    math_.run(args.inputs[0], static_cast<const std::int32_t*>(args.inputs[1]), dropout_ ? args.inputs[2] : nullptr,
-              args.outputs[0], static_cast<float*>(args.outputs[1]), args.workspace);
+
+ protected:
+  static const std::int32_t* lengths(const KernelArgs& args) {
+    return static_cast<const std::int32_t*>(args.inputs[1]);
   }
+  /// Null without dropout.
+  const void* rng(const KernelArgs& args) const { return dropout_ ? args.inputs[2] : nullptr; }
+  Products& math() { return math_; }
 
  private:
   bool dropout_;
-  MathAttention math_;
+  Products math_;
   std::string refusal_;
 };
 
-class MathAttentionGradKernel final : public Kernel {
+class MathAttentionKernel final : public MathKernel<MathAttention> {
  public:
-  MathAttentionGradKernel(const KernelContext& context, Device& device, std::string refusal)
-      : dropout_(attributes_of(context).dropout > 0),
-        math_(context, device, attributes_of(context)),
-        refusal_(std::move(refusal)) {}
+  using MathKernel::MathKernel;
 
-  std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
-  std::string implementation() const override { return describe_math(math_.implementation(), refusal_); }
   void run(const KernelArgs& args) override {
-    math_.run(args.inputs[0], static_cast<const std::int32_t*>(args.inputs[1]), dropout_ ? args.inputs[2] : nullptr,
-              static_cast<const float*>(args.inputs[4]), args.inputs[5], args.outputs[0], args.workspace);
+    math().run(args.inputs[0], lengths(args), rng(args), args.outputs[0], static_cast<float*>(args.outputs[1]),
+               args.workspace);
   }
+};
 
- private:
-  bool dropout_;
-  MathAttentionGrad math_;
-  std::string refusal_;
+class MathAttentionGradKernel final : public MathKernel<MathAttentionGrad> {
+ public:
+  using MathKernel::MathKernel;
+
+  void run(const KernelArgs& args) override {
+    math().run(args.inputs[0], lengths(args), rng(args), static_cast<const float*>(args.inputs[4]), args.inputs[5],
+               args.outputs[0], args.workspace);
+  }
 };
 
 /// Empty where flash was not asked for or cuDNN has no plan; then the reason says why (empty: not asked for).
