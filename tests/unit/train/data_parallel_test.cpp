@@ -11,16 +11,6 @@ namespace {
 
 using namespace testing;
 
-/// Largest relative difference of two loss curves.
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    worst = std::max(worst, std::abs(a[i] - b[i]) / std::abs(b[i]));
-  }
-  return worst;
-}
-
 /// Global batch 8, 20 steps.
 Config resnet_on_ranks() {
   Config config = resnet_config();

@@ -10,6 +10,9 @@
 #include "tests/test_backend.h"
 #include "tests/unit/io/temporary_directory.h"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -55,6 +58,16 @@ struct Outcome {
   /// The last checkpoint's tensors, when one was written.
   std::map<std::string, std::vector<std::byte>> state;
 };
+
+/// Largest relative difference of two loss curves.
+inline double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    worst = std::max(worst, std::abs(a[i] - b[i]) / std::abs(b[i]));
+  }
+  return worst;
+}
 
 class NoteKeeper final : public TrainObserver {
  public:

@@ -11,16 +11,6 @@ namespace {
 
 using namespace testing;
 
-/// Largest relative difference of two loss curves.
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    worst = std::max(worst, std::abs(a[i] - b[i]) / std::abs(b[i]));
-  }
-  return worst;
-}
-
 void expect_learns(Config config, std::int64_t steps) {
   config.train.steps = steps;
   const RunResult result = train(config).result;
