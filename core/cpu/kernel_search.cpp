@@ -1,6 +1,9 @@
 #include "core/cpu/kernel_search.h"
 
 #include "core/base/errors.h"
+#include "core/base/hash.h"
+
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -74,12 +77,19 @@ std::size_t fastest(const KernelContext& context, const std::vector<std::unique_
   return best;
 }
 
+/// The key of a choice: the problem, and what there was to choose from.
+std::string question(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
+  std::string names;
+  for (const auto& candidate : candidates) names += candidate->implementation() + "|";
+  return fmt::format("{} of {:016x}", describe_problem(context), fnv1a64(names));
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
   if (candidates.empty()) fail("no CPU implementation of {}", describe_problem(context));
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
-  const std::string problem = describe_problem(context);
+  const std::string problem = question(context, candidates);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
   for (auto& candidate : candidates) {
     if (candidate->implementation() == known) return std::move(candidate);

@@ -6,8 +6,8 @@
 namespace ptrain::cpu {
 
 /// Candidates in the library's order of preference. Without exhaustive search, or with one candidate, returns the
-/// first. Problems that were searched before (same op, attributes and descriptors) are answered from the search cache.
-/// Throws Error{failed} when there is no candidate.
+/// first. Problems that were searched before (same op, attributes, descriptors and candidates) are answered from the
+/// search cache. Throws Error{failed} when there is no candidate.
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates);
 
 }  // namespace ptrain::cpu

@@ -6,7 +6,6 @@
 #include "core/base/parallel.h"
 #include "core/cpu/convert.h"
 #include "core/cpu/outer_product.h"
-#include "core/ops/conv2d.h"
 
 #include <fmt/format.h>
 
@@ -35,14 +34,14 @@ class WeightGradientByTaps final : public Kernel {
  public:
   using Element = typename Engine::Element;
 
-  explicit WeightGradientByTaps(const KernelContext& context)
-      : x_(context.inputs[0].shape),
-        dy_(context.inputs[1].shape),
-        dw_(context.outputs[0]),
-        conv_(context.op_as<Conv2dGradWeight>().attrs().conv) {
-    blocks_k_ = (k() + most_channels - 1) / most_channels;
-    blocks_c_ = (c() + most_channels - 1) / most_channels;
-    const std::int64_t whole = taps() * blocks_k_ * blocks_c_, threads = thread_count();
+  explicit WeightGradientByTaps(const WeightGradientProblem& problem)
+      : x_(problem.x),
+        dy_(problem.dy),
+        dw_(problem.dw),
+        conv_(problem.conv),
+        block_k_(block(k())),
+        block_c_(block(c())) {
+    const std::int64_t whole = taps() * blocks_k() * blocks_c(), threads = thread_count();
     splits_ = whole >= enough_rounds * threads ? 1 : threads / std::gcd(whole, threads);
   }
 
@@ -72,7 +71,14 @@ class WeightGradientByTaps final : public Kernel {
   std::int64_t k() const { return dw_.shape[0]; }
   std::int64_t c() const { return dw_.shape[3]; }
   std::int64_t taps() const { return dw_.shape[1] * dw_.shape[2]; }
-  std::int64_t tasks() const { return taps() * blocks_k_ * blocks_c_ * splits_; }
+  std::int64_t blocks_k() const { return (k() + block_k_ - 1) / block_k_; }
+  std::int64_t blocks_c() const { return (c() + block_c_ - 1) / block_c_; }
+  std::int64_t tasks() const { return taps() * blocks_k() * blocks_c() * splits_; }
+  /// Side of the blocks that cut `channels` into as few as may be, all of about one size.
+  static std::int64_t block(std::int64_t channels) {
+    const std::int64_t blocks = (channels + most_channels - 1) / most_channels;
+    return (channels / 32 + blocks - 1) / blocks * 32;
+  }
   /// Whether tasks accumulate in the output itself.
   bool direct() const { return splits_ == 1 && dw_.dtype == DType::f32; }
 
@@ -84,11 +90,11 @@ class WeightGradientByTaps final : public Kernel {
   }
 
   void run_task(const Element* x, const Element* dy, Element* left, float* sums, std::int64_t task) const {
-    const std::int64_t split = task % splits_, block = task / splits_ % (blocks_k_ * blocks_c_);
-    const std::int64_t tap = task / (splits_ * blocks_k_ * blocks_c_);
+    const std::int64_t split = task % splits_, block = task / splits_ % (blocks_k() * blocks_c());
+    const std::int64_t tap = task / (splits_ * blocks_k() * blocks_c());
     const std::int64_t r = tap / dw_.shape[2], s = tap % dw_.shape[2];
-    const std::int64_t k0 = block / blocks_c_ * most_channels, c0 = block % blocks_c_ * most_channels;
-    const std::int64_t nk = std::min(most_channels, k() - k0), nc = std::min(most_channels, c() - c0);
+    const std::int64_t k0 = block / blocks_c() * block_k_, c0 = block % blocks_c() * block_c_;
+    const std::int64_t nk = std::min(block_k_, k() - k0), nc = std::min(block_c_, c() - c0);
     const ValidRange rows = valid(1, r), columns = valid(2, s);
     const std::int64_t pixels = dy_[0] * rows.count() * columns.count();
     const std::int64_t begin = pixels * split / splits_, end = pixels * (split + 1) / splits_;
@@ -96,6 +102,13 @@ class WeightGradientByTaps final : public Kernel {
     const std::int64_t stride = taps() * c();
     float* block_sums = sums + split * dw_.count() + k0 * stride + tap * c() + c0;
     Element* right = left + panel_elements;
+    std::int64_t n = 0, p = rows.first, q = columns.first;  // the next pixel's image, row and column
+    if (pixels > 0) {
+      const std::int64_t row = begin / columns.count();
+      n = row / rows.count();
+      p += row % rows.count();
+      q += begin % columns.count();
+    }
     std::int64_t m = begin;
     do {  // once at least: without pixels the gradient is zero
       const std::int64_t count = std::min(chunk_pixels, end - m);
@@ -104,17 +117,21 @@ class WeightGradientByTaps final : public Kernel {
         std::array<const Element*, Engine::step_pixels> from_dy, from_x;
         for (std::int64_t i = 0; i < Engine::step_pixels; ++i) {
           const auto at = static_cast<std::size_t>(i);
-          const std::int64_t pixel = m + step * Engine::step_pixels + i;
-          if (pixel >= end) {
+          if (m + step * Engine::step_pixels + i >= end) {
             from_dy[at] = from_x[at] = zeros_.data();
             continue;
           }
-          const std::int64_t q = columns.first + pixel % columns.count(), row = pixel / columns.count();
-          const std::int64_t p = rows.first + row % rows.count(), n = row / rows.count();
           const std::int64_t h = p * conv_.stride - conv_.padding + r * conv_.dilation;
           const std::int64_t w = q * conv_.stride - conv_.padding + s * conv_.dilation;
           from_dy[at] = dy + ((n * dy_[1] + p) * dy_[2] + q) * k() + k0;
           from_x[at] = x + ((n * x_[1] + h) * x_[2] + w) * c() + c0;
+          if (++q == columns.last) {
+            q = columns.first;
+            if (++p == rows.last) {
+              p = rows.first;
+              ++n;
+            }
+          }
         }
         Engine::pack_left(from_dy, nk, left, step, steps);
         Engine::pack_right(from_x, nc, right, step, steps);
@@ -143,30 +160,28 @@ class WeightGradientByTaps final : public Kernel {
   Shape x_, dy_;
   TensorDesc dw_;
   Conv2dAttributes conv_;
-  std::int64_t blocks_k_, blocks_c_, splits_;
+  std::int64_t block_k_, block_c_, splits_ = 1;
 };
 
 template <typename Engine>
-std::unique_ptr<Kernel> make_if_available(const KernelContext& context) {
+std::unique_ptr<Kernel> make_if_available(const WeightGradientProblem& problem) {
   if (!Engine::available()) return nullptr;
-  return std::make_unique<WeightGradientByTaps<Engine>>(context);
+  return std::make_unique<WeightGradientByTaps<Engine>>(problem);
 }
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_weight_gradient_by_taps(const KernelContext& context) {
-  const Conv2dGradWeight::Attributes& attrs = context.op_as<Conv2dGradWeight>().attrs();
-  const Shape& w = attrs.weight.shape;
-  if (attrs.conv.groups != 1 || w[0] % 32 != 0 || w[3] % 32 != 0) return nullptr;
-  switch (context.inputs[0].dtype) {
+std::unique_ptr<Kernel> make_weight_gradient_by_taps(const WeightGradientProblem& problem, DType dtype) {
+  if (problem.conv.groups != 1 || problem.dw.shape[0] % 32 != 0 || problem.dw.shape[3] % 32 != 0) return nullptr;
+  switch (dtype) {
     case DType::f32:
-      return make_if_available<VectorProduct<F32Lanes>>(context);
+      return make_if_available<VectorProduct<F32Lanes>>(problem);
 #ifdef __AMX_BF16__
     case DType::bf16:
-      return make_if_available<AmxProduct>(context);
+      return make_if_available<AmxProduct>(problem);
 #elif defined(__AVX512BF16__)
     case DType::bf16:
-      return make_if_available<VectorProduct<Bf16Lanes>>(context);
+      return make_if_available<VectorProduct<Bf16Lanes>>(problem);
 #endif
     default:
       return nullptr;
@@ -175,7 +190,7 @@ std::unique_ptr<Kernel> make_weight_gradient_by_taps(const KernelContext& contex
 
 #else
 
-std::unique_ptr<Kernel> make_weight_gradient_by_taps(const KernelContext&) { return nullptr; }
+std::unique_ptr<Kernel> make_weight_gradient_by_taps(const WeightGradientProblem&, DType) { return nullptr; }
 
 #endif
 

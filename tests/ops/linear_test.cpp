@@ -47,6 +47,25 @@ TEST(Linear, MatchesReferenceWithoutBias) {
   check_op(c);
 }
 
+TEST(Linear, PreferredWeightGradientAgreesWhereWidthsSuitVectorsAndRowsDoNot) {
+  constexpr std::int64_t rows = 35, in = 288, out = 96;
+  TestBackend unsearched;
+  unsearched.options.kernels.exhaustive_search = false;
+  for (const DType weights : {DType::f32, DType::bf16}) {
+    const OpCase c = make_case(Shape{rows, in}, out, {DType::bf16, weights}, {});
+    const HostTensor dy = random_tensor(DType::bf16, Shape{rows, out}, 4);
+    std::vector<double> expected(out * in);
+    for (std::int64_t i = 0; i < out * in; ++i) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        expected[static_cast<std::size_t>(i)] += dy.values[static_cast<std::size_t>(r * out + i / in)] *
+                                                 c.inputs[0].values[static_cast<std::size_t>(r * in + i % in)];
+      }
+    }
+    const std::vector<HostTensor> gradients = run_gradient(c, {dy}, unsearched);
+    expect_close(gradients[1].values, expected, weights == DType::f32 ? 1e-5 : tolerance(weights), "dw");
+  }
+}
+
 TEST(Linear, TrainsThroughEachActivation) {
   for (const Activation activation : {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh}) {
     for (const Dtypes dtypes : all_dtypes) {

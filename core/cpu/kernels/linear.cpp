@@ -4,6 +4,7 @@
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/linear_candidates.h"
+#include "core/cpu/weight_gradient_by_taps.h"
 #include "core/ops/math/activation.h"
 
 namespace ptrain::cpu {
@@ -68,6 +69,13 @@ class LinearGradInputKernel final : public Kernel {
   std::unique_ptr<Kernel> operation_;
 };
 
+/// The rows as pixels of one image, of a convolution with one tap. For bf16, where oneDNN is the slower one.
+KernelPtr weight_gradient_by_taps(const LinearProblem& p, const TensorDesc& dw) {
+  if (p.x != DType::bf16 || p.y != DType::bf16) return nullptr;
+  const WeightGradientProblem problem{{1, 1, p.rows, p.in}, {1, 1, p.rows, p.out}, {dw.dtype, {p.out, 1, 1, p.in}}, {}};
+  return make_weight_gradient_by_taps(problem, p.x);
+}
+
 /// db[c] = sum over rows of dy[r][c], in row order; each thread owns a run of columns.
 template <typename D, typename B>
 void sum_rows(const D* dy, std::int64_t rows, std::int64_t columns, B* db) {
@@ -92,7 +100,9 @@ class LinearGradWeightKernel final : public Kernel {
     const TensorDesc& dw = context.outputs[0];
     const LinearProblem problem{x.count() / x.shape[-1], x.shape[-1], dw.shape[0], x.dtype, dw.dtype, dy_.dtype};
     if (context.outputs.size() > 1) db_dtype_ = context.outputs[1].dtype;
-    operation_ = choose_kernel(context, linear_grad_weight_candidates(problem));
+    std::vector<KernelPtr> candidates = linear_grad_weight_candidates(problem);
+    if (auto kernel = weight_gradient_by_taps(problem, dw)) candidates.insert(candidates.begin(), std::move(kernel));
+    operation_ = choose_kernel(context, std::move(candidates));
   }
 
   std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }

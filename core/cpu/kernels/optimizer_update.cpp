@@ -42,10 +42,13 @@ void update_momentum(const Run<Grad, Low>& r, const OptimizerSettings& s, const 
 
 template <typename Grad, typename Low>
 void update_adamw(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
+  // Copies, which no store through a pointer can change: or the loop is not vectorized.
+  const float beta1 = s.beta1, beta2 = s.beta2, epsilon = s.epsilon, lr = f.lr;
+  const float scale = f.gradient_scale, correction1 = f.correction1, correction2 = f.correction2;
   for (std::int64_t i = 0; i < r.count; ++i) {
-    const float direction = adam_direction(static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], r.v[i], s.beta1,
-                                           s.beta2, s.epsilon, f.correction1, f.correction2);
-    r.p[i] = adamw_step(r.p[i], direction, f.lr, decay);
+    const float gradient = static_cast<float>(r.g[i]) * scale;
+    const float direction = adam_direction(gradient, r.m[i], r.v[i], beta1, beta2, epsilon, correction1, correction2);
+    r.p[i] = adamw_step(r.p[i], direction, lr, decay);
   }
 }
 

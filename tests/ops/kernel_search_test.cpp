@@ -1,0 +1,64 @@
+#include "core/cpu/kernel_search.h"
+
+#include "core/ops/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace ptrain::testing {
+namespace {
+
+class Sleeper final : public Kernel {
+ public:
+  Sleeper(std::string name, int milliseconds) : name_(std::move(name)), milliseconds_(milliseconds) {}
+  void run(const KernelArgs&) override { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_)); }
+  std::string implementation() const override { return name_; }
+
+ private:
+  std::string name_;
+  int milliseconds_;
+};
+
+class KernelSearch : public ::testing::Test {
+ protected:
+  /// Chooses among kernels of these names, which take 8, 4, 2, ... ms.
+  std::string choose(const std::vector<std::string>& names, bool exhaustive = true) {
+    std::vector<std::unique_ptr<Kernel>> candidates;
+    int milliseconds = 8;
+    for (const std::string& name : names) {
+      candidates.push_back(std::make_unique<Sleeper>(name, milliseconds));
+      milliseconds /= 2;
+    }
+    const KernelContext context{op_, descs_, descs_, {.exhaustive_search = exhaustive}, &cache_};
+    return choose_kernel(context, std::move(candidates))->implementation();
+  }
+
+  Add op_;
+  std::vector<TensorDesc> descs_{{DType::f32, Shape{4}}};
+  SearchCache cache_{"a device that no machine has"};
+
+ private:
+  static std::unique_ptr<Kernel> choose_kernel(const KernelContext& context,
+                                               std::vector<std::unique_ptr<Kernel>> candidates) {
+    return cpu::choose_kernel(context, std::move(candidates));
+  }
+};
+
+TEST_F(KernelSearch, KeepsTheFastestAndRemembersIt) {
+  EXPECT_EQ(choose({"slow", "fast"}), "fast");
+  const std::string hash = cache_.hash();
+  EXPECT_EQ(choose({"slow", "fast"}), "fast");
+  EXPECT_EQ(cache_.hash(), hash);
+}
+
+TEST_F(KernelSearch, TakesTheFirstWhenItIsOff) { EXPECT_EQ(choose({"slow", "fast"}, false), "slow"); }
+
+TEST_F(KernelSearch, SearchesAgainWhenThereIsMoreToChooseFrom) {
+  EXPECT_EQ(choose({"slow", "fast"}), "fast");
+  EXPECT_EQ(choose({"slow", "fast", "faster"}), "faster");
+}
+
+}  // namespace
+}  // namespace ptrain::testing
