@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -37,13 +38,12 @@ class Trial {
     workspace_ = zeroed(bytes);
   }
 
-  /// Seconds of the best of a few runs after a first one that warms up.
-  double seconds(Kernel& kernel, double to_beat) const {
+  /// Seconds of one run.
+  double seconds(Kernel& kernel) const {
     const KernelArgs args{inputs_, outputs_, workspace_.get()};
-    double best = run_once(kernel, args);
-    if (best > 4 * to_beat) return best;
-    for (int i = 0; i < 3; ++i) best = std::min(best, run_once(kernel, args));
-    return best;
+    const auto start = std::chrono::steady_clock::now();
+    kernel.run(args);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
@@ -51,28 +51,30 @@ class Trial {
     buffers_.push_back(is_absent(desc) ? nullptr : zeroed(desc.bytes()));
     pointers.push_back(buffers_.back().get());
   }
-  static double run_once(Kernel& kernel, const KernelArgs& args) {
-    const auto start = std::chrono::steady_clock::now();
-    kernel.run(args);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
 
   std::vector<Buffer> buffers_;
   std::vector<void*> inputs_, outputs_;
   Buffer workspace_;
 };
 
+/// Runs the candidates by turns, so that what disturbs the machine for a while disturbs all of them; the best run
+/// counts.
 std::size_t fastest(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
-  const Trial trial(context, candidates);
-  std::size_t best = 0;
-  double best_seconds = 1e30;
+  constexpr int rounds = 5;            // the first one warms up
+  constexpr double hopeless = 4;       // times the best, from which a candidate is not tried again
   constexpr double worthwhile = 0.97;  // the library's own order stands unless another is clearly faster
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double seconds = trial.seconds(*candidates[i], best_seconds);
-    if (seconds < worthwhile * best_seconds) {
-      best = i;
-      best_seconds = seconds;
+  const Trial trial(context, candidates);
+  std::vector<double> seconds(candidates.size(), 1e30);
+  for (int round = 0; round < rounds; ++round) {
+    const double to_beat = *std::min_element(seconds.begin(), seconds.end());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (round > 0 && seconds[i] > hopeless * to_beat) continue;
+      seconds[i] = std::min(seconds[i], trial.seconds(*candidates[i]));
     }
+  }
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    if (seconds[i] < worthwhile * seconds[best]) best = i;
   }
   return best;
 }

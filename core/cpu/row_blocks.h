@@ -23,7 +23,7 @@ struct Rows {
   }
 };
 
-/// A second pass in backward order finds what the first one left in the cache.
+/// A pass in the opposite order of the one before, or of what wrote the data, finds what that one left in the cache.
 enum class Order { forward, backward };
 
 /// Cuts rows into blocks; the cut depends on the shape only.
