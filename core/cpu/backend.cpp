@@ -39,7 +39,6 @@ class CpuBackend final : public Backend {
   }
 
   DType preferred_low_precision() const override { return DType::bf16; }
-  bool kernels_convert_weights() const override { return true; }
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
     const KernelFactory factory = find_kernel(context.op.type());

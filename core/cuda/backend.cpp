@@ -29,7 +29,6 @@ class CudaBackend final : public Backend {
   }
 
   DType preferred_low_precision() const override { return DType::f16; }
-  bool kernels_convert_weights() const override { return false; }
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
     const CudaKernelFactory factory = find_kernel(context.op.type());

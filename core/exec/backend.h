@@ -53,8 +53,6 @@ class Backend {
   virtual std::string library() const = 0;
   /// The low precision that AMP's dtype auto stands for.
   virtual DType preferred_low_precision() const = 0;
-  /// Whether kernels convert fp32 weights themselves (Op::converts_input), so that AMP need not cast them.
-  virtual bool kernels_convert_weights() const = 0;
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
   /// What `options` came to in a run whose kernels were `chosen` (none: it never got that far).

@@ -49,9 +49,6 @@ class Op {
   virtual AmpClass amp_class() const { return AmpClass::grey; }
   /// False for inputs that stay fp32 whatever the op computes in (statistics, scales, scalars).
   virtual bool amp_casts_input(int /*input*/) const { return true; }
-  /// True for weights that a kernel converts on the fly: fp32 weights beside low-precision data, so no cast is
-  /// inserted.
-  virtual bool converts_input(int /*input*/) const { return false; }
   /// True where the op writes its input in place (running statistics, optimizer state). Such inputs are state.
   virtual bool mutates_input(int /*input*/) const { return false; }
   /// The input whose memory output `output` may take over when nothing reads that input afterwards; -1 for none.

@@ -31,7 +31,6 @@ class Conv2d final : public Op {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
-  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
@@ -53,7 +52,6 @@ class Conv2dGradInput final : public Op {
   std::string attributes() const override { return attributes_.conv.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
-  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:

@@ -26,7 +26,6 @@ class Linear final : public Op {
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   bool amp_casts_input(int input) const override { return input != 2; }
-  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
@@ -39,7 +38,6 @@ class LinearGradInput final : public Op {
   std::string_view type() const override { return "linear_grad_input"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
-  bool converts_input(int input) const override { return input == 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 

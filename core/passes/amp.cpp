@@ -15,6 +15,7 @@ class AmpRewriter {
   AmpRewriter(const Graph& graph, const AmpOptions& options) : graph_(graph), options_(options), rewriter_(graph) {}
 
   AmpResult run() {
+    find_read_otherwise();
     for (const Node& node : graph_.nodes()) emit(node);
     return {rewriter_.finish(), summary_};
   }
@@ -37,6 +38,16 @@ class AmpRewriter {
   bool casts(const Node& node, std::size_t i) const {
     const ValueId id = node.inputs[i];
     return id != no_value && is_floating(graph_.desc(id).dtype) && node.op->amp_casts_input(static_cast<int>(i));
+  }
+
+  /// What is not only an input that a white op casts.
+  void find_read_otherwise() {
+    for (const Node& node : graph_.nodes()) {
+      const bool white = class_of(node) == AmpClass::white;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!white || !casts(node, i)) read_otherwise_.insert(node.inputs[i]);
+      }
+    }
   }
 
   /// The precision a node computes in.
@@ -88,9 +99,7 @@ class AmpRewriter {
     const ValueId old = node.inputs[i];
     const Value& value = graph_.value(old);
     if (value.storage == Storage::parameter && is_low_precision(dtype)) {
-      if (options_.level == AmpLevel::O2) return low_parameter(old);
-      if (options_.kernels_convert_weights && node.op->converts_input(static_cast<int>(i)))
-        return rewriter_.mapped(old);
+      if (options_.level == AmpLevel::O2 || !read_otherwise_.contains(old)) return low_parameter(old);
     }
     return cast(rewriter_.mapped(old), dtype);
   }
@@ -122,6 +131,7 @@ class AmpRewriter {
   Rewriter rewriter_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<ValueId, ValueId> low_parameters_;
+  std::set<ValueId> read_otherwise_;
   AmpSummary summary_;
 };
 

@@ -10,10 +10,9 @@ namespace ptrain {
 
 struct AmpOptions {
   AmpLevel level = AmpLevel::O0;
-  DType dtype = DType::bf16;             // the low precision: bf16 or f16
-  std::set<std::string> custom_white;    // op types computed low whatever their class
-  std::set<std::string> custom_black;    // op types computed in fp32
-  bool kernels_convert_weights = false;  // leave fp32 weights to kernels that convert them (Op::converts_input)
+  DType dtype = DType::bf16;           // the low precision: bf16 or f16
+  std::set<std::string> custom_white;  // op types computed low whatever their class
+  std::set<std::string> custom_black;  // op types computed in fp32
 };
 
 struct AmpSummary {
@@ -27,11 +26,12 @@ struct AmpResult {
   AmpSummary summary;
 };
 
-/// The suffix of a parameter's low-precision copy (O2): "layer1.0.conv1.weight" -> "layer1.0.conv1.weight@bf16".
+/// The name of a parameter's low-precision copy: "layer1.0.conv1.weight" -> "layer1.0.conv1.weight@bf16".
 std::string low_precision_name(std::string_view parameter, DType dtype);
 
-/// Rewrites a forward graph. In O2 a parameter read in low precision becomes a low-precision parameter named
-/// low_precision_name(); its fp32 master stays as a parameter nobody reads until the optimizer pass.
+/// Rewrites a forward graph. A parameter read in low precision (O2), and only so (O1), becomes a low-precision
+/// parameter named low_precision_name(), which spares the cast of every step; its fp32 master stays as a parameter
+/// nobody reads until the optimizer pass.
 AmpResult apply_amp(const Graph& graph, const AmpOptions& options);
 
 }  // namespace ptrain

@@ -6,8 +6,7 @@
 namespace ptrain {
 
 MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model, std::int64_t batch) {
-  PipelineOptions options =
-      training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights());
+  PipelineOptions options = training_options(config, backend.preferred_low_precision());
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
   const Graph graph = build_training_graph(model.build(batch, Mode::training), options).graph;
   MemoryEstimate estimate;

@@ -31,8 +31,7 @@ AmpReport amp_report(const Config& config, const Backend& backend, const RunResu
   AmpReport amp;
   amp.level = choice_name(config.amp.level);
   if (config.amp.level != AmpLevel::O0) {
-    const DType dtype =
-        training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights()).amp.dtype;
+    const DType dtype = training_options(config, backend.preferred_low_precision()).amp.dtype;
     amp.dtype = dtype == DType::f16 ? "fp16" : "bf16";
   }
   amp.casts = result.amp.casts;

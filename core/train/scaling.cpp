@@ -29,8 +29,7 @@ MeasuredStep measured_step(const Config& config, const Backend& backend, const M
   if (!latency.is_object()) fail_usage("the report has no latency_ms: it measured no step");
   if (!report.value("distributed", nlohmann::json()).is_null())
     fail_usage("the report is of several ranks, expected one");
-  PipelineOptions options =
-      training_options(config, backend.preferred_low_precision(), backend.kernels_convert_weights());
+  PipelineOptions options = training_options(config, backend.preferred_low_precision());
   options.distribution = distribution_options(config, 2);  // the buckets are those of any number of ranks
   const Graph graph = build_training_graph(model.build(config.data.batch_size, Mode::training), options).graph;
 

@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic, bool kernels_convert_weights) {
+AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
   AmpOptions amp;
   amp.level = level;
   amp.dtype = config.amp.dtype == AmpDType::automatic ? automatic
@@ -16,7 +16,6 @@ AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic, bo
                                                       : DType::f16;
   amp.custom_white.insert(config.amp.custom_white_list.begin(), config.amp.custom_white_list.end());
   amp.custom_black.insert(config.amp.custom_black_list.begin(), config.amp.custom_black_list.end());
-  amp.kernels_convert_weights = kernels_convert_weights;
   return amp;
 }
 
@@ -75,10 +74,10 @@ LoaderOptions loader_options(const Config& config, Split split) {
   return options;
 }
 
-PipelineOptions training_options(const Config& config, DType automatic, bool kernels_convert_weights) {
+PipelineOptions training_options(const Config& config, DType automatic) {
   PipelineOptions options;
   options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
-  options.amp = amp_options(config, config.amp.level, automatic, kernels_convert_weights);
+  options.amp = amp_options(config, config.amp.level, automatic);
   const bool low = config.amp.level != AmpLevel::O0;
   options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
                          (config.amp.scaler.enabled == Tristate::automatic && low && options.amp.dtype == DType::f16);
@@ -91,10 +90,10 @@ PipelineOptions training_options(const Config& config, DType automatic, bool ker
   return options;
 }
 
-PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights) {
+PipelineOptions evaluation_options(const Config& config, DType automatic) {
   PipelineOptions options;
   options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
-  options.amp = amp_options(config, config.eval.amp, automatic, kernels_convert_weights);
+  options.amp = amp_options(config, config.eval.amp, automatic);
   return options;
 }
 

@@ -13,9 +13,9 @@ namespace ptrain {
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);
 /// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
-PipelineOptions training_options(const Config& config, DType automatic, bool kernels_convert_weights);
+PipelineOptions training_options(const Config& config, DType automatic);
 /// The same with eval.amp's level.
-PipelineOptions evaluation_options(const Config& config, DType automatic, bool kernels_convert_weights);
+PipelineOptions evaluation_options(const Config& config, DType automatic);
 /// How the passes' graph becomes a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
 DistributionOptions distribution_options(const Config& config, int world_size);

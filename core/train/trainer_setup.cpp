@@ -60,7 +60,7 @@ void Trainer::compile() {
 
 void Trainer::compile_plans() {
   const DType low = backend_.preferred_low_precision();
-  PipelineOptions options = training_options(config_, low, backend_.kernels_convert_weights());
+  PipelineOptions options = training_options(config_, low);
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   PlanOptions plan = plan_options(config_);
   plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
@@ -72,8 +72,8 @@ void Trainer::compile_plans() {
   result_.search_seconds = training_->compile_seconds();
   if (evaluation_data_ != nullptr) {
     const std::int64_t batch = config_.eval.batch_size > 0 ? config_.eval.batch_size : config_.data.batch_size;
-    PipelineResult inference = build_inference_graph(
-        model_.build(batch, Mode::evaluation), evaluation_options(config_, low, backend_.kernels_convert_weights()));
+    PipelineResult inference =
+        build_inference_graph(model_.build(batch, Mode::evaluation), evaluation_options(config_, low));
     evaluation_.emplace(std::move(inference.graph), backend_, variables_, plan);
     result_.search_seconds += evaluation_->compile_seconds();
   }

@@ -44,7 +44,6 @@ Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DTy
   PipelineOptions options;
   options.amp.level = level;
   options.amp.dtype = low;
-  options.amp.kernels_convert_weights = false;
   options.decays = [](std::string_view, const Shape&) { return true; };
   return build_training_graph(model.build(batch, Mode::training), options).graph;
 }

@@ -66,7 +66,6 @@ inline AmpOptions amp_options(AmpLevel level, DType dtype = DType::bf16) {
   AmpOptions options;
   options.level = level;
   options.dtype = dtype;
-  options.kernels_convert_weights = true;
   return options;
 }
 

@@ -73,7 +73,7 @@ TEST(Settings, SchedulesCountEpochsAndRatiosInSteps) {
 
 TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {
   Config config;
-  const auto scaling = [&] { return training_options(config, DType::bf16, true).loss_scaling; };
+  const auto scaling = [&] { return training_options(config, DType::bf16).loss_scaling; };
   EXPECT_FALSE(scaling());
   config.amp.level = AmpLevel::O1;
   EXPECT_FALSE(scaling()) << "bf16";
@@ -88,12 +88,12 @@ TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {
 
 TEST(Settings, DecayNormsAndBiasesOnlyWhenAsked) {
   Config config;
-  const PipelineOptions usual = training_options(config, DType::bf16, true);
+  const PipelineOptions usual = training_options(config, DType::bf16);
   ASSERT_TRUE(usual.decays);
   EXPECT_TRUE(usual.decays("conv1.weight", Shape{64, 3, 3, 4}));
   EXPECT_FALSE(usual.decays("bn1.weight", Shape{64}));
   config.train.optimizer.decay_norm_and_bias = true;
-  EXPECT_FALSE(training_options(config, DType::bf16, true).decays);
+  EXPECT_FALSE(training_options(config, DType::bf16).decays);
 }
 
 }  // namespace
