@@ -68,7 +68,7 @@ std::size_t fastest(const KernelContext& context, const std::vector<std::unique_
   for (int round = 0; round < rounds; ++round) {
     const double to_beat = *std::min_element(seconds.begin(), seconds.end());
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (round > 0 && seconds[i] > hopeless * to_beat) continue;
+      if (seconds[i] > hopeless * to_beat) continue;
       seconds[i] = std::min(seconds[i], trial.seconds(*candidates[i]));
     }
   }

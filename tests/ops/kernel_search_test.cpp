@@ -32,18 +32,12 @@ class KernelSearch : public ::testing::Test {
       milliseconds /= 2;
     }
     const KernelContext context{op_, descs_, descs_, {.exhaustive_search = exhaustive}, &cache_};
-    return choose_kernel(context, std::move(candidates))->implementation();
+    return cpu::choose_kernel(context, std::move(candidates))->implementation();
   }
 
   Add op_;
   std::vector<TensorDesc> descs_{{DType::f32, Shape{4}}};
   SearchCache cache_{"a device that no machine has"};
-
- private:
-  static std::unique_ptr<Kernel> choose_kernel(const KernelContext& context,
-                                               std::vector<std::unique_ptr<Kernel>> candidates) {
-    return cpu::choose_kernel(context, std::move(candidates));
-  }
 };
 
 TEST_F(KernelSearch, KeepsTheFastestAndRemembersIt) {
