@@ -25,6 +25,9 @@ PTRAIN_HD inline Philox4 philox(Philox4 counter, std::uint32_t key0, std::uint32
   return counter;
 }
 
+/// Uniform in [0, 1) with 24 bits.
+PTRAIN_HD inline float to_uniform(std::uint32_t bits) { return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f); }
+
 /// Names one stream of random numbers: a run's seed, the training step, and which consumer draws.
 struct RandomStream {
   std::uint64_t seed = 0;
@@ -44,9 +47,7 @@ struct RandomStream {
     return lane == 0 ? four.x : lane == 1 ? four.y : lane == 2 ? four.z : four.w;
   }
   /// Uniform in [0, 1) with 24 bits.
-  PTRAIN_HD float uniform(std::uint64_t element) const {
-    return static_cast<float>(bits(element) >> 8) * (1.0f / 16777216.0f);
-  }
+  PTRAIN_HD float uniform(std::uint64_t element) const { return to_uniform(bits(element)); }
 };
 
 }  // namespace ptrain

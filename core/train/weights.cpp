@@ -45,10 +45,11 @@ const NamedTensor* find_tensor(const SafetensorsFile& file, const std::string& n
 }  // namespace
 
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
+  std::vector<float> values;
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.desc.dtype != DType::f32) continue;
     if (entry.storage != Storage::parameter && !is_running_statistic(name)) continue;
-    std::vector<float> values(static_cast<std::size_t>(entry.desc.count()));
+    values.resize(static_cast<std::size_t>(entry.desc.count()));
     const Value variable{name, entry.desc, entry.storage};
     initialize(model.initializer(variable), entry.desc.shape, name, seed, values);
     variables.write(name, values.data(), entry.desc.bytes());
