@@ -8,7 +8,6 @@ namespace ptrain::cpu {
 namespace {
 
 using u64x8 = std::uint64_t __attribute__((vector_size(64)));
-using u32x8 = std::uint32_t __attribute__((vector_size(32)));
 
 /// The 64-bit products of the low halves; the high halves may hold anything.
 PTRAIN_INLINE u64x8 multiply_low_halves(u64x8 a, std::uint32_t b) {
@@ -20,8 +19,14 @@ PTRAIN_INLINE u64x8 multiply_low_halves(u64x8 a, std::uint32_t b) {
 #endif
 }
 
+/// The low halves of sixteen 64-bit lanes.
+PTRAIN_INLINE u32x16 low_words(const u64x8 (&v)[2]) {
+  const u32x16 even{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+  return __builtin_shuffle(reinterpret_cast<u32x16>(v[0]), reinterpret_cast<u32x16>(v[1]), even);
+}
+
 /// The four words of the sixteen Philox blocks from `first` on: RandomStream::block, in lanes.
-PTRAIN_INLINE void sixteen_blocks(const RandomStream& random, std::uint64_t first, std::uint32_t (&words)[4][lanes]) {
+PTRAIN_INLINE void sixteen_blocks(const RandomStream& random, std::uint64_t first, u32x16 (&words)[4]) {
   u64x8 x[2], y[2], z[2], w[2];
   for (int half = 0; half < 2; ++half) {
     const u64x8 zero{};
@@ -44,23 +49,19 @@ PTRAIN_INLINE void sixteen_blocks(const RandomStream& random, std::uint64_t firs
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
-  for (int half = 0; half < 2; ++half) {
-    const u64x8* four[] = {&x[half], &y[half], &z[half], &w[half]};
-    for (int i = 0; i < 4; ++i) {
-      const u32x8 low = __builtin_convertvector(*four[i], u32x8);
-      memcpy(words[i] + 8 * half, &low, sizeof low);
-    }
-  }
+  words[0] = low_words(x);
+  words[1] = low_words(y);
+  words[2] = low_words(z);
+  words[3] = low_words(w);
 }
 
 /// The factors of one aligned group of 128 elements.
 void group_factors(const DropoutMask& mask, std::uint64_t group, float* factors) {
-  std::uint32_t words[4][lanes];
+  u32x16 words[4];
   sixteen_blocks(mask.random, group * lanes, words);
   const u32x16 scale = u32x16{} + bits_of(mask.scale);
   for (int word = 0; word < 4; ++word) {
-    u32x16 bits;
-    memcpy(&bits, words[word], sizeof bits);
+    const u32x16 bits = words[word];
     const u32x16 low = reinterpret_cast<u32x16>((bits & 0xffffu) >= mask.threshold) & scale;
     const u32x16 high = reinterpret_cast<u32x16>((bits >> 16) >= mask.threshold) & scale;
     memcpy(factors + word * lanes, &low, sizeof low);

@@ -3,11 +3,10 @@
 // in multiples of 32.
 #pragma once
 
-#include "core/base/dtype.h"
+#include "core/cpu/vector.h"
 
 #ifdef __AVX512F__
 
-#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,8 +14,6 @@
 #include <span>
 
 namespace ptrain::cpu {
-
-inline constexpr __mmask16 all_lanes = 0xffff;  // GCC 12 warns of the intrinsics without a mask
 
 /// Sixteen channels of two pixels, interleaved: lane c holds (first[c], second[c]).
 inline __m512i interleave(const bf16* first, const bf16* second) {
@@ -133,31 +130,6 @@ struct VectorProduct {
 };
 
 #ifdef __AMX_BF16__
-/// Transposes sixteen rows of sixteen 32-bit lanes.
-inline void transpose(__m512i (&r)[16]) {
-  __m512i t[16];
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_maskz_unpacklo_epi32(all_lanes, r[i], r[i + 1]);
-    t[i + 1] = _mm512_maskz_unpackhi_epi32(all_lanes, r[i], r[i + 1]);
-  }
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = _mm512_maskz_unpacklo_epi64(0xff, t[i], t[i + 2]);
-    r[i + 1] = _mm512_maskz_unpackhi_epi64(0xff, t[i], t[i + 2]);
-    r[i + 2] = _mm512_maskz_unpacklo_epi64(0xff, t[i + 1], t[i + 3]);
-    r[i + 3] = _mm512_maskz_unpackhi_epi64(0xff, t[i + 1], t[i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i], r[i + 4], 0x88);
-    t[i + 4] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i], r[i + 4], 0xdd);
-    t[i + 8] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i + 8], r[i + 12], 0x88);
-    t[i + 12] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i + 8], r[i + 12], 0xdd);
-  }
-  for (int i = 0; i < 8; ++i) {
-    r[i] = _mm512_maskz_shuffle_i32x4(all_lanes, t[i], t[i + 8], 0x88);
-    r[i + 8] = _mm512_maskz_shuffle_i32x4(all_lanes, t[i], t[i + 8], 0xdd);
-  }
-}
-
 /// AMX tiles: 16 channels x 32 pixels of the left panel (transposed) by 32 pixels x 16 channels of the right one.
 struct AmxProduct {
   using Element = bf16;

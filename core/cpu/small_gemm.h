@@ -5,13 +5,20 @@
 
 namespace ptrain::cpu {
 
-/// C [rows, columns] = A B, or += with `accumulate`. B is [depth, columns] with `ldb` floats between rows; A's element
-/// (r, k) is a[r * a_row + k * a_column], so a transposed A costs nothing. `columns` is a multiple of gemm_lanes.
+/// Two bf16 values that follow each other in a product's depth; one instruction multiplies and adds both.
+struct Bf16Pair {
+  std::uint32_t bits;  // the first value in the low half
+};
+
+/// C [rows, columns] = A B, or += with `accumulate`, summed in f32. B is [depth, columns] with `ldb` elements between
+/// rows; A's element (r, k) is a[r * a_row + k * a_column], so a transposed A costs nothing. `columns` is a multiple of
+/// gemm_lanes. An element is a float or a Bf16Pair, `depth` counts elements.
+template <typename Element>
 struct SmallGemm {
   std::int64_t rows, columns, depth;
-  const float* a;
+  const Element* a;
   std::int64_t a_row, a_column;
-  const float* b;
+  const Element* b;
   std::int64_t ldb;
   float* c;
   std::int64_t ldc;
@@ -22,6 +29,9 @@ struct SmallGemm {
 inline constexpr std::int64_t gemm_lanes = 16;
 inline std::int64_t round_to_lanes(std::int64_t n) { return (n + gemm_lanes - 1) / gemm_lanes * gemm_lanes; }
 
-void small_gemm(const SmallGemm& problem);
+void small_gemm(const SmallGemm<float>& problem);
+#ifdef __AVX512BF16__
+void small_gemm(const SmallGemm<Bf16Pair>& problem);
+#endif
 
 }  // namespace ptrain::cpu

@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined; no vector crosses a call
 
 namespace ptrain::cpu {
@@ -25,6 +27,15 @@ PTRAIN_INLINE f32x16 load16(const float* from) {
   return v;
 }
 PTRAIN_INLINE void store16(float* to, f32x16 v) { memcpy(to, &v, sizeof v); }
+
+PTRAIN_INLINE float total(f32x16 v) {
+  float sums[lanes];
+  store16(sums, v);
+  for (int width = lanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
+  }
+  return sums[0];
+}
 
 PTRAIN_INLINE f32x16 load16(const bf16* from) {
   u16x16 bits;
@@ -66,6 +77,48 @@ PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
   memcpy(static_cast<void*>(to), &bits, sizeof bits);
 #else
   for (int i = 0; i < lanes; ++i) to[i] = bf16(v[i]);
+#endif
+}
+
+#ifdef __AVX512F__
+inline constexpr __mmask16 all_lanes = 0xffff;  // GCC 12 warns of the intrinsics without a mask
+
+/// Transposes sixteen rows of sixteen 32-bit lanes.
+inline void transpose(__m512i (&r)[16]) {
+  __m512i t[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_maskz_unpacklo_epi32(all_lanes, r[i], r[i + 1]);
+    t[i + 1] = _mm512_maskz_unpackhi_epi32(all_lanes, r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_maskz_unpacklo_epi64(0xff, t[i], t[i + 2]);
+    r[i + 1] = _mm512_maskz_unpackhi_epi64(0xff, t[i], t[i + 2]);
+    r[i + 2] = _mm512_maskz_unpacklo_epi64(0xff, t[i + 1], t[i + 3]);
+    r[i + 3] = _mm512_maskz_unpackhi_epi64(0xff, t[i + 1], t[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i], r[i + 4], 0x88);
+    t[i + 4] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i], r[i + 4], 0xdd);
+    t[i + 8] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i + 8], r[i + 12], 0x88);
+    t[i + 12] = _mm512_maskz_shuffle_i32x4(all_lanes, r[i + 8], r[i + 12], 0xdd);
+  }
+  for (int i = 0; i < 8; ++i) {
+    r[i] = _mm512_maskz_shuffle_i32x4(all_lanes, t[i], t[i + 8], 0x88);
+    r[i + 8] = _mm512_maskz_shuffle_i32x4(all_lanes, t[i], t[i + 8], 0xdd);
+  }
+}
+#endif
+
+/// Transposes sixteen rows of sixteen floats.
+PTRAIN_INLINE void transpose(f32x16 (&rows)[lanes]) {
+#ifdef __AVX512F__
+  transpose(reinterpret_cast<__m512i(&)[lanes]>(rows));
+#else
+  f32x16 columns[lanes];
+  for (int r = 0; r < lanes; ++r) {
+    for (int c = 0; c < lanes; ++c) columns[c][r] = rows[r][c];
+  }
+  std::copy(columns, columns + lanes, rows);
 #endif
 }
 

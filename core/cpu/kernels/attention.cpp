@@ -1,9 +1,10 @@
-// Attention by tiles with a running softmax (Dao et al., "FlashAttention", 2022, algorithm 1), in f32.
+// Attention by tiles with a running softmax (Dao et al., "FlashAttention", 2022, algorithm 1); products of bf16 are
+// summed in f32, everything else is f32.
 #include "core/ops/attention.h"
 
 #include "core/cpu/f16_staging.h"
 #include "core/cpu/kernels.h"
-#include "core/cpu/kernels/attention_tiles.h"
+#include "core/cpu/kernels/attention_operands.h"
 #include "core/ops/math/exp.h"
 
 #include <cmath>
@@ -11,12 +12,12 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Replaces a row of scores by exp(score - largest), and returns their sum.
-float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float largest) {
+/// Replaces a row of scores by exp(scale * (score - largest)), and returns their sum.
+float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float scale, float largest) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t k = 0; k < keys; ++k) {
-    scores[k] = fast_exp(scores[k] - largest);
+    scores[k] = fast_exp(scale * (scores[k] - largest));
     sum += scores[k];
   }
   std::fill(scores + keys, scores + padded, 0.0f);
@@ -70,30 +71,34 @@ class AttentionKernel final : public Kernel {
   template <typename T>
   void run_head(const T* qkv, std::int64_t valid, const DropoutMask& mask, std::int64_t b, std::int64_t h,
                 Scratch scratch, T* out, float* lse) const {
+    using Packed = Operands<T>;
+    using Element = typename Packed::Element;
     const AttentionShape& s = shape_;
-    float* keys = scratch.take(s.depth * s.padded_length);  // transposed
-    float* values = scratch.take(s.length * s.padded_depth);
-    float* queries = scratch.take(s.query_tile * s.padded_depth);
+    const std::int64_t query_stride = Packed::elements(s.padded_depth);
+    auto* keys = scratch.take<Element>(Packed::elements(s.depth) * s.padded_length);
+    auto* values = scratch.take<Element>(Packed::elements(s.length) * s.padded_depth);
+    auto* queries = scratch.take<Element>(s.query_tile * query_stride);
     float* sums = scratch.take(s.query_tile * s.padded_depth);  // of weighted values
     float* scores = scratch.take(tile_floats());
     float* factors = scratch.take(tile_floats());
     float* largest = scratch.take(s.query_tile);
     float* total = scratch.take(s.query_tile);
-    pack_columns(qkv + s.qkv_offset(b, h, 1), s.row_stride(), valid, s, keys);
-    pack_rows(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, 1.0f, values);
+    Packed::pack_columns(qkv + s.qkv_offset(b, h, 1), s.row_stride(), valid, s, keys);
+    Packed::pack_tokens(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, values);
 
     for_tiles(valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-      pack_rows(qkv + s.qkv_offset(b, h, 0) + q0 * s.row_stride(), s.row_stride(), rows, s, s.scale, queries);
+      Packed::pack_rows(qkv + s.qkv_offset(b, h, 0) + q0 * s.row_stride(), s.row_stride(), rows, s, queries);
       std::fill(largest, largest + rows, -std::numeric_limits<float>::infinity());
       std::fill(total, total + rows, 0.0f);
       for_tiles(valid, s.key_tile, [&](std::int64_t k0, std::int64_t count) {
         const std::int64_t padded = round_to_lanes(count);
-        small_gemm({rows, padded, s.depth, queries, s.padded_depth, 1, keys + k0, s.padded_length, scores, s.key_tile});
+        small_gemm(SmallGemm<Element>{rows, padded, Packed::elements(s.depth), queries, query_stride, 1, keys + k0,
+                                      s.padded_length, scores, s.key_tile});
         for (std::int64_t r = 0; r < rows; ++r) {
           float* row = scores + r * s.key_tile;
           const float now = largest_of(row, count, largest[r]);
-          const float rescale = fast_exp(largest[r] - now);
-          total[r] = total[r] * rescale + exp_row(row, count, padded, now);
+          const float rescale = fast_exp(s.scale * (largest[r] - now));
+          total[r] = total[r] * rescale + exp_row(row, count, padded, s.scale, now);
           largest[r] = now;
           if (k0 == 0) continue;
           for (std::int64_t d = 0; d < s.padded_depth; ++d) sums[r * s.padded_depth + d] *= rescale;
@@ -102,14 +107,17 @@ class AttentionKernel final : public Kernel {
           tile_factors(mask, s, s.mask_row(b, h, q0), rows, k0, padded, s.key_tile, factors);
           for (std::int64_t i = 0; i < rows * s.key_tile; ++i) scores[i] *= factors[i];
         }
-        small_gemm({rows, s.padded_depth, count, scores, s.key_tile, 1, values + k0 * s.padded_depth, s.padded_depth,
-                    sums, s.padded_depth, k0 > 0});
+        const Element* weights = Packed::from_tile(scores, rows, padded, s.key_tile);
+        small_gemm(SmallGemm<Element>{rows, s.padded_depth, Packed::elements(count), weights, s.key_tile, 1,
+                                      values + Packed::elements(k0) * s.padded_depth, s.padded_depth, sums,
+                                      s.padded_depth, k0 > 0});
       });
       T* to = out + s.out_offset(b, h) + q0 * s.out_stride();
       for (std::int64_t r = 0; r < rows; ++r, to += s.out_stride()) {
-        const float inverse = 1.0f / total[r];
-        for (std::int64_t d = 0; d < s.depth; ++d) to[d] = T(sums[r * s.padded_depth + d] * inverse);
-        lse[q0 + r] = largest[r] + std::log(total[r]);
+        const f32x16 inverse = splat(1.0f / total[r]);
+        const float* from = sums + r * s.padded_depth;
+        for_channels(s.depth, [&](std::int64_t d, auto access) { access.store(to + d, load16(from + d) * inverse); });
+        lse[q0 + r] = s.scale * largest[r] + std::log(total[r]);
       }
     });
     for (std::int64_t q = valid; q < s.length; ++q) {

@@ -1,44 +1,60 @@
 // Attention's gradient by tiles: the weights are computed again from q, k and the saved log-sum-exp (Dao et al.,
-// "FlashAttention", 2022, algorithm 4), in f32.
+// "FlashAttention", 2022, algorithm 4); products of bf16 are summed in f32, everything else is f32.
 #include "core/cpu/f16_staging.h"
 #include "core/cpu/kernels.h"
-#include "core/cpu/kernels/attention_tiles.h"
+#include "core/cpu/kernels/attention_operands.h"
 #include "core/ops/attention.h"
 #include "core/ops/math/exp.h"
 
 namespace ptrain::cpu {
 namespace {
 
-/// One thread's scratch for one head.
+/// One thread's scratch for one head; operands of products are packed as `Packed` says.
+template <typename Packed>
 struct HeadScratch {
-  float *q, *k, *dout;                 // [length, padded_depth]; q is scaled
-  float *k_columns, *v_columns;        // [depth, padded_length]
-  float *dq, *dk, *dv;                 // [length, padded_depth]
-  float* delta;                        // [length]: dout . out
-  float *weights, *dscores, *factors;  // [query_tile, key_tile]
+  using Element = typename Packed::Element;
+  Element *q, *dout;                           // [length, elements(padded_depth)]
+  Element *q_tokens, *dout_tokens, *k_tokens;  // [elements(length), padded_depth]
+  Element *k_columns, *v_columns;              // [elements(depth), padded_length]
+  Element* transposed;                         // [elements(query_tile), key_tile]
+  float *dq, *dk, *dv;                         // [length, padded_depth]
+  float* delta;                                // [length]: dout . out
+  float *weights, *dscores, *factors;          // [query_tile, key_tile]
 
-  HeadScratch(const AttentionShape& s, Scratch& scratch) {
-    const std::int64_t rows = s.length * s.padded_depth;
-    const std::int64_t columns = s.depth * s.padded_length;
-    const std::int64_t tile = s.query_tile * s.key_tile;
-    for (float** p : {&q, &k, &dout, &dq, &dk, &dv}) *p = scratch.take(rows);
-    for (float** p : {&k_columns, &v_columns}) *p = scratch.take(columns);
+  HeadScratch(const AttentionShape& s, Scratch scratch) {
+    q = scratch.take<Element>(row_elements(s));
+    dout = scratch.take<Element>(row_elements(s));
+    q_tokens = Packed::rows_are_tokens ? q : scratch.take<Element>(token_elements(s));
+    dout_tokens = Packed::rows_are_tokens ? dout : scratch.take<Element>(token_elements(s));
+    k_tokens = scratch.take<Element>(token_elements(s));
+    for (Element** p : {&k_columns, &v_columns}) *p = scratch.take<Element>(column_elements(s));
+    transposed = Packed::rows_are_tokens ? nullptr : scratch.take<Element>(s.query_tile * s.key_tile);
+    for (float** p : {&dq, &dk, &dv}) *p = scratch.take(s.length * s.padded_depth);
     delta = scratch.take(s.length);
-    for (float** p : {&weights, &dscores, &factors}) *p = scratch.take(tile);
+    for (float** p : {&weights, &dscores, &factors}) *p = scratch.take(s.query_tile * s.key_tile);
   }
   static std::int64_t floats(const AttentionShape& s) {
-    return 6 * s.length * s.padded_depth + 2 * s.depth * s.padded_length + s.padded_length +
-           3 * round_to_lanes(s.query_tile * s.key_tile);
+    const std::int64_t tile = round_to_lanes(s.query_tile * s.key_tile);
+    const std::int64_t copies = Packed::rows_are_tokens ? 0 : 2 * token_elements(s) + tile;
+    return 2 * row_elements(s) + copies + token_elements(s) + 2 * column_elements(s) + 3 * s.length * s.padded_depth +
+           s.padded_length + 3 * tile;
   }
+
+ private:
+  static std::int64_t row_elements(const AttentionShape& s) {
+    return round_to_lanes(s.length * Packed::elements(s.padded_depth));
+  }
+  static std::int64_t token_elements(const AttentionShape& s) { return Packed::elements(s.length) * s.padded_depth; }
+  static std::int64_t column_elements(const AttentionShape& s) { return Packed::elements(s.depth) * s.padded_length; }
 };
 
 /// From the tile's scores (in `weights`) and dout v^T (in `dscores`): the weights after dropout, and the gradient of
 /// the scores.
-void weights_and_gradient(float* weights, float* dscores, const float* factors, float lse, float delta,
+void weights_and_gradient(float* weights, float* dscores, const float* factors, float scale, float lse, float delta,
                           std::int64_t keys, std::int64_t padded) {
 #pragma omp simd
   for (std::int64_t k = 0; k < keys; ++k) {
-    const float weight = fast_exp(weights[k] - lse);
+    const float weight = fast_exp(scale * weights[k] - lse);
     dscores[k] = weight * (dscores[k] * factors[k] - delta);
     weights[k] = weight * factors[k];
   }
@@ -55,7 +71,10 @@ class AttentionGradKernel final : public Kernel {
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
 
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(threads_ * HeadScratch::floats(shape_)) * sizeof(float);
+    return visit_floating(dtype_, [&](auto zero) {
+      const std::int64_t floats = HeadScratch<Operands<decltype(zero)>>::floats(shape_);
+      return static_cast<std::size_t>(threads_ * floats) * sizeof(float);
+    });
   }
   std::string implementation() const override { return std::string(name_of(attributes_.algorithm)); }
 
@@ -74,8 +93,9 @@ class AttentionGradKernel final : public Kernel {
     const auto* lse = static_cast<const float*>(args.inputs[4]);
     const auto* dout = static_cast<const T*>(args.inputs[5]);
     auto* dqkv = static_cast<T*>(args.outputs[0]);
-    for_heads(s, threads_, HeadScratch::floats(s), args.workspace, [&](std::int64_t b, std::int64_t h, Scratch memory) {
-      const HeadScratch head(s, memory);
+    using Head = HeadScratch<Operands<T>>;
+    for_heads(s, threads_, Head::floats(s), args.workspace, [&](std::int64_t b, std::int64_t h, Scratch memory) {
+      const Head head(s, memory);
       const std::int64_t valid = lengths[b];
       load(qkv, out, dout, b, h, valid, head);
       for_tiles(valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
@@ -87,22 +107,29 @@ class AttentionGradKernel final : public Kernel {
     });
   }
 
-  template <typename T>
+  template <typename T, typename Packed>
   void load(const T* qkv, const T* out, const T* dout, std::int64_t b, std::int64_t h, std::int64_t valid,
-            const HeadScratch& head) const {
+            const HeadScratch<Packed>& head) const {
     const AttentionShape& s = shape_;
+    const T* q = qkv + s.qkv_offset(b, h, 0);
     const T* k = qkv + s.qkv_offset(b, h, 1);
-    pack_rows(qkv + s.qkv_offset(b, h, 0), s.row_stride(), valid, s, s.scale, head.q);
-    pack_rows(k, s.row_stride(), valid, s, 1.0f, head.k);
-    pack_columns(k, s.row_stride(), valid, s, head.k_columns);
-    pack_columns(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, head.v_columns);
-    pack_rows(dout + s.out_offset(b, h), s.out_stride(), valid, s, 1.0f, head.dout);
-    for (std::int64_t q = 0; q < valid; ++q) {
-      const T* row = out + s.out_offset(b, h) + q * s.out_stride();
-      float sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t d = 0; d < s.depth; ++d) sum += static_cast<float>(row[d]) * head.dout[q * s.padded_depth + d];
-      head.delta[q] = sum;
+    const T* dout_head = dout + s.out_offset(b, h);
+    Packed::pack_rows(q, s.row_stride(), valid, s, head.q);
+    Packed::pack_rows(dout_head, s.out_stride(), valid, s, head.dout);
+    if (!Packed::rows_are_tokens) {
+      Packed::pack_tokens(q, s.row_stride(), valid, s, head.q_tokens);
+      Packed::pack_tokens(dout_head, s.out_stride(), valid, s, head.dout_tokens);
+    }
+    Packed::pack_tokens(k, s.row_stride(), valid, s, head.k_tokens);
+    Packed::pack_columns(k, s.row_stride(), valid, s, head.k_columns);
+    Packed::pack_columns(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, head.v_columns);
+    for (std::int64_t t = 0; t < valid; ++t) {
+      const T* out_row = out + s.out_offset(b, h) + t * s.out_stride();
+      const T* dout_row = dout_head + t * s.out_stride();
+      f32x16 sums{};
+      for_channels(s.depth,
+                   [&](std::int64_t d, auto access) { sums += access.load(out_row + d) * access.load(dout_row + d); });
+      head.delta[t] = total(sums);
     }
   }
 
@@ -110,17 +137,18 @@ class AttentionGradKernel final : public Kernel {
     std::int64_t first, count;
   };
 
-  void run_tile(const HeadScratch& head, const DropoutMask& mask, const float* lse, std::int64_t mask_row, Range q,
-                Range k) const {
+  template <typename Packed>
+  void run_tile(const HeadScratch<Packed>& head, const DropoutMask& mask, const float* lse, std::int64_t mask_row,
+                Range q, Range k) const {
+    using Gemm = SmallGemm<typename Packed::Element>;
     const AttentionShape& s = shape_;
     const std::int64_t padded = round_to_lanes(k.count);
-    const std::int64_t depth = s.padded_depth;
-    const float* queries = head.q + q.first * depth;
-    const float* dout = head.dout + q.first * depth;
-    small_gemm({q.count, padded, s.depth, queries, depth, 1, head.k_columns + k.first, s.padded_length, head.weights,
-                s.key_tile});
-    small_gemm({q.count, padded, s.depth, dout, depth, 1, head.v_columns + k.first, s.padded_length, head.dscores,
-                s.key_tile});
+    const std::int64_t depth = Packed::elements(s.depth);
+    const std::int64_t row_stride = Packed::elements(s.padded_depth);
+    small_gemm(Gemm{q.count, padded, depth, head.q + q.first * row_stride, row_stride, 1, head.k_columns + k.first,
+                    s.padded_length, head.weights, s.key_tile});
+    small_gemm(Gemm{q.count, padded, depth, head.dout + q.first * row_stride, row_stride, 1, head.v_columns + k.first,
+                    s.padded_length, head.dscores, s.key_tile});
     if (mask.threshold > 0) {
       tile_factors(mask, s, mask_row, q.count, k.first, padded, s.key_tile, head.factors);
     } else {
@@ -128,23 +156,29 @@ class AttentionGradKernel final : public Kernel {
     }
     for (std::int64_t r = 0; r < q.count; ++r) {
       const std::int64_t row = r * s.key_tile;
-      weights_and_gradient(head.weights + row, head.dscores + row, head.factors + row, lse[r], head.delta[q.first + r],
-                           k.count, padded);
+      weights_and_gradient(head.weights + row, head.dscores + row, head.factors + row, s.scale, lse[r],
+                           head.delta[q.first + r], k.count, padded);
     }
-    const bool later = q.first > 0;
-    small_gemm(
-        {k.count, depth, q.count, head.weights, 1, s.key_tile, dout, depth, head.dv + k.first * depth, depth, later});
-    small_gemm({k.count, depth, q.count, head.dscores, 1, s.key_tile, queries, depth, head.dk + k.first * depth, depth,
-                later});
-    small_gemm({q.count, depth, k.count, head.dscores, s.key_tile, 1, head.k + k.first * depth, depth,
-                head.dq + q.first * depth, depth, k.first > 0});
+    // Products over the tile's queries, then one over its keys.
+    const std::int64_t width = s.padded_depth;
+    const std::int64_t queries = Packed::elements(q.count);
+    const std::int64_t first_query = Packed::elements(q.first) * width;
+    const auto* weights = Packed::from_tile(head.weights, q.count, padded, s.key_tile);
+    small_gemm(Gemm{k.count, width, queries, Packed::transposed(weights, q.count, padded, s.key_tile, head.transposed),
+                    1, s.key_tile, head.dout_tokens + first_query, width, head.dv + k.first * width, width,
+                    q.first > 0});
+    const auto* dscores = Packed::from_tile(head.dscores, q.count, padded, s.key_tile);
+    small_gemm(Gemm{k.count, width, queries, Packed::transposed(dscores, q.count, padded, s.key_tile, head.transposed),
+                    1, s.key_tile, head.q_tokens + first_query, width, head.dk + k.first * width, width, q.first > 0});
+    small_gemm(Gemm{q.count, width, Packed::elements(k.count), dscores, s.key_tile, 1,
+                    head.k_tokens + Packed::elements(k.first) * width, width, head.dq + q.first * width, width,
+                    k.first > 0});
   }
 
-  template <typename T>
-  void store(const HeadScratch& head, std::int64_t valid, std::int64_t b, std::int64_t h, T* dqkv) const {
+  template <typename Packed, typename T>
+  void store(const HeadScratch<Packed>& head, std::int64_t valid, std::int64_t b, std::int64_t h, T* dqkv) const {
     const AttentionShape& s = shape_;
-    // The scale is already in the scaled queries for dk; dq still needs it.
-    const float scales[] = {s.scale, 1.0f, 1.0f};
+    const float scales[] = {s.scale, s.scale, 1.0f};
     const float* gradients[] = {head.dq, head.dk, head.dv};
     for (int part = 0; part < 3; ++part) {
       T* to = dqkv + s.qkv_offset(b, h, part);

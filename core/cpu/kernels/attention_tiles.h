@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/base/parallel.h"
-#include "core/cpu/convert.h"
 #include "core/cpu/dropout_factors.h"
 #include "core/cpu/small_gemm.h"
 #include "core/ops/attention.h"
@@ -37,10 +36,12 @@ struct AttentionShape {
 class Scratch {
  public:
   explicit Scratch(float* memory) : next_(memory) {}
-  float* take(std::int64_t floats) {
+  template <typename Element = float>
+  Element* take(std::int64_t count) {
+    static_assert(sizeof(Element) == sizeof(float));
     float* taken = next_;
-    next_ += round_to_lanes(floats);
-    return taken;
+    next_ += round_to_lanes(count);
+    return reinterpret_cast<Element*>(taken);
   }
 
  private:
@@ -60,35 +61,6 @@ void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scrat
       }
     }
   });
-}
-
-/// to [rows, padded_depth] = factor * from [rows, depth], zero in the padding.
-template <typename T>
-void pack_rows(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float factor,
-               float* to) {
-  for (std::int64_t r = 0; r < rows; ++r, from += stride, to += s.padded_depth) {
-    for_channels(s.depth, [&](std::int64_t d, auto access) { store16(to + d, factor * access.load(from + d)); });
-  }
-}
-
-/// to [depth, padded_length] = the transpose of from [rows, depth], zero in the padding. Sixteen rows at a time, so
-/// that writes fill whole lines.
-template <typename T>
-void pack_columns(const T* from, std::int64_t stride, std::int64_t rows, const AttentionShape& s, float* to) {
-  float block[lanes][lanes];
-  for (std::int64_t r0 = 0; r0 < rows; r0 += lanes) {
-    const std::int64_t height = std::min<std::int64_t>(lanes, rows - r0);
-    std::fill(&block[0][0], &block[0][0] + lanes * lanes, 0.0f);
-    for_channels(s.depth, [&](std::int64_t d0, auto access) {
-      for (std::int64_t r = 0; r < height; ++r) store16(block[r], access.load(from + (r0 + r) * stride + d0));
-      const std::int64_t width = std::min<std::int64_t>(lanes, s.depth - d0);
-      for (std::int64_t d = 0; d < width; ++d) {
-        f32x16 column;
-        for (int r = 0; r < lanes; ++r) column[r] = block[r][d];
-        store16(to + (d0 + d) * s.padded_length + r0, column);
-      }
-    });
-  }
 }
 
 /// The mask factors of a tile of scores whose rows are `ld` floats apart.

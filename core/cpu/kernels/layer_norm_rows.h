@@ -25,15 +25,6 @@ PTRAIN_INLINE f32x16 only(SomeLanes some, f32x16 v) {
   return v;
 }
 
-PTRAIN_INLINE float total(f32x16 v) {
-  float sums[lanes];
-  store16(sums, v);
-  for (int width = lanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
-  }
-  return sums[0];
-}
-
 /// Two passes over the row, which stays in the first-level cache: the mean, then the variance around it.
 template <typename T>
 RowStatistics row_statistics(const T* x, std::int64_t width, float epsilon) {
