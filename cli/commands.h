@@ -13,6 +13,7 @@ void add_validate_command(CLI::App& program);
 void add_list_command(CLI::App& program);
 void add_schema_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
+void add_data_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
 void add_effects_command(CLI::App& program);
 void add_compare_command(CLI::App& program);

@@ -50,7 +50,7 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.source", "bert reads tsv or synthetic, got {}", choice_name(source));
   }
   if (!bert && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|cifar|synthetic, got tsv", config.model.name);
+    refuse("data.source", "{} reads idx|image_folder|packed|cifar|synthetic, got tsv", config.model.name);
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));

@@ -51,7 +51,7 @@ struct Choices<FusionMode> {
 };
 template <>
 struct Choices<DataSource> {
-  static constexpr std::array<std::string_view, 5> names{"idx", "image_folder", "cifar", "tsv", "synthetic"};
+  static constexpr std::array<std::string_view, 6> names{"idx", "image_folder", "packed", "cifar", "tsv", "synthetic"};
 };
 template <>
 struct Choices<Augment> {

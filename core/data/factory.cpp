@@ -11,6 +11,7 @@ namespace {
 constexpr std::pair<const char*, SourceKind> sources[] = {
     {"idx", SourceKind::idx},
     {"image_folder", SourceKind::image_folder},
+    {"packed", SourceKind::packed},
     {"cifar", SourceKind::cifar},
     {"tsv", SourceKind::tsv},
     {"synthetic", SourceKind::synthetic_image},
@@ -30,7 +31,8 @@ SourceKind data_source_from_name(const std::string& name) {
   for (const auto& [known, source] : sources) {
     if (name == known) return source;
   }
-  fail_usage("unknown data source \"{}\", expected idx, image_folder, cifar, tsv, synthetic or synthetic_text", name);
+  fail_usage("unknown data source \"{}\", expected idx, image_folder, packed, cifar, tsv, synthetic or synthetic_text",
+             name);
 }
 
 Augmentation augment_from_name(const std::string& name) {
@@ -61,6 +63,8 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
       return open_idx(settings, split);
     case SourceKind::image_folder:
       return open_image_folder(settings, split);
+    case SourceKind::packed:
+      return open_packed(settings, split);
     case SourceKind::cifar:
       return open_cifar(settings, split);
     case SourceKind::tsv:

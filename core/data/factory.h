@@ -9,9 +9,9 @@
 
 namespace ptrain {
 
-enum class SourceKind { idx, image_folder, cifar, tsv, synthetic_image, synthetic_text };
-/// How training images are varied. `automatic` is random_resized_crop for folders above 64 px, crop_flip for folders up
-/// to 64 px and CIFAR, none for IDX and synthetic images.
+enum class SourceKind { idx, image_folder, packed, cifar, tsv, synthetic_image, synthetic_text };
+/// How training images are varied. `automatic` is random_resized_crop for folders and packs above 64 px, crop_flip
+/// for those up to 64 px and CIFAR, none for IDX and synthetic images.
 enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
 
 struct DataSettings {
@@ -19,7 +19,7 @@ struct DataSettings {
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
   std::string train_file = {};  // tsv: relative to path; empty: train.tsv or train.csv
   std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv or dev.csv
-  int image_size = 0;           // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder)
+  int image_size = 0;           // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder and packs)
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};      // tsv: BERT's vocab.txt
@@ -30,7 +30,8 @@ struct DataSettings {
   std::uint64_t seed = 0;           // synthetic: what the samples are made from
 };
 
-/// "idx", "image_folder", "cifar", "tsv", "synthetic" (images) or "synthetic_text"; throws a usage Error otherwise.
+/// "idx", "image_folder", "packed", "cifar", "tsv", "synthetic" (images) or "synthetic_text"; throws a usage Error
+/// otherwise.
 SourceKind data_source_from_name(const std::string& name);
 /// "auto", "none", "crop_flip" or "random_resized_crop"; throws a usage Error otherwise.
 Augmentation augment_from_name(const std::string& name);

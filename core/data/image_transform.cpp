@@ -2,6 +2,7 @@
 #include "core/data/image_transform.h"
 
 #include "core/data/png_image.h"
+#include "core/data/sources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,8 @@ namespace ptrain {
 namespace {
 
 constexpr int small_image = 64;
+
+int photo_size(const DataSettings& settings) { return settings.image_size > 0 ? settings.image_size : 224; }
 
 Box random_area(int width, int height, SampleRandom& random) {
   const float area = static_cast<float>(width) * static_cast<float>(height);
@@ -125,11 +128,9 @@ void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const st
                                    Scratch& scratch, std::span<std::uint8_t> out) const {
   if (is_jpeg(bytes)) {
     apply_jpeg(bytes, name, random, scratch, out);
-  } else if (is_png(bytes)) {
-    const PngImage image = decode_png(bytes, name, scratch.pixels);
-    apply(image.view, image.width, image.height, random, scratch, out);
   } else {
-    throw BadSample(fmt::format("{}: neither a JPEG nor a PNG image", name));
+    const DecodedImage image = decode_image(bytes, name, scratch.pixels);
+    apply(image.view, image.width, image.height, random, scratch, out);
   }
 }
 
@@ -154,6 +155,41 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
   view.x -= x;
   view.y -= y;
   finish(view, drawn, horizontal, vertical, scratch, out);
+}
+
+DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                          std::vector<std::uint8_t>& pixels) {
+  if (is_jpeg(bytes)) {
+    JpegDecoder decoder(bytes, name);
+    const int width = decoder.width(), height = decoder.height();
+    return {width, height, decoder.decode({0, 0, width, height}, pixels)};
+  }
+  if (is_png(bytes)) {
+    const PngImage image = decode_png(bytes, name, pixels);
+    return {image.width, image.height, image.view};
+  }
+  throw BadSample(fmt::format("{}: neither a JPEG nor a PNG image", name));
+}
+
+ImageTransform photo_transform(const DataSettings& settings, Split split) {
+  const int size = photo_size(settings);
+  return {size, resolve_augment(settings, split,
+                                size > small_image ? Augmentation::random_resized_crop : Augmentation::crop_flip)};
+}
+
+DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::string>& class_names,
+                       const std::string& place) {
+  DatasetInfo info;
+  info.kind = DataKind::image;
+  info.class_names = class_names;
+  info.classes = static_cast<int>(class_names.size());
+  if (settings.classes > 0 && settings.classes != info.classes) {
+    fail_usage("{}: has {} classes, {} were asked for", place, info.classes, settings.classes);
+  }
+  info.image_size = photo_size(settings);
+  info.mean = {0.485f, 0.456f, 0.406f};  // ImageNet's, as torchvision uses them
+  info.stddev = {0.229f, 0.224f, 0.225f};
+  return info;
 }
 
 }  // namespace ptrain

@@ -52,4 +52,21 @@ class ImageTransform {
   Augmentation augment_;
 };
 
+/// The whole of an image as RGB8.
+struct DecodedImage {
+  int width = 0;
+  int height = 0;
+  ImageView view;  // of the pixels it was decoded into
+};
+
+/// From the bytes of a JPEG or PNG file into `pixels`; throws BadSample naming it.
+DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                          std::vector<std::uint8_t>& pixels);
+
+/// What sources of photographs of any size share. Images are settings.image_size, 224 when that is 0.
+ImageTransform photo_transform(const DataSettings& settings, Split split);
+/// `place` opens the message when the number of classes is not the one asked for.
+DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::string>& class_names,
+                       const std::string& place);
+
 }  // namespace ptrain

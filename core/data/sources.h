@@ -11,6 +11,7 @@ namespace ptrain {
 std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);

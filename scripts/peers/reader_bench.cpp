@@ -1,4 +1,4 @@
-// Reads an image folder with one thread for some seconds and prints images per second. reader_bench.py runs it.
+// Reads a data set of images with one thread for some seconds and prints images per second. reader_bench.py runs it.
 #include "core/data/factory.h"
 #include "core/data/loader.h"
 
@@ -8,16 +8,16 @@
 #include <string>
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: reader_bench FOLDER train|eval IMAGE_SIZE SECONDS\n");
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: reader_bench SOURCE FOLDER train|eval IMAGE_SIZE SECONDS\n");
     return 2;
   }
   try {
     ptrain::DataSettings settings;
-    settings.source = ptrain::SourceKind::image_folder;
-    settings.path = argv[1];
-    settings.image_size = std::atoi(argv[3]);
-    const bool train = std::string(argv[2]) == "train";
+    settings.source = ptrain::data_source_from_name(argv[1]);
+    settings.path = argv[2];
+    settings.image_size = std::atoi(argv[4]);
+    const bool train = std::string(argv[3]) == "train";
     const auto data = ptrain::open_dataset(settings, train ? ptrain::Split::train : ptrain::Split::eval);
     ptrain::LoaderOptions options;
     options.batch_size = 16;
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     loader.next();
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    const std::chrono::duration<double> limit(std::atof(argv[4]));
+    const std::chrono::duration<double> limit(std::atof(argv[5]));
     std::int64_t images = 0;
     while (Clock::now() - begin < limit) images += loader.next().count;
     const std::chrono::duration<double> seconds = Clock::now() - begin;

@@ -4,6 +4,7 @@
 Usage: reader_bench.py READER_BENCH IMAGES [--size 224] [--rounds 4] [--seconds 3] [--output FILE.json]
 READER_BENCH is the program of that name in the build folder (ninja reader_bench); IMAGES is a folder of JPEG files.
 torchvision runs in two ways, Pillow (its ImageFolder) and its own decoder with v2 transforms; the faster one counts.
+"packed" is ptrain on the same images after `ptrain data pack --short-side SIZE*256/224`, decoded beforehand.
 """
 import argparse
 import json
@@ -68,12 +69,16 @@ def main():
             directory.mkdir(parents=True)
             for path in paths:
                 (directory / path.name).symlink_to(path)
+        subprocess.run([pathlib.Path(args.program).with_name("ptrain"), "data", "pack", folder, "--out", folder,
+                        "--short-side", str(args.size * 256 // 224)], check=True, capture_output=True)
+        sources = {"ptrain": "image_folder", "packed": "packed"}
         for split in ("train", "eval"):
             readers = torchvision_readers(args.size, split)
-            rates = {name: [] for name in ("ptrain", *readers)}
+            rates = {name: [] for name in (*sources, *readers)}
             for _ in range(args.rounds):
-                command = [args.program, folder, split, str(args.size), str(args.seconds)]
-                rates["ptrain"].append(float(subprocess.run(command, check=True, capture_output=True).stdout))
+                for name, source in sources.items():
+                    command = [args.program, source, folder, split, str(args.size), str(args.seconds)]
+                    rates[name].append(float(subprocess.run(command, check=True, capture_output=True).stdout))
                 for name, reader in readers.items():
                     rates[name].append(rate(reader, paths, args.seconds))
             medians = {name: round(statistics.median(values), 1) for name, values in rates.items()}

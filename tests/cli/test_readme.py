@@ -37,10 +37,12 @@ class Readme(ProgramTest):
                     extra = ["--output-dir", self.folder / "out", *SHORT]
                 elif words[1] == "bench" and words[2].endswith(".yaml"):
                     extra = BRIEF
-                words = [word.replace("runs/smoke", str(self.folder / "smoke")) for word in words]
-                needs = [key for key in words if key.startswith("configs/bert_finetune")]
-                if needs and not (ROOT / "weights").exists():
-                    self.skipTest("the weights have not been fetched")
+                words = [re.sub("^runs/", f"{self.folder}/", word) for word in words]
+                needs = [word for word in words if word.startswith("data/")]
+                needs += ["weights" for word in words if word.startswith("configs/bert_finetune")]
+                for path in needs:
+                    if not (ROOT / path).exists():
+                        self.skipTest(f"{path} has not been fetched")
                 result = run(*words[1:], *extra, cwd=ROOT)
                 self.assertEqual(result.returncode, 0, result.stderr)
         self.assertGreaterEqual(seen, 4)

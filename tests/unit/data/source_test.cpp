@@ -1,6 +1,8 @@
 // Every source: what it reads, and how it refuses what is wrong.
 #include "core/data/factory.h"
 #include "core/data/idx.h"
+#include "core/data/image_pack.h"
+#include "core/data/pack_folder.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>
@@ -205,6 +207,75 @@ TEST(DataNames, UnknownOnesAreUsageErrors) {
   EXPECT_EQ(augment_from_name("auto"), Augmentation::automatic);
   EXPECT_THROW(data_source_from_name("imagenet"), Error);
   EXPECT_THROW(augment_from_name("flip"), Error);
+}
+
+class Packed : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string split : {"train", "val"}) {
+      directory.write(split + "/dog/b.png", encode_png(make_picture(90, 60), 90, 60, 2, 8));
+      directory.write(split + "/cat/a.png", encode_png(make_picture(40, 70), 40, 70, 2, 8));
+    }
+  }
+  std::filesystem::path pack(Split split, const PackOptions& options = {}) const {
+    const std::filesystem::path file = directory.path() / pack_name(split);
+    pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {});
+    return file;
+  }
+  DataSettings settings(SourceKind source) const {
+    return {.source = source, .path = directory.path().string(), .image_size = 32};
+  }
+
+  const TemporaryDirectory directory;
+};
+
+TEST_F(Packed, GivesTheFoldersImages) {
+  for (const Split split : {Split::train, Split::eval}) {
+    pack(split);
+    const auto folder = open_dataset(settings(SourceKind::image_folder), split);
+    const auto packed = open_dataset(settings(SourceKind::packed), split);
+    ASSERT_EQ(packed->size(), folder->size());
+    EXPECT_EQ(packed->info().class_names, folder->info().class_names);
+    for (std::int64_t i = 0; i < folder->size(); ++i) {
+      EXPECT_EQ(load_image(*packed, i).label, load_image(*folder, i).label);
+      EXPECT_EQ(load_image(*packed, i).pixels, load_image(*folder, i).pixels) << i;  // also the crop that was drawn
+    }
+  }
+}
+
+TEST_F(Packed, ResizesTheShorterSide) {
+  const MappedFile file(pack(Split::train, {.short_side = 50}));
+  const ImagePack pack = parse_image_pack(file.bytes(), "pack");
+  EXPECT_EQ(pack.index[0].width, 40u);  // shorter already
+  EXPECT_EQ(pack.index[0].height, 70u);
+  EXPECT_EQ(pack.index[1].width, 75u);
+  EXPECT_EQ(pack.index[1].height, 50u);
+}
+
+TEST_F(Packed, LeavesOutWhatCannotBeDecodedUpToTheLimit) {
+  directory.write("train/cat/broken.jpg", std::string("\xff\xd8\xff garbage"));
+  pack(Split::train, {.max_bad_samples = 1});
+  EXPECT_EQ(open_dataset(settings(SourceKind::packed), Split::train)->size(), 2);
+  std::filesystem::remove(directory.path() / "train.pack");
+  const std::string message = message_of([&] { pack(Split::train); });
+  EXPECT_NE(message.find("broken.jpg"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "train.pack"));
+}
+
+TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {
+  const MappedFile file(pack(Split::train));
+  const std::vector<std::byte> whole(file.bytes().begin(), file.bytes().end());
+  for (std::size_t keep = 0; keep < whole.size(); keep += keep + 40 < whole.size() ? 101 : 1) {
+    EXPECT_THROW(parse_image_pack(std::span(whole).first(keep), "x"), Error) << keep;
+  }
+  const std::size_t pixels = 8 + 3 * (90 * 60 + 40 * 70);
+  for (std::size_t i = pixels; i < whole.size(); ++i) {
+    std::vector<std::byte> damaged = whole;
+    damaged[i] ^= std::byte{0x11};
+    EXPECT_THROW(parse_image_pack(damaged, "x"), Error) << i;
+  }
+  const std::string message = message_of([&] { open_dataset(settings(SourceKind::packed), Split::eval); });
+  EXPECT_NE(message.find("val.pack"), std::string::npos) << message;
 }
 
 }  // namespace

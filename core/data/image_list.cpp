@@ -1,0 +1,73 @@
+#include "core/data/image_list.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_image_suffix(const fs::path& path) {
+  std::string suffix = path.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
+}
+
+fs::path split_directory(const fs::path& root, Split split) {
+  if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
+  const std::vector<std::string> names =
+      split == Split::train ? std::vector<std::string>{"train"} : std::vector<std::string>{"val", "test", "validation"};
+  for (const std::string& name : names) {
+    if (fs::is_directory(root / name)) return root / name;
+  }
+  fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images",
+       root.string(), split == Split::train ? "train" : "val or test", root.string(), root.string());
+}
+
+std::vector<std::string> class_directories(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && !name.starts_with('.')) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  if (names.empty())
+    fail("{}: has no class directories; expected {}/<class>/*.jpg", directory.string(), directory.string());
+  return names;
+}
+
+void add_class(const std::string& name, ImageList& list) {
+  const auto found = std::lower_bound(list.class_names.begin(), list.class_names.end(), name);
+  if (found == list.class_names.end() || *found != name) {
+    fail("{}: class {} does not occur in the training split", (list.directory / name).string(), name);
+  }
+  const auto label = static_cast<std::int32_t>(found - list.class_names.begin());
+  const auto first = static_cast<std::ptrdiff_t>(list.files.size());
+  for (const fs::directory_entry& entry : fs::directory_iterator(list.directory / name)) {
+    const fs::path file = entry.path().filename();
+    if (has_image_suffix(file) && !file.string().starts_with('.')) list.files.push_back({file.string(), label});
+  }
+  std::sort(list.files.begin() + first, list.files.end(),
+            [](const ImageList::File& a, const ImageList::File& b) { return a.name < b.name; });
+}
+
+}  // namespace
+
+fs::path ImageList::path_of(const File& file) const {
+  return directory / class_names[static_cast<std::size_t>(file.label)] / file.name;
+}
+
+ImageList list_images(const fs::path& root, Split split) {
+  ImageList list;
+  list.directory = split_directory(root, split);
+  list.class_names = class_directories(split_directory(root, Split::train));
+  for (const std::string& name : class_directories(list.directory)) add_class(name, list);
+  if (list.files.empty()) {
+    fail("{}: has no samples; expected {}/<class>/*.jpg, .jpeg or .png", list.directory.string(),
+         list.directory.string());
+  }
+  return list;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,29 @@
+// What a folder of images holds: path/train/<class>/*.jpg and path/val/<class>/*.jpg.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <filesystem>
+
+namespace ptrain {
+
+/// The files of one split, in the order of their classes and names. Classes are the training split's, so that both
+/// splits number them alike.
+struct ImageList {
+  struct File {
+    std::string name;
+    std::int32_t label;
+  };
+
+  std::filesystem::path directory;  // of the split
+  std::vector<std::string> class_names;
+  std::vector<File> files;
+
+  std::filesystem::path path_of(const File& file) const;
+};
+
+/// Throws Error when a directory is missing or empty, or when a class is not the training split's; the message says
+/// what was expected.
+ImageList list_images(const std::filesystem::path& root, Split split);
+
+}  // namespace ptrain

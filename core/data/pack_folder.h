@@ -1,0 +1,30 @@
+// From a folder of encoded images to packs of decoded ones.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <filesystem>
+#include <functional>
+
+namespace ptrain {
+
+struct PackOptions {
+  int short_side = 0;                // px; a longer shorter side is resized to it, 0 keeps every image as it is
+  std::int64_t max_bad_samples = 0;  // undecodable images that are left out before it is an error
+};
+
+struct PackResult {
+  std::int64_t images = 0;
+  std::uint64_t bytes = 0;            // of the file
+  std::vector<std::string> left_out;  // why, one line per image
+};
+
+/// Called with how many of how many images are done.
+using PackProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+
+/// Decodes the images of one split below `root`, on all threads, and writes them to `file`. Throws Error as
+/// list_images() does, when more than max_bad_samples images cannot be decoded, and when `file` cannot be written.
+PackResult pack_folder(const std::filesystem::path& root, Split split, const std::filesystem::path& file,
+                       const PackOptions& options, const PackProgress& progress);
+
+}  // namespace ptrain

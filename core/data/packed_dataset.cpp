@@ -1,0 +1,41 @@
+// Images that `ptrain data pack` decoded before: path/train.pack and path/val.pack, mapped into memory.
+#include "core/data/image_pack.h"
+#include "core/data/image_transform.h"
+#include "core/data/sources.h"
+
+namespace ptrain {
+namespace {
+
+class PackedDataset : public Dataset {
+ public:
+  PackedDataset(const DataSettings& settings, Split split, const std::filesystem::path& path)
+      : file_(path),
+        pack_(parse_image_pack(file_.bytes(), path.string())),
+        transform_(photo_transform(settings, split)) {
+    info_ = photo_info(settings, pack_.class_names, path.string());
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(pack_.index.size()); }
+
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    const auto i = static_cast<std::size_t>(index);
+    const PackedImage& image = pack_.index[i];
+    const ImageView view{pack_.pixels[i], std::size_t{3} * image.width, 0, 0};
+    transform_.apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random, scratch, out.pixels);
+    return image.label;
+  }
+
+ private:
+  MappedFile file_;
+  ImagePack pack_;
+  ImageTransform transform_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split) {
+  require_path(settings, "packed");
+  return std::make_unique<PackedDataset>(settings, split, std::filesystem::path(settings.path) / pack_name(split));
+}
+
+}  // namespace ptrain
