@@ -4,6 +4,7 @@
     scripts/peers/compare.py --out results/MACHINE/peers.json      # all cases: an hour or two on two cores
     scripts/peers/compare.py --cases resnet50-64 --precisions fp32 --repeats 1
     scripts/peers/compare.py --table results/MACHINE/peers.json    # only prints the table of a saved file
+    scripts/peers/compare.py --table results/MACHINE/peers.json --brief    # its columns for a README
 
 Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that drift of the machine hits
 all alike. Speed: median over rounds, against the faster of eager and compiled. Memory: ptrain's largest peak against
@@ -168,6 +169,28 @@ def summary(runs):
             "least": min(peaks, default=None), "most": max(peaks, default=None)}
 
 
+def comparison(entry):
+    """(speed, PyTorch's speed, peak memory over PyTorch's); None where either failed."""
+    ours, eager, compiled = (summary(entry[name]) for name in ("ptrain", "eager", "compiled"))
+    peers = [peer for peer in (eager, compiled) if peer]
+    if not ours or not peers:
+        return None
+    return ours["speed"], max(peer["speed"] for peer in peers), ours["most"] / min(peer["least"] for peer in peers)
+
+
+def brief_table(results):
+    lines = ["| Training | precision | ptrain samples/s | PyTorch samples/s | speed | peak memory, ptrain over PyTorch |",
+             "| --- | --- | ---: | ---: | ---: | ---: |"]
+    for entry in results["cases"]:
+        compared = comparison(entry)
+        cells = ["-"] * 4
+        if compared:
+            ours, peer, memory = compared
+            cells = [f"{ours:.1f}", f"{peer:.1f}", f"{ours / peer:.2f}x", f"{memory:.2f}x"]
+        lines.append("| " + " | ".join([entry["title"], entry["precision"], *cells]) + " |")
+    return "\n".join(lines)
+
+
 def table(results):
     machine = results["machine"]
     frameworks = {run["framework"] for entry in results["cases"] for run in entry["eager"] if "framework" in run}
@@ -178,14 +201,14 @@ def table(results):
              "| memory | planned |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for entry in results["cases"]:
         ours, eager, compiled = (summary(entry[name]) for name in ("ptrain", "eager", "compiled"))
-        peers = [peer for peer in (eager, compiled) if peer]
+        compared = comparison(entry)
         rates = ", ".join(f"{peer['speed']:.1f}" if peer else "-" for peer in (eager, compiled))
         cells = [entry["title"], entry["precision"], f"{ours['speed']:.1f}" if ours else "failed", rates]
-        if ours and peers:
-            least = min(peer["least"] for peer in peers)
+        if compared:
+            _, best, memory = compared
             planned = [run["planned_peak_bytes"] for run in entry["ptrain"] if run.get("planned_peak_bytes")]
-            cells += [f"**{ours['speed'] / max(peer['speed'] for peer in peers):.2f}x**", f"{ours['most'] / 2**20:.0f} MiB",
-                      f"{least / 2**20:.0f} MiB", f"{ours['most'] / least:.2f}x",
+            cells += [f"**{ours['speed'] / best:.2f}x**", f"{ours['most'] / 2**20:.0f} MiB",
+                      f"{ours['most'] / memory / 2**20:.0f} MiB", f"{memory:.2f}x",
                       f"{max(planned) / ours['most']:.2f}x" if planned else "-"]
         else:
             cells += ["-"] * 5
@@ -208,6 +231,7 @@ def parse_options():
     parser.add_argument("--preload", default=None, help="allocator library for PyTorch; '' for none; default: the best found")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for the results")
     parser.add_argument("--table", type=pathlib.Path, help="print the table of this file and do nothing else")
+    parser.add_argument("--brief", action="store_true", help="with --table: fewer columns")
     options = parser.parse_args()
     options.ptrain, options.python = (pathlib.Path(path).absolute() for path in (options.ptrain, options.python))
     if options.preload is None:
@@ -218,7 +242,7 @@ def parse_options():
 def main():
     options = parse_options()
     if options.table:
-        print(table(json.loads(options.table.read_text())))
+        print((brief_table if options.brief else table)(json.loads(options.table.read_text())))
         return 0
     for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
         if not pathlib.Path(needed).exists():
