@@ -42,6 +42,12 @@ class CudaBackend final : public Backend {
 
   SearchCache& search_cache() override { return cache_; }
 
+  std::string pci_bus_id() const override {
+    char text[32];
+    CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof text, device_.index()));
+    return text;
+  }
+
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
     if (const cudaError_t status = cudaMalloc(&memory, bytes); status == cudaErrorMemoryAllocation) {

@@ -59,6 +59,8 @@ class Backend {
   virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const = 0;
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
+  /// "0000:3b:00.0" of an NVIDIA GPU; empty for other devices.
+  virtual std::string pci_bus_id() const { return {}; }
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;

@@ -51,6 +51,22 @@ json utilization_json(const std::optional<Utilization>& utilization) {
           {"mfu", peak && *peak > 0 ? json(utilization->achieved_flops / *peak) : json(nullptr)}};
 }
 
+json range_json(const std::optional<RangeReport>& range) {
+  if (!range) return nullptr;
+  return {{"mean", range->mean}, {"min", range->min}, {"max", range->max}};
+}
+
+json gpu_json(const GpuReport& gpu) {
+  return {{"samples", gpu.samples},
+          {"power_watts", range_json(gpu.power_watts)},
+          {"sm_clock_mhz", range_json(gpu.sm_clock_mhz)},
+          {"memory_clock_mhz", range_json(gpu.memory_clock_mhz)},
+          {"temperature_celsius", range_json(gpu.temperature_celsius)},
+          {"energy_joules", or_null(gpu.energy_joules)},
+          {"energy_joules_per_sample", or_null(gpu.energy_joules_per_sample)},
+          {"throttled", gpu.throttled}};
+}
+
 json accuracy_json(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy) return nullptr;
   return {{"top1", finite(accuracy->top1)},
@@ -145,32 +161,34 @@ json to_json(const Report& report) {
                {"reader", report.latency_ms->reader},
                {"compute", report.latency_ms->compute}};
   }
-  return {{"schema", "ptrain.report/1"},
-          {"status", name_of(report.status)},
-          {"message", report.message},
-          {"config", report.config},
-          {"config_hash", report.config_hash},
-          {"notes", report.notes},
-          {"environment", report.environment},
-          {"flags", flags},
-          {"amp", amp_json(report.amp)},
-          {"model",
-           {{"name", report.model.name},
-            {"parameters", report.model.parameters},
-            {"flops_per_sample", report.model.flops_per_sample}}},
-          {"global_batch_size", report.global_batch_size},
-          {"progress", progress_json(report.progress)},
-          {"throughput", throughput_json(report.throughput)},
-          {"latency_ms", latency},
-          {"utilization", utilization_json(report.utilization)},
-          {"memory",
-           {{"planned_peak_bytes", report.memory.planned_peak_bytes},
-            {"measured_peak_bytes", or_null(report.memory.measured_peak_bytes)}}},
-          {"loss", {{"first", finite(report.loss.first)}, {"last", finite(report.loss.last)}}},
-          {"accuracy", accuracy_json(report.accuracy)},
-          {"evaluations", evaluations_json(report.evaluations)},
-          {"kernels", kernels_json(report.kernels)},
-          {"distributed", distributed_json(report.distributed)}};
+  json document{{"schema", "ptrain.report/1"},
+                {"status", name_of(report.status)},
+                {"message", report.message},
+                {"config", report.config},
+                {"config_hash", report.config_hash},
+                {"notes", report.notes},
+                {"environment", report.environment},
+                {"flags", flags},
+                {"amp", amp_json(report.amp)},
+                {"model",
+                 {{"name", report.model.name},
+                  {"parameters", report.model.parameters},
+                  {"flops_per_sample", report.model.flops_per_sample}}},
+                {"global_batch_size", report.global_batch_size},
+                {"progress", progress_json(report.progress)},
+                {"throughput", throughput_json(report.throughput)},
+                {"latency_ms", latency},
+                {"utilization", utilization_json(report.utilization)},
+                {"memory",
+                 {{"planned_peak_bytes", report.memory.planned_peak_bytes},
+                  {"measured_peak_bytes", or_null(report.memory.measured_peak_bytes)}}},
+                {"loss", {{"first", finite(report.loss.first)}, {"last", finite(report.loss.last)}}},
+                {"accuracy", accuracy_json(report.accuracy)},
+                {"evaluations", evaluations_json(report.evaluations)},
+                {"kernels", kernels_json(report.kernels)},
+                {"distributed", distributed_json(report.distributed)}};
+  if (report.gpu) document["gpu"] = gpu_json(*report.gpu);
+  return document;
 }
 
 void write_report(const Report& report, const std::filesystem::path& path) {

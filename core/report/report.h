@@ -64,6 +64,19 @@ struct Utilization {
   std::optional<double> peak_flops;  // FLOP/s; absent when unknown
 };
 
+struct RangeReport {
+  double mean = 0, min = 0, max = 0;
+};
+
+/// One GPU over the measured steps, as its management library saw it; what that does not tell is absent.
+struct GpuReport {
+  std::int64_t samples = 0;  // looks at the GPU
+  std::optional<RangeReport> power_watts, sm_clock_mhz, memory_clock_mhz, temperature_celsius;
+  std::optional<double> energy_joules;
+  std::optional<double> energy_joules_per_sample;  // of training data
+  std::map<std::string, double> throttled;         // reason: share of the looks, 0 to 1
+};
+
 struct MemoryReport {
   std::int64_t planned_peak_bytes = 0;
   std::optional<std::int64_t> measured_peak_bytes;
@@ -158,6 +171,7 @@ struct Report {
   std::optional<Throughput> throughput;  // absent when no measured step was run
   std::optional<LatencyReport> latency_ms;
   std::optional<Utilization> utilization;
+  std::optional<GpuReport> gpu;  // of rank 0
   MemoryReport memory;
   LossReport loss;
   std::optional<AccuracyReport> accuracy;

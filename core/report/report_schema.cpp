@@ -92,6 +92,21 @@ json measured_properties() {
           {"accuracy", accuracy_schema("of the last evaluation; null without one", Nullable::yes)}};
 }
 
+json gpu_schema() {
+  const auto range = [](const std::string& description) {
+    return object_of({{"mean", number("")}, {"min", number("")}, {"max", number("")}}, description, Nullable::yes);
+  };
+  return object_of({{"samples", count("looks at the GPU")},
+                    {"power_watts", range("")},
+                    {"sm_clock_mhz", range("")},
+                    {"memory_clock_mhz", range("")},
+                    {"temperature_celsius", range("")},
+                    {"energy_joules", maybe_amount("")},
+                    {"energy_joules_per_sample", maybe_amount("of training data")},
+                    {"throttled", map_of(amount("share of the looks"), "by reason")}},
+                   "the GPU of rank 0 over the measured steps; only of a GPU with its management library");
+}
+
 json kernel_schema() {
   return object_of({{"op", text("")},
                     {"node", text("name in the graph")},
@@ -171,6 +186,7 @@ json report_schema() {
                      {"distributed", distributed_schema()}};
   properties.update(measured_properties());
   json schema = object_of(properties, "What one run of ptrain did.");
+  schema["properties"]["gpu"] = gpu_schema();  // not required
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "ptrain.report/1";
   return schema;

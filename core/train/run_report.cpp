@@ -125,6 +125,10 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.progress.checkpoint = result.checkpoint;
   fill_speed(report, model, result);
   fill_distributed(report, result);
+  report.gpu = result.gpu;
+  if (report.gpu && report.gpu->energy_joules && !result.ranks.empty() && result.ranks[0].samples > 0) {
+    report.gpu->energy_joules_per_sample = *report.gpu->energy_joules / result.ranks[0].samples;
+  }
   report.memory.planned_peak_bytes = result.planned_peak_bytes;
   if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
   report.loss = {result.first_loss, result.last_loss};

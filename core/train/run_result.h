@@ -79,6 +79,7 @@ struct RunResult {
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
   std::optional<double> peak_flops;  // FLOP/s of matrix products in the run's precision, measured after it
+  std::optional<GpuReport> gpu;      // of rank 0, over the measured steps
   double setup_seconds = 0;          // from the start to the first step, search included
   double search_seconds = 0;         // choosing and compiling kernels
   std::string search_hash;           // over all choices of the search

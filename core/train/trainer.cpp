@@ -226,10 +226,12 @@ void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s, std::
 }
 
 void Trainer::start_measuring() {
+  if (gpu_watch_) gpu_watch_->start();
   if (ranks_.several()) exchanged_before_ = ranks_.communicator()->times();
 }
 
 void Trainer::end_measuring() {
+  if (gpu_watch_) result_.gpu = gpu_watch_->stop();
   if (!ranks_.several()) return;
   Communicator& communicator = *ranks_.communicator();
   Exchanged exchanged;

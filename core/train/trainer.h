@@ -6,6 +6,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/data/loader.h"
+#include "core/train/gpu_watch.h"
 #include "core/train/ranks.h"
 #include "core/train/run_result.h"
 #include "core/train/schedule.h"
@@ -67,6 +68,7 @@ class Trainer {
   const RunResult& result() const { return result_; }
 
  private:
+  void watch_gpu(const std::string& pci_bus_id);
   void compile_plans();
   void set_up_start();
   /// Throws OutOfMemory unless a step and `workspace` bytes fit into memory.
@@ -107,6 +109,7 @@ class Trainer {
   Ranks ranks_;
   std::unique_ptr<Collectives> device_collectives_;  // where the host cannot reach gradients itself
   int agreed_signal_ = 0;                            // of several ranks
+  std::optional<GpuWatch> gpu_watch_;                // rank 0's, where there is a GPU to watch
   ExchangeTimes exchanged_before_;                   // the measured steps
   Stopwatch since_start_;
   RunResult result_;

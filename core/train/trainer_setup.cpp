@@ -46,9 +46,18 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       observer_(observer),
       ranks_(communicator),
       variables_(backend) {
+  if (const std::string gpu = backend_.pci_bus_id(); !gpu.empty() && ranks_.is_main()) watch_gpu(gpu);
   if (!ranks_.several() || backend_.host_reads_device()) return;
   if (config_.dist.sync_batch_norm) fail_usage("dist.sync_batch_norm: is made for device cpu only");
   device_collectives_ = make_nccl_collectives(backend_, *communicator);
+}
+
+void Trainer::watch_gpu(const std::string& pci_bus_id) {
+  try {
+    gpu_watch_.emplace(std::make_unique<Nvml>(pci_bus_id));
+  } catch (const Error& error) {
+    observer_.on_note(fmt::format("power and clocks of the GPU are not in the report: {}", error.what()));
+  }
 }
 
 /// Rank 0 searches for kernels while the others wait, so that one search's timings do not disturb another's and all

@@ -86,6 +86,18 @@ TEST(Report, WritesWhatIsNotFiniteAsNull) {
   EXPECT_EQ(json::parse(content.dump()), content);
 }
 
+TEST(Report, SaysWhatAGpuUsedWhereThereWasOne) {
+  Report report = full_report();
+  EXPECT_FALSE(to_json(report).contains("gpu"));
+  report.gpu.emplace();
+  report.gpu->power_watts = RangeReport{400, 350, 450};
+  report.gpu->throttled["power_cap"] = 0.5;
+  const json content = to_json(report);
+  EXPECT_EQ(schema_problem(content, report_schema()), "");
+  EXPECT_EQ(content["gpu"]["power_watts"]["max"], 450.0);
+  EXPECT_TRUE(content["gpu"]["sm_clock_mhz"].is_null());
+}
+
 TEST(Report, FlagsGiveRequestedEffectiveAndReason) {
   const json flags = to_json(full_report())["flags"];
   EXPECT_EQ(flags["cudnn_batchnorm_spatial_persistent"],
