@@ -56,8 +56,7 @@ class TrainingRun {
       if (is_main()) write();
       if (communicator_ != nullptr) communicator_->close();
     } catch (const RankFailure& failure) {
-      // Rank 0's report, or in its place rank 1's.
-      if (is_main() || (failure.rank() == 0 && communicator_->rank() == 1)) write_failure(failure.what());
+      if (reports_loss(failure)) write_failure(failure.what(), RunStatus::error, Flush::no);
       throw;
     } catch (const OutOfMemory& error) {
       give_up(RunStatus::oom, error.what());
@@ -75,6 +74,25 @@ class TrainingRun {
  private:
   bool is_main() const { return communicator_ == nullptr || communicator_->rank() == 0; }
 
+  /// The report of a lost rank is rank 0's to write, or in its place rank 1's.
+  bool reports_loss(const RankFailure& lost) const {
+    return is_main() || (lost.rank() == 0 && communicator_->rank() == 1);
+  }
+
+  /// At once, by another thread: a launcher may end this process before the training thread gets to its own report.
+  void write_loss(const RankFailure& lost) {
+    if (!reports_loss(lost)) return;
+    fmt::print(stderr, "note: {}\n", lost.what());
+    prepared_.status = RunStatus::error;
+    prepared_.message = lost.what();
+    prepared_.progress.wall_seconds = watch_.seconds();
+    try {
+      write_report(prepared_, report_path(config_), Flush::no);
+    } catch (const std::exception&) {
+      return;  // the loss is the error to tell
+    }
+  }
+
   /// This rank ends in an error of its own.
   void give_up(RunStatus status, const std::string& message) {
     if (is_main()) write_failure(message, status);
@@ -89,9 +107,14 @@ class TrainingRun {
     trainer_->check_memory();
     trainer_->compile();
     trainer_->prepare();
+    if (communicator_ == nullptr) return;
+    prepared_ = report_;
+    fill_report(prepared_, config_, *workload_.backend, *workload_.model, trainer_->result());
+    prepared_.notes = observer_.notes();
+    communicator_->on_loss([this](const RankFailure& lost) { write_loss(lost); });
   }
 
-  void write() {
+  void write(Flush flush = Flush::yes) {
     if (trainer_) fill_report(report_, config_, *workload_.backend, *workload_.model, trainer_->result());
     if (failure_) {
       report_.status = *failure_;
@@ -99,17 +122,17 @@ class TrainingRun {
     }
     report_.notes = observer_.notes();
     report_.progress.wall_seconds = watch_.seconds();
-    write_report(report_, report_path(config_));
+    write_report(report_, report_path(config_), flush);
   }
 
   /// The run's own error is the one to tell: a report that cannot be written either adds nothing to it.
-  void write_failure(const std::string& message, RunStatus status = RunStatus::error) {
+  void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
     observer_.finish();
     failure_ = status;
     failure_message_ = message;
     if (report_.environment.is_null()) report_.environment = capture_environment({});
     try {
-      write();
+      write(flush);
     } catch (const Error&) {
       return;
     }
@@ -118,6 +141,7 @@ class TrainingRun {
   const Stopwatch watch_;
   const Config& config_;
   Report report_;
+  Report prepared_;  // as it was before the first step, for write_loss
   Communicator* communicator_;
   RunObserver observer_;
   TrainObserver silent_;

@@ -54,13 +54,29 @@ void Communicator::exchange_all() {
       if (queue_.empty()) done_.notify_all();
     }
   } catch (...) {
-    if (!lock.owns_lock()) lock.lock();
+    if (lock.owns_lock()) lock.unlock();
+    tell_loss(std::current_exception());
+    lock.lock();
     failure_ = std::current_exception();
     const std::function<void()> call = failure_call_;
     lock.unlock();
     if (call) call();
     done_.notify_all();
     outlast_failure();
+  }
+}
+
+void Communicator::tell_loss(const std::exception_ptr& failure) {
+  std::unique_lock lock(mutex_);
+  const std::function<void(const RankFailure&)> call = loss_call_;
+  lock.unlock();
+  if (!call) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const RankFailure& lost) {
+    if (lost.rank() != rank()) call(lost);
+  } catch (const std::exception&) {
+    return;  // no other rank's
   }
 }
 
@@ -179,6 +195,11 @@ ExchangeTimes Communicator::times() const {
 void Communicator::on_failure(std::function<void()> call) {
   const std::lock_guard lock(mutex_);
   failure_call_ = std::move(call);
+}
+
+void Communicator::on_loss(std::function<void(const RankFailure&)> call) {
+  const std::lock_guard lock(mutex_);
+  loss_call_ = std::move(call);
 }
 
 void Communicator::abort(const std::string& reason) {

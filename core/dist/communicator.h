@@ -1,6 +1,7 @@
 // One rank's way to the others: a thread that exchanges in the background what the training thread hands to it.
 #pragma once
 
+#include "core/dist/rank_failure.h"
 #include "core/dist/transport.h"
 #include "core/exec/collectives.h"
 
@@ -75,6 +76,10 @@ class Communicator final : public Collectives {
   /// elsewhere.
   void on_failure(std::function<void()> call);
 
+  /// Called once, by the exchanging thread, when another rank has failed, and before a call here throws for it: the
+  /// training thread may be at work until a launcher ends the process. `call` throws nothing.
+  void on_loss(std::function<void(const RankFailure&)> call);
+
   /// Tells the others that this rank ends in an error, and stops exchanging.
   void abort(const std::string& reason);
   /// The end in good order: waits for the other ranks to get here.
@@ -97,6 +102,7 @@ class Communicator final : public Collectives {
   void count_transfer(std::chrono::steady_clock::time_point ready, const Exchange& exchange);
   void stop();
 
+  void tell_loss(const std::exception_ptr& failure);
   void outlast_failure();
 
   std::unique_ptr<Transport> transport_;
@@ -108,6 +114,7 @@ class Communicator final : public Collectives {
   std::deque<Exchange> queue_;
   std::exception_ptr failure_;
   std::function<void()> failure_call_;
+  std::function<void(const RankFailure&)> loss_call_;
   bool stopping_ = false;
   bool waiting_ = false;
   std::chrono::steady_clock::time_point waiting_since_;

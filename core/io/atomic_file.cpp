@@ -100,20 +100,20 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Flush flush) {
   invariant(descriptor_ >= 0, "AtomicFile committed twice");
-  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail_with(errno);
+  if (flush == Flush::yes && !temporary_.empty() && ::fsync(descriptor_) != 0) fail_with(errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_with(errno);  // network file systems report a full disk here
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   temporary_.clear();
-  flush_directory(directory_of(target_));
+  if (flush == Flush::yes) flush_directory(directory_of(target_));
 }
 
-void write_file_atomic(const fs::path& path, std::string_view content) {
+void write_file_atomic(const fs::path& path, std::string_view content, Flush flush) {
   AtomicFile file(path);
   file.write(content);
-  file.commit();
+  file.commit(flush);
 }
 
 std::string read_file(const fs::path& path) {

@@ -11,8 +11,12 @@
 
 namespace ptrain {
 
-/// Writes a temporary file beside `path`; commit() flushes it to disk and renames it over `path`. Without a commit (an
-/// exception, say) the temporary file is removed and `path` is as it was. Something that is no regular file
+/// Whether a file's content must outlast a crash of the machine; a crash of the process it outlasts either way.
+enum class Flush { no, yes };
+
+/// Writes a temporary file beside `path`; commit() flushes it to disk, which can take seconds, and renames it over
+/// `path`. Without a commit (an exception, say) the temporary file is removed and `path` is as it was. Something that
+/// is no regular file
 /// (/dev/stdout, a pipe) is written to directly. Every failure throws Error{failed} naming `path` and the cause.
 class AtomicFile {
  public:
@@ -23,7 +27,7 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
-  void commit();
+  void commit(Flush flush = Flush::yes);
 
  private:
   [[noreturn]] void fail_with(int error) const;
@@ -36,7 +40,7 @@ class AtomicFile {
 };
 
 /// AtomicFile for content that is at hand.
-void write_file_atomic(const std::filesystem::path& path, std::string_view content);
+void write_file_atomic(const std::filesystem::path& path, std::string_view content, Flush flush = Flush::yes);
 
 /// The whole file. Throws Error{failed} when it cannot be opened or read.
 std::string read_file(const std::filesystem::path& path);

@@ -1,7 +1,6 @@
 #include "core/report/json_file.h"
 
 #include "core/base/errors.h"
-#include "core/io/atomic_file.h"
 #include "core/report/schema_check.h"
 
 #include <string>
@@ -31,7 +30,7 @@ json read_document(const std::filesystem::path& path, const json& schema) {
   return content;
 }
 
-void write_document(const json& content, const json& schema, const std::filesystem::path& path) {
+void write_document(const json& content, const json& schema, const std::filesystem::path& path, Flush flush) {
   if (const std::string problem = schema_problem(content, schema); !problem.empty()) {
     throw std::logic_error(
         fmt::format("internal error: {} does not match its schema: {}", schema.at("title").dump(), problem));
@@ -39,7 +38,7 @@ void write_document(const json& content, const json& schema, const std::filesyst
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
-  write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n", flush);
 }
 
 }  // namespace ptrain

@@ -1,6 +1,8 @@
 // ptrain's own JSON documents, in and out: checked against their schema both ways.
 #pragma once
 
+#include "core/io/atomic_file.h"
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -17,6 +19,7 @@ nlohmann::json read_document(const std::filesystem::path& path, const nlohmann::
 
 /// Writes `content`, indented, whole or not at all; folders are made as needed. Throws std::logic_error when it does
 /// not fit `schema` (a bug), Error{failed} when it cannot be written.
-void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path);
+void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path,
+                    Flush flush = Flush::yes);
 
 }  // namespace ptrain

@@ -191,8 +191,8 @@ json to_json(const Report& report) {
   return document;
 }
 
-void write_report(const Report& report, const std::filesystem::path& path) {
-  write_document(to_json(report), report_schema(), path);
+void write_report(const Report& report, const std::filesystem::path& path, Flush flush) {
+  write_document(to_json(report), report_schema(), path, flush);
 }
 
 }  // namespace ptrain

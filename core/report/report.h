@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/io/atomic_file.h"
 #include "core/report/run_status.h"
 #include "core/report/statistics.h"
 
@@ -190,6 +191,6 @@ nlohmann::json report_schema();
 
 /// Checks to_json(report) against the schema and writes it, indented, whole or not at all; folders are made as needed.
 /// Throws Error{failed} naming the path when it cannot be written.
-void write_report(const Report& report, const std::filesystem::path& path);
+void write_report(const Report& report, const std::filesystem::path& path, Flush flush = Flush::yes);
 
 }  // namespace ptrain
