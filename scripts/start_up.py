@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seconds from starting the program to the end of its first training step, for a small ResNet and a small BERT.
+"""Seconds from starting the program to the end of its first training step, for a small ResNet and a small BERT, batch 8.
 
   scripts/start_up.py [--program build/release/bin/ptrain] [--repeats 20] [--out FILE.json]
 
@@ -21,7 +21,8 @@ CONFIGS = ("configs/quick/resnet18_synthetic.yaml", "configs/quick/bert_syntheti
 
 def seconds_to_first_step(program, config, folder):
     command = [program, "run", ROOT / config, "--output-dir", folder, "--progress", "plain", "-o", "train.steps=1",
-               "-o", "train.log_every_steps=1", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
+               "-o", "data.batch_size=8", "-o", "train.log_every_steps=1", "-o", "eval.every_epochs=0", "-o",
+               "output.save=false"]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     seconds, lines = None, []
