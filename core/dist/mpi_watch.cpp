@@ -195,6 +195,7 @@ void MpiWatch::judge(Waiting waiting) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (rank == rank_) continue;
     if (peer.machine == peers_[static_cast<std::size_t>(rank_)].machine && has_ended(peer.process)) {
+      receive();               // its last words may be whose failure it ended by
       if (stood_still_ > 0) {  // they gave this rank up
         fail_all(rank_, fmt::format("{} was stopped for {:.1f} s; it last did: {}", name_of(rank_), stood_still_,
                                     activity_.text()));

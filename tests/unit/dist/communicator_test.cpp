@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 namespace ptrain {
 namespace {
 
@@ -135,6 +137,21 @@ TEST(Communicator, EndsAProcessWhoseRankDoesNotNoticeAFailure) {
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
   }
   EXPECT_NE(told.find("rank 1"), std::string::npos) << told;
+}
+
+TEST(Communicator, TellsOfALossWhileTheTrainingThreadIsAtWork) {
+  auto transports = make_thread_transports(2, 30);
+  Communicator surviving(std::move(transports[0]));
+  Communicator failing(std::move(transports[1]));
+  std::promise<std::pair<int, std::string>> told;
+  surviving.on_loss([&](const RankFailure& lost) { told.set_value({lost.rank(), lost.what()}); });
+  failing.on_loss([](const RankFailure&) { FAIL() << "it failed itself"; });
+  failing.abort("no more memory");
+  std::future<std::pair<int, std::string>> loss = told.get_future();  // this thread calls no more of `surviving`
+  ASSERT_EQ(loss.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  const auto [rank, message] = loss.get();
+  EXPECT_EQ(rank, 1);
+  EXPECT_NE(message.find("no more memory"), std::string::npos) << message;
 }
 
 TEST(Communicator, ExposedTimeIsThePartThatWasWaitedFor) {
