@@ -2,10 +2,10 @@
 #include "cli/bench_view.h"
 #include "cli/commands.h"
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/report/effects.h"
 #include "core/report/fingerprint.h"
 #include "core/report/run_set.h"
-#include "core/train/signals.h"
 
 #include <fmt/format.h>
 

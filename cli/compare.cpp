@@ -3,8 +3,8 @@
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/bench/duel.h"
-#include "core/train/signals.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 // The program: hands the command line to a command, and turns an error into one line and an exit code.
 #include "cli/commands.h"
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/config/text.h"
 #include "core/report/build_info.h"
 
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
   using ptrain::ExitCode;
   // Buffers from a mebibyte on return to the system when freed; glibc would raise this bound as it goes and keep them.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ptrain::give_signals_a_thread();
   try {
     return ptrain::run_program(argc, argv);
   } catch (const ptrain::Error& error) {

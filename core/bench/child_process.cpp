@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@ constexpr int kCannotStart = 127;
 
 [[noreturn]] void become(const char* program, char* const* arguments, int log, pid_t parent) {
   setpgid(0, 0);
+  unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = open("/dev/null", O_RDONLY);
   const bool ready = getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&

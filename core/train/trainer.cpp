@@ -2,12 +2,12 @@
 #include "core/train/trainer.h"
 
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/dist/bench.h"
 #include "core/exec/peak.h"
 #include "core/train/evaluator.h"
 #include "core/train/feeder.h"
 #include "core/train/settings.h"
-#include "core/train/signals.h"
 #include "core/train/snapshot.h"
 #include "core/train/weights.h"
 

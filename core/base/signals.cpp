@@ -1,7 +1,10 @@
-#include "core/train/signals.h"
+#include "core/base/signals.h"
+
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <thread>
 
 namespace ptrain {
 namespace {
@@ -14,7 +17,24 @@ extern "C" void remember_signal(int signal) {
   received_signal = signal;
 }
 
+void change_mask(int how) {
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(how, &both, nullptr);
+}
+
 }  // namespace
+
+void give_signals_a_thread() {
+  std::thread([] {
+    for (;;) pause();
+  }).detach();
+  change_mask(SIG_BLOCK);
+}
+
+void unblock_signals() { change_mask(SIG_UNBLOCK); }
 
 SignalGuard::SignalGuard() {
   if (guards.fetch_add(1) > 0) return;
