@@ -9,14 +9,17 @@ Each comparison alternates fresh runs of tests/trust/tiny.yaml, live, within --b
   slower_10  the same with 10 %
   overhead   time between steps with metrics and progress written as usual, every tenth step, less that with none, in
              percent of a step: what measuring costs
---noise adds a neighbour that uses a core in bursts. Every comparison is one line of comparisons.jsonl, with the figure
-of every run, so that the rules of other tools (rules.py) are tried on the same samples. Ends with the table.
+--jobs comparisons go on at once, each on a core of its own; --noise adds a neighbour that uses a core in bursts.
+Every comparison is one line of comparisons.jsonl, with the figure of every run, so that the rules of other tools
+(rules.py) are tried on the same samples. Ends with the table.
 """
 import argparse
+import concurrent.futures
 import json
 import multiprocessing
 import os
 import pathlib
+import queue
 import random
 import statistics
 import subprocess
@@ -52,11 +55,11 @@ def runs_of(folder, side):
     ]
 
 
-def compare(arguments, kind, seed):
+def compare(arguments, kind, seed, core):
     with tempfile.TemporaryDirectory() as temporary:
         started = time.monotonic()
         result = subprocess.run(
-            [arguments.ptrain, "compare", HERE / "tiny.yaml", "--against",
+            ["taskset", "-c", str(core), arguments.ptrain, "compare", HERE / "tiny.yaml", "--against",
              f"train.test_delay_percent={DELAYS[kind]}", "--budget", str(arguments.budget), "--seed", str(seed), "--out",
              temporary, "--json"], capture_output=True, text=True, check=False)
         if result.returncode not in (0, 4, 5):
@@ -67,21 +70,21 @@ def compare(arguments, kind, seed):
                 "base": runs_of(pathlib.Path(temporary), "base"), "new": runs_of(pathlib.Path(temporary), "new")}
 
 
-def outside_steps(arguments, every, folder):
+def outside_steps(arguments, every, folder, core):
     """Time per step that is not in the step, and the step itself, in ms; noise within steps does not reach the first."""
-    subprocess.run([arguments.ptrain, "run", HERE / "tiny.yaml", "--output-dir", folder, "--progress",
-                    "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o", "train.steps=600"],
-                   capture_output=True, check=True)
+    subprocess.run(["taskset", "-c", str(core), arguments.ptrain, "run", HERE / "tiny.yaml", "--output-dir", folder,
+                    "--progress", "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o",
+                    "train.steps=600"], capture_output=True, check=True)
     progress = json.loads((pathlib.Path(folder) / "report.json").read_text())["progress"]
     lines = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]
     inside = sum(sum(line["steps_ms"]) for line in lines) / progress["steps"]
     return (progress["wall_seconds"] - progress["setup_seconds"]) / progress["steps"] * 1e3 - inside, inside
 
 
-def overhead(arguments, seed):
+def overhead(arguments, seed, core):
     with tempfile.TemporaryDirectory() as folder:
         order = [USUAL, NEVER] if seed % 2 else [NEVER, USUAL]
-        times = {every: outside_steps(arguments, every, folder) for every in order}
+        times = {every: outside_steps(arguments, every, folder, core) for every in order}
     return {"kind": "overhead", "seed": seed, "noise": arguments.noise,
             "percent": 100 * (times[USUAL][0] - times[NEVER][0]) / times[NEVER][1]}
 
@@ -123,6 +126,7 @@ def main():
     parser.add_argument("--slower", type=int, default=100, help="comparisons at 3 %% and as many at 10 %%")
     parser.add_argument("--overhead", type=int, default=20, help="pairs of runs")
     parser.add_argument("--budget", type=float, default=120, help="seconds of each comparison")
+    parser.add_argument("--jobs", type=int, default=1, help="comparisons at once")
     parser.add_argument("--noise", action="store_true", help="run a neighbour that uses a core in bursts")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of comparisons.jsonl and summary.md")
     parser.add_argument("--ptrain", default=os.environ.get("PTRAIN_BIN", ROOT / "build/release/bin/ptrain"))
@@ -137,14 +141,27 @@ def main():
     load = multiprocessing.Process(target=neighbour, args=(1,), daemon=True)
     if arguments.noise:
         load.start()
+    cores = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:arguments.jobs]:
+        cores.put(core)
+
+    def measure(kind, seed):
+        core = cores.get()
+        try:
+            return overhead(arguments, seed, core) if kind == "overhead" else compare(arguments, kind, seed, core)
+        finally:
+            cores.put(core)
+
+    pool = concurrent.futures.ThreadPoolExecutor(arguments.jobs)
     try:
-        for i, (kind, seed) in enumerate(wanted):
-            line = overhead(arguments, seed) if kind == "overhead" else compare(arguments, kind, seed)
+        for i, line in enumerate(pool.map(lambda job: measure(*job), wanted)):
             lines.append(line)
             with log.open("a") as file:
                 file.write(json.dumps(line) + "\n")
-            print(f"{i + 1} of {len(wanted)}: {kind} {seed}: {line.get('verdict', '')} {line['percent']}", flush=True)
+            print(f"{i + 1} of {len(wanted)}: {line['kind']} {line['seed']}: {line.get('verdict', '')} {line['percent']}",
+                  flush=True)
     finally:
+        pool.shutdown(cancel_futures=True)
         if load.is_alive():
             load.terminate()
     (arguments.output / "summary.md").write_text(summary(lines))
