@@ -46,13 +46,14 @@ def neighbour(seed):
 
 
 def runs_of(folder, side):
-    """Figures of every good run of one side, in order."""
+    """Figures of every good run of one side, by name: typical and mean step (ms), wall time (s)."""
     records = [json.loads(path.read_text()) for path in sorted((folder / "runs" / side).glob("*/record.json"))]
-    return [
-        {"repeat": r["repeat"], "typical": r["measured"]["typical_step_ms"], "mean": r["measured"]["step_ms"]["mean"],
-         "wall": r["wall_seconds"]}
-        for r in records if r["status"] == "ok"
-    ]
+    good = [record for record in records if record["status"] == "ok"]
+    return {
+        "typical": [round(record["measured"]["typical_step_ms"], 4) for record in good],
+        "mean": [round(record["measured"]["step_ms"]["mean"], 4) for record in good],
+        "wall": [round(record["wall_seconds"], 4) for record in good],
+    }
 
 
 def compare(arguments, kind, seed, core):
@@ -96,11 +97,10 @@ def verdict_rows(lines):
         if not own:
             continue
         calls = {"ptrain": [line["verdict"] for line in own]}
-        enough = [line for line in own if min(len(line["base"]), len(line["new"])) > 1]
+        enough = [line for line in own if min(len(line["base"]["wall"]), len(line["new"]["wall"])) > 1]
         for name, rule in RULES.items():
-            calls[name] = [rule([r["wall"] for r in x["base"]], [r["wall"] for r in x["new"]]) for x in enough]
-            calls[f"{name}, on step times"] = [
-                rule([r["mean"] for r in x["base"]], [r["mean"] for r in x["new"]]) for x in enough]
+            calls[name] = [rule(line["base"]["wall"], line["new"]["wall"]) for line in enough]
+            calls[f"{name}, on step times"] = [rule(line["base"]["mean"], line["new"]["mean"]) for line in enough]
         seconds = statistics.median(line["seconds"] for line in own)
         for name, verdicts in calls.items():
             share = [f"{100 * verdicts.count(v) / max(1, len(verdicts)):.1f} %" if verdicts else "-"
