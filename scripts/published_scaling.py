@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `ptrain plan --ranks` says of Fluid 1.3's published gains: 30 % on 8 V100 from its parallel-graph mode, 46 % and 60 %
-on 32 from it and the multi-process mode, ResNet-50.
+"""What `ptrain plan --ranks` says of Fluid 1.3's published gains on ResNet-50: 30 % on 8 V100 from its parallel-graph
+mode, 46 % and 60 % on 32 from it and from its multi-process mode.
 
   scripts/published_scaling.py [--program build/release/bin/ptrain]
 
-Both modes exchange gradients while backward goes on, which the mode before them did not: the gain that the model explains
-is the step with the whole exchange after backward over the step with what of it stays exposed. The articles give neither
-batch nor links, so the assumptions are ours and tried as a range:
+Both modes exchange gradients while backward goes on, which the mode before them did not: the gain that the model
+explains is the step with the whole exchange after backward over the step with what of it stays exposed. Neither batch
+nor links were published, so they are assumed, the links as a range:
   one card  fp32, 32 images a card, 360 images/s (V100 16 GB of that year)
   8 cards   in one machine, an all-reduce's bus bandwidth 6 (PCIe), 12 (both) or 40 GB/s (NVLink)
   32 cards  four such machines at 25, 50 or 100 Gb/s, 80 % of which is reached
@@ -36,8 +36,7 @@ def predict(program, ranks, inside, between):
              "data.image_size=224", "-o", "model.classes=1000", "-o", f"data.batch_size={BATCH}", "--ranks", str(ranks),
              "--links", folder / "links.yaml", "--measured", folder / "one_card.json", "--json"],
             check=True, capture_output=True, text=True)
-        prediction = json.loads(result.stdout)
-        prediction = prediction[0] if isinstance(prediction, list) else prediction["scaling"][0]
+        prediction = json.loads(result.stdout)[0]
         return step, prediction["exchange_ms"], prediction["step_ms"]
 
 
@@ -52,8 +51,8 @@ def main():
     for ranks, links, inside, between, published in cases:
         alone, exchange, overlapped = predict(program, ranks, inside, between)
         after = alone + exchange
-        print(f"| {ranks} | {links} | {exchange:.1f} | {after:.1f} | {overlapped:.1f} | {100 * (after / overlapped - 1):+.0f} % | "
-              f"{published} |")
+        gain = 100 * (after / overlapped - 1)
+        print(f"| {ranks} | {links} | {exchange:.1f} | {after:.1f} | {overlapped:.1f} | {gain:+.0f} % | {published} |")
 
 
 if __name__ == "__main__":
