@@ -67,7 +67,8 @@ def compare(arguments, kind, seed, core):
             sys.exit(f"error: {result.stderr.splitlines()[-1]}")
         case = json.loads(result.stdout)["cases"][0]
         return {"kind": kind, "seed": seed, "noise": arguments.noise, "budget": arguments.budget,
-                "verdict": case["verdict"], "percent": case["step_time_percent"], "pairs": case["runs"], "seconds": time.monotonic() - started,
+                "verdict": case["verdict"], "percent": case["step_time_percent"], "pairs": case["runs"],
+                "seconds": time.monotonic() - started,
                 "base": runs_of(pathlib.Path(temporary), "base"), "new": runs_of(pathlib.Path(temporary), "new")}
 
 
