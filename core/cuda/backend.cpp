@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/check.h"
+#include "core/cuda/event_timer.h"
 #include "core/cuda/option_effects.h"
 #include "core/cuda/readback.h"
 #include "core/cuda/recorded_sequence.h"
@@ -88,6 +89,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Readback> make_readback(std::size_t bytes) override {
     return std::make_unique<PinnedReadback>(device_, bytes);
   }
+  std::unique_ptr<LapTimer> make_lap_timer() override { return std::make_unique<EventTimer>(device_); }
   std::unique_ptr<LaunchSequence> make_sequence() override { return std::make_unique<RecordedSequence>(device_); }
   bool host_reads_device() const override { return false; }
 

@@ -1,5 +1,7 @@
 #include "core/exec/backend.h"
 
+#include "core/base/clock.h"
+
 namespace ptrain {
 namespace {
 
@@ -16,7 +18,24 @@ class ImmediateReadback final : public Readback {
   std::vector<std::byte> value_;
 };
 
+/// Where kernels run at once, the host's clock is the device's.
+class HostLapTimer final : public LapTimer {
+ public:
+  void start() override {
+    seconds_.clear();
+    watch_.restart();
+  }
+  void lap() override { seconds_.push_back(watch_.restart()); }
+  std::span<const double> seconds() override { return seconds_; }
+
+ private:
+  Stopwatch watch_;
+  std::vector<double> seconds_;
+};
+
 }  // namespace
+
+std::unique_ptr<LapTimer> Backend::make_lap_timer() { return std::make_unique<HostLapTimer>(); }
 
 std::unique_ptr<Readback> Backend::make_readback(std::size_t bytes) {
   return std::make_unique<ImmediateReadback>(*this, bytes);

@@ -28,6 +28,18 @@ class Readback {
   virtual std::span<const std::byte> finish() = 0;
 };
 
+/// Times launches one after the other, on the device's own clock.
+class LapTimer {
+ public:
+  virtual ~LapTimer() = default;
+  /// The first lap begins with what is enqueued next.
+  virtual void start() = 0;
+  /// A lap ends, and the next begins, behind all work enqueued so far.
+  virtual void lap() = 0;
+  /// Of every lap since start(); waits for the last.
+  virtual std::span<const double> seconds() = 0;
+};
+
 /// What one kernel of a plan turned out to be.
 struct KernelChoice {
   std::string_view op;              // its type: "conv2d"
@@ -77,6 +89,8 @@ class Backend {
   virtual bool runs_ahead() const { return false; }
   /// For values of `bytes`. The backend outlives it.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);
+  /// The backend outlives it.
+  virtual std::unique_ptr<LapTimer> make_lap_timer();
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
   /// The queue that kernels run on, for libraries that wait for it (a cudaStream_t); null where kernels run at once.
   virtual void* native_stream() { return nullptr; }

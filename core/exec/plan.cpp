@@ -76,24 +76,29 @@ void Plan::bind(const PlanMemory& memory) {
 void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
 
 void Plan::run(Phase first, Phase last) {
-  if (profiling_ || recording_ == Recording::off) return enqueue(first, last);
+  if (laps_ != nullptr || recording_ == Recording::off) return enqueue(first, last);
   std::unique_ptr<LaunchSequence>& sequence = sequences_[{first, last}];
   if (sequence == nullptr) sequence = backend_.make_sequence();
   sequence->run([&] { enqueue(first, last); });
 }
 
 void Plan::enqueue(Phase first, Phase last) {
+  if (laps_ != nullptr) laps_->start();
   for (Step& step : steps_) {
     if (step.phase < first || step.phase > last) continue;
     if (collectives_ != nullptr) collectives_->note_progress();
-    if (!profiling_) {
-      step.kernel->run({step.inputs, step.outputs, workspace_});
-      continue;
-    }
-    const Stopwatch watch;
     step.kernel->run({step.inputs, step.outputs, workspace_});
-    backend_.synchronize();
-    step.seconds += watch.seconds();
+    if (laps_ != nullptr) laps_->lap();
+  }
+  if (laps_ != nullptr) count_laps(first, last);
+}
+
+void Plan::count_laps(Phase first, Phase last) {
+  const std::span<const double> seconds = laps_->seconds();
+  std::size_t lap = 0;
+  for (Step& step : steps_) {
+    if (step.phase < first || step.phase > last) continue;
+    step.seconds += seconds[lap++];
     ++step.runs;
   }
 }

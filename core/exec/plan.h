@@ -71,8 +71,8 @@ class Plan {
   /// Copies any value to the host (a gradient, for tests).
   void read_value(ValueId id, void* host, std::size_t bytes) const;
 
-  /// Times every node from now on (waits for the device after each: slower).
-  void enable_profile() { profiling_ = true; }
+  /// Times every node from now on; launches are no longer recorded.
+  void enable_profile() { laps_ = backend_.make_lap_timer(); }
   std::vector<NodeProfile> profile() const;
 
  private:
@@ -86,6 +86,7 @@ class Plan {
   };
 
   void enqueue(Phase first, Phase last);
+  void count_laps(Phase first, Phase last);
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
 
@@ -104,7 +105,7 @@ class Plan {
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
   double compile_seconds_ = 0;
-  bool profiling_ = false;
+  std::unique_ptr<LapTimer> laps_;  // while profiling
 };
 
 }  // namespace ptrain

@@ -86,6 +86,10 @@ TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
   }
 }
 
+TEST(DeviceTraining, TimesOfOpsAddUpToTheSteps) {
+  for (const Config& model : both_models()) expect_ops_add_up(model);
+}
+
 TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
   Config config = repeatable(bert_config());
   const Outcome whole = train_in_new_directory(config);

@@ -23,7 +23,7 @@ constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostPoints = 240;  // of a curve
 
 struct PageCase {
-  std::string name;
+  std::string label;  // in charts, which are narrow
   std::vector<const MeasuredRun*> good;
   const MeasuredRun* reported;  // null: no report to draw curves from
 
@@ -43,6 +43,40 @@ std::vector<PageCase> cases_of(std::span<const RunSet> sets) {
   return cases;
 }
 
+/// "level=O1,batch_size=16" as {"level", "O1"}, {"batch_size", "16"}; empty when the name is of another form.
+std::vector<std::pair<std::string, std::string>> settings_in(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) return {};
+    settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return settings;
+}
+
+/// Where every case is named by the same several settings, their values alone become the labels; returns the paragraph
+/// that says so, else nothing.
+std::string shorten_labels(std::vector<PageCase>& cases) {
+  if (cases.empty()) return "";
+  std::vector<std::string> labels;
+  std::string keys;
+  for (const PageCase& item : cases) {
+    const auto settings = settings_in(item.label);
+    if (settings.size() < 2) return "";
+    std::string names, values;
+    for (const auto& [key, value] : settings) {
+      names += (names.empty() ? "" : ", ") + key;
+      values += (values.empty() ? "" : ", ") + value;
+    }
+    if (!labels.empty() && names != keys) return "";
+    keys = names;
+    labels.push_back(values);
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].label = labels[i];
+  return fmt::format("<p>In the charts: {}</p>\n", html::escaped(keys));
+}
+
 std::string section(const std::string& title, const std::string& content) {
   if (content.empty()) return "";
   return fmt::format("<section><h2>{}</h2>\n{}</section>\n", html::escaped(title), content);
@@ -55,7 +89,7 @@ std::string throughput_chart(const std::vector<PageCase>& cases) {
     for (const MeasuredRun* run : item.good) values.push_back(run->record.figures->throughput);
     const Interval interval = signed_rank_interval(values, kConfidence);
     html::Bar bar;
-    bar.label = item.name;
+    bar.label = item.label;
     bar.value = interval.estimate;
     bar.text = fmt::format("{:.1f} {}", interval.estimate, item.good.front()->record.figures->unit);
     if (interval.bounded) {
@@ -74,7 +108,7 @@ std::string memory_chart(const std::vector<PageCase>& cases) {
     std::vector<double> bytes;
     for (const MeasuredRun* run : item.good) bytes.push_back(static_cast<double>(run->record.figures->memory_bytes));
     const double mib = signed_rank_interval(bytes, kConfidence).estimate / (1 << 20);
-    bars.push_back({item.name, fmt::format("{:.0f} MiB", mib), mib, {}, {}});
+    bars.push_back({item.label, fmt::format("{:.0f} MiB", mib), mib, {}, {}});
   }
   return html::bar_chart(bars, "Peak memory of each case");
 }
@@ -82,7 +116,7 @@ std::string memory_chart(const std::vector<PageCase>& cases) {
 std::string step_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Sample> samples;
   for (const PageCase& item : cases) {
-    html::Sample sample{item.name, {}};
+    html::Sample sample{item.label, {}};
     for (const MeasuredRun* run : item.good) {
       const auto warmup = static_cast<std::size_t>(run->record.steady.warmup_steps);
       for (std::size_t i = warmup; i < run->step_ms.size(); ++i) sample.values.push_back(run->step_ms[i]);
@@ -114,7 +148,7 @@ html::Series thinned(const html::Series& all) {
 std::string loss_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Series> curves;
   for (const PageCase& item : cases) {
-    html::Series curve{item.name, {}, {}};
+    html::Series curve{item.label, {}, {}};
     if (item.reported == nullptr) continue;
     const fs::path metrics = item.reported->report_file.parent_path() / "metrics.jsonl";
     if (!fs::exists(metrics)) continue;
@@ -133,7 +167,7 @@ std::string loss_chart(const std::vector<PageCase>& cases) {
 std::string accuracy_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Series> curves;
   for (const PageCase& item : cases) {
-    html::Series curve{item.name, {}, {}};
+    html::Series curve{item.label, {}, {}};
     for (const json& evaluation : item.list("evaluations")) {
       const json& top1 = evaluation.at("accuracy").at("top1");
       if (top1.is_null()) continue;
@@ -160,7 +194,7 @@ std::string op_chart(const std::vector<PageCase>& cases) {
     }
     if (by_op.empty()) continue;
     times.push_back(std::move(by_op));
-    names.push_back(item.name);
+    names.push_back(item.label);
   }
   if (times.empty()) return "";
   std::vector<std::string> ops;
@@ -183,6 +217,16 @@ std::string op_chart(const std::vector<PageCase>& cases) {
   return html::share_chart(rows, "Share of each op in the time of a step");
 }
 
+/// `text`, which a line may also end after a comma of.
+std::string breakable(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == ',') result += "<wbr>";
+  }
+  return result;
+}
+
 std::string table_html(const Table& table, const fs::path& from) {
   const json content = table_json(table, from);
   std::string head, body;
@@ -202,7 +246,7 @@ std::string table_html(const Table& table, const fs::path& from) {
       const bool linked = table.columns[i].id == "run" && !link.empty();
       body += fmt::format("<td{} title=\"{}\">{}</td>", table.columns[i].numeric ? " class=\"n\"" : "",
                           html::escaped(files),
-                          linked ? fmt::format("<a href=\"{}\">{}</a>", html::escaped(link), text) : text);
+                          linked ? fmt::format("<a href=\"{}\">{}</a>", html::escaped(link), breakable(text)) : text);
     }
     body += "</tr>\n";
   }
@@ -236,7 +280,8 @@ std::string heading(std::span<const RunSet> sets, const std::vector<PageCase>& c
 }  // namespace
 
 std::string html_page(std::span<const RunSet> sets, const Table& table, const fs::path& from) {
-  const std::vector<PageCase> cases = cases_of(sets);
+  std::vector<PageCase> cases = cases_of(sets);
+  const std::string key = shorten_labels(cases);
   std::string charts;
   if (!cases.empty()) {
     charts += section("Throughput, with its 95 % interval", throughput_chart(cases));
@@ -249,8 +294,8 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain benchmark</title>\n"
-      "<style>{}</style></head>\n<body><main>\n{}{}<div class=\"charts\">\n{}</div>\n</main></body></html>\n",
-      html::kStyle, heading(sets, cases), table_html(table, from), charts);
+      "<style>{}</style></head>\n<body><main>\n{}{}{}<div class=\"charts\">\n{}</div>\n</main></body></html>\n",
+      html::kStyle, heading(sets, cases), table_html(table, from), key, charts);
 }
 
 }  // namespace ptrain

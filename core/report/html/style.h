@@ -21,6 +21,7 @@ section{background:var(--card);border:1px solid var(--edge);border-radius:10px;p
 .charts{display:grid;gap:16px;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));align-items:start}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--grid);white-space:nowrap}
+td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:11em}
 th{color:var(--soft);font-weight:600}
 .n{text-align:right}
 svg{display:block;width:100%;height:auto;max-width:560px;overflow:visible}

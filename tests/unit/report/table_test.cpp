@@ -56,5 +56,17 @@ TEST(HtmlPage, NeedsNothingFromOutside) {
   EXPECT_NE(page.find("<svg"), std::string::npos);
 }
 
+TEST(HtmlPage, TellsCasesOfTheSameSettingsByTheirValues) {
+  RunSet set;
+  for (const std::string name : {"level=O0,batch_size=16", "level=O1,batch_size=32"}) {
+    set.cases.push_back({name, {example_run(name, 0, 10)}});
+  }
+  const auto page = [&] { return html_page({&set, 1}, make_table({&set, 1}, default_columns()), "."); };
+  EXPECT_NE(page().find(">O0, 16<"), std::string::npos);
+  EXPECT_NE(page().find("level, batch_size"), std::string::npos);
+  set.cases.push_back({"other", {example_run("other", 0, 10)}});
+  EXPECT_EQ(page().find(">O0, 16<"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 // A small training run from a configuration, and what it left behind.
 #pragma once
 
+#include "core/base/clock.h"
 #include "core/base/parallel.h"
 #include "core/data/factory.h"
 #include "core/io/checkpoint.h"
@@ -102,6 +103,26 @@ inline Outcome train(const Config& config, const std::function<void(Trainer&)>& 
 }
 
 inline std::vector<double> losses(const Config& config) { return train(config).result.losses; }
+
+/// With output.per_op: every op has a time in every step, and together they are most of the steps and no more than the
+/// run.
+inline void expect_ops_add_up(Config config) {
+  config.output.per_op = true;
+  config.train.steps = 8;
+  const Stopwatch watch;
+  const RunResult result = train(config).result;
+  const double run = watch.seconds();
+  double ops = 0;
+  for (const NodeProfile& node : result.kernels) {
+    EXPECT_EQ(node.runs, 8) << node.name;
+    EXPECT_GE(node.seconds, 0) << node.name;
+    ops += node.seconds;
+  }
+  double steps = 0;
+  for (const double milliseconds : result.step_ms) steps += milliseconds * 1e-3;
+  EXPECT_GT(ops, steps / 2);
+  EXPECT_LT(ops, run);
+}
 
 inline double mean(std::span<const double> values) {
   double sum = 0;

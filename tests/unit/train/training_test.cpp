@@ -92,6 +92,8 @@ TEST(Training, TheMemoryPlanDoesNotChangeTheLosses) {
   }
 }
 
+TEST(Training, TimesOfOpsAddUpToTheSteps) { expect_ops_add_up(resnet_config()); }
+
 TEST(Training, FusionChangesTheLossesWithinRounding) {
   for (Config config : {resnet_config(), bert_config()}) {
     const std::vector<double> fused = losses(config);
