@@ -14,7 +14,7 @@ near=ptrain-near-$$ far=ptrain-far-$$
 for tool in ip mpirun; do
   command -v "$tool" >/dev/null || { echo "skipped: needs $tool"; exit 77; }
 done
-if ! ldd "$ptrain" | grep -q libmpi; then
+if ! grep -q libmpi <<<"$(ldd "$ptrain")"; then
   echo "skipped: ptrain was built without MPI"
   exit 77
 fi
