@@ -9,7 +9,8 @@
 namespace ptrain {
 namespace {
 
-volatile std::sig_atomic_t received_signal = 0;
+std::atomic<int> received_signal{0};  // written by the signals' thread, read by those that train
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
 std::atomic<int> guards{0};
 
 extern "C" void remember_signal(int signal) {

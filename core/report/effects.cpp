@@ -1,6 +1,7 @@
 #include "core/report/effects.h"
 
 #include "core/base/errors.h"
+#include "core/report/json_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +31,6 @@ struct Cell {
 
 /// Weights of cells' means.
 using Contrast = std::map<std::size_t, double>;
-
-std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 std::optional<double> value_of(const MeasuredRun& run, Response response) {
   const RunFigures& figures = *run.record.figures;

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
+#include "core/report/json_file.h"
 
 #include <algorithm>
 #include <array>
@@ -34,11 +35,6 @@ constexpr Watched kWatched[] = {
     {"/environment/ptrain", DifferenceKind::note},
     {"/flags/cudnn_exhaustive_search/reason", DifferenceKind::note},
 };
-
-std::string text_of(const json& value) {
-  if (value.is_string()) return value;
-  return value.is_null() ? "-" : value.dump();
-}
 
 /// "environment.cpu.model"
 std::string dotted(std::string_view pointer) {

@@ -3,8 +3,6 @@
 #include "core/base/errors.h"
 #include "core/report/schema_check.h"
 
-#include <string>
-
 namespace ptrain {
 
 using nlohmann::json;
@@ -39,6 +37,11 @@ void write_document(const json& content, const json& schema, const std::filesyst
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
   write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n", flush);
+}
+
+std::string text_of(const json& value) {
+  if (value.is_string()) return value;
+  return value.is_null() ? "-" : value.dump();
 }
 
 }  // namespace ptrain

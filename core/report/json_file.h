@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <string_view>
+#include <string>
 
 namespace ptrain {
 
@@ -21,5 +21,8 @@ nlohmann::json read_document(const std::filesystem::path& path, const nlohmann::
 /// not fit `schema` (a bug), Error{failed} when it cannot be written.
 void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path,
                     Flush flush = Flush::yes);
+
+/// A value as it is told to people: a string without its quotes, "-" for null.
+std::string text_of(const nlohmann::json& value);
 
 }  // namespace ptrain

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from rules import RULES
+from rules import RULES, has_samples
 
 ALPHA = 0.05
 
@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="only every so many comparisons")
     arguments = parser.parse_args()
     lines = [json.loads(line) for line in arguments.comparisons.read_text().splitlines()]
-    lines = [line for line in lines if "base" in line and min(len(line[side]["wall"]) for side in ("base", "new")) > 1]
+    lines = [line for line in lines if has_samples(line)]
     tools = [("google/benchmark", google_benchmark, arguments.google, lines[::arguments.every]),
              ("nvbench", nvbench, arguments.nvbench, lines[::arguments.every]),
              ("hyperfine", hyperfine, arguments.hyperfine, lines[:arguments.hyperfine])]

@@ -3,6 +3,11 @@ import math
 import statistics
 
 
+def has_samples(comparison):
+    """Whether both sides have the two runs that every rule needs."""
+    return all(len(comparison.get(side, {}).get("wall", [])) > 1 for side in ("base", "new"))
+
+
 def hyperfine(base, new):
     """Ratio of the mean times with its propagated error; a change when one lies outside the ratio's error."""
     ratio = statistics.mean(new) / statistics.mean(base)

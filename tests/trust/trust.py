@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-from rules import RULES
+from rules import RULES, has_samples
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -98,7 +98,7 @@ def verdict_rows(lines):
         if not own:
             continue
         calls = {"ptrain": [line["verdict"] for line in own]}
-        enough = [line for line in own if min(len(line["base"]["wall"]), len(line["new"]["wall"])) > 1]
+        enough = [line for line in own if has_samples(line)]
         for name, rule in RULES.items():
             calls[name] = [rule(line["base"]["wall"], line["new"]["wall"]) for line in enough]
             calls[f"{name}, on step times"] = [rule(line["base"]["mean"], line["new"]["mean"]) for line in enough]

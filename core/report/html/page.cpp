@@ -4,6 +4,7 @@
 #include "core/report/html/charts.h"
 #include "core/report/html/style.h"
 #include "core/report/intervals.h"
+#include "core/report/json_file.h"
 
 #include <fmt/format.h>
 
@@ -43,38 +44,21 @@ std::vector<PageCase> cases_of(std::span<const RunSet> sets) {
   return cases;
 }
 
-/// "level=O1,batch_size=16" as {"level", "O1"}, {"batch_size", "16"}; empty when the name is of another form.
-std::vector<std::pair<std::string, std::string>> settings_in(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> settings;
-  std::istringstream parts(name);
-  for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) return {};
-    settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+/// Where all cases are settings of the same several axes, these settings alone become the labels; returns the paragraph
+/// that names the axes, else nothing.
+std::string shorten_labels(std::span<const RunSet> sets, std::vector<PageCase>& cases) {
+  if (sets.empty() || sets.front().suite.is_null()) return "";
+  const json& axes = sets.front().suite.at("axes");
+  const auto has_axes = [&](const RunSet& set) { return !set.suite.is_null() && set.suite.at("axes") == axes; };
+  if (axes.size() < 2 || !std::all_of(sets.begin(), sets.end(), has_axes)) return "";
+  std::vector<std::string> names;
+  for (const json& axis : axes) names.push_back(axis.at("label"));
+  for (PageCase& item : cases) {
+    std::vector<std::string> values;
+    for (const json& axis : axes) values.push_back(text_of(item.good.front()->record.settings.at(axis.at("key"))));
+    item.label = fmt::format("{}", fmt::join(values, ", "));
   }
-  return settings;
-}
-
-/// Where every case is named by the same several settings, their values alone become the labels; returns the paragraph
-/// that says so, else nothing.
-std::string shorten_labels(std::vector<PageCase>& cases) {
-  if (cases.empty()) return "";
-  std::vector<std::string> labels;
-  std::string keys;
-  for (const PageCase& item : cases) {
-    const auto settings = settings_in(item.label);
-    if (settings.size() < 2) return "";
-    std::string names, values;
-    for (const auto& [key, value] : settings) {
-      names += (names.empty() ? "" : ", ") + key;
-      values += (values.empty() ? "" : ", ") + value;
-    }
-    if (!labels.empty() && names != keys) return "";
-    keys = names;
-    labels.push_back(values);
-  }
-  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].label = labels[i];
-  return fmt::format("<p>In the charts: {}</p>\n", html::escaped(keys));
+  return fmt::format("<p>In the charts: {}</p>\n", html::escaped(fmt::format("{}", fmt::join(names, ", "))));
 }
 
 std::string section(const std::string& title, const std::string& content) {
@@ -281,7 +265,7 @@ std::string heading(std::span<const RunSet> sets, const std::vector<PageCase>& c
 
 std::string html_page(std::span<const RunSet> sets, const Table& table, const fs::path& from) {
   std::vector<PageCase> cases = cases_of(sets);
-  const std::string key = shorten_labels(cases);
+  const std::string key = shorten_labels(sets, cases);
   std::string charts;
   if (!cases.empty()) {
     charts += section("Throughput, with its 95 % interval", throughput_chart(cases));

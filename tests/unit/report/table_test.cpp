@@ -57,14 +57,22 @@ TEST(HtmlPage, NeedsNothingFromOutside) {
 }
 
 TEST(HtmlPage, TellsCasesOfTheSameSettingsByTheirValues) {
+  const auto measured = [](const std::string& name, nlohmann::json settings) {
+    MeasuredCase item{name, {example_run(name, 0, 10)}};
+    item.runs[0].record.settings = std::move(settings);
+    return item;
+  };
   RunSet set;
-  for (const std::string name : {"level=O0,batch_size=16", "level=O1,batch_size=32"}) {
-    set.cases.push_back({name, {example_run(name, 0, 10)}});
-  }
-  const auto page = [&] { return html_page({&set, 1}, make_table({&set, 1}, default_columns()), "."); };
+  set.suite = {{"suite", "flags"}, {"about", ""}};
+  set.suite["axes"] = {{{"key", "amp.level"}, {"label", "level"}, {"values", {"O0", "O1"}}},
+                       {{"key", "data.batch_size"}, {"label", "batch_size"}, {"values", {16, 32}}}};
+  set.cases = {measured("level=O0,batch_size=16", {{"amp.level", "O0"}, {"data.batch_size", 16}}),
+               measured("level=O1,batch_size=32", {{"amp.level", "O1"}, {"data.batch_size", 32}})};
+  std::vector<RunSet> sets = {set};
+  const auto page = [&] { return html_page(sets, make_table(sets, default_columns()), "."); };
   EXPECT_NE(page().find(">O0, 16<"), std::string::npos);
   EXPECT_NE(page().find("level, batch_size"), std::string::npos);
-  set.cases.push_back({"other", {example_run("other", 0, 10)}});
+  sets.push_back({"", nullptr, {{"other", {example_run("other", 0, 10)}}}});
   EXPECT_EQ(page().find(">O0, 16<"), std::string::npos);
 }
 
