@@ -47,7 +47,7 @@ struct Choices<Tristate> {
 };
 template <>
 struct Choices<FusionMode> {
-  static constexpr std::array<std::string_view, 2> names{"off", "full"};
+  static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
 };
 template <>
 struct Choices<DataSource> {

@@ -18,7 +18,7 @@ enum class GeluForm { erf, tanh };
 enum class DeviceKind { automatic, cpu, cuda };
 enum class AmpDType { automatic, bf16, fp16 };
 enum class Tristate { automatic, yes, no };
-enum class FusionMode { off, full };
+enum class FusionMode { off, full, always };
 enum class DataSource { idx, image_folder, packed, cifar, tsv, synthetic };
 enum class Augment { automatic, none, crop_flip, random_resized_crop };
 enum class OptimizerName { momentum, sgd, adamw, lars, lamb };

@@ -77,7 +77,9 @@ std::vector<Key> numeric_keys() {
       make_key("deterministic", "cuda: only kernels that add in a fixed order; the CPU always does",
                &Config::deterministic),
       make_key("cuda_graphs", "cuda: record a step's launches once and replay them", &Config::cuda_graphs),
-      make_key("fusion", "full: merge neighbouring ops", &Config::fusion),
+      make_key("fusion",
+               "full: merge neighbouring ops, norms into convolutions where that is faster; always: there too",
+               &Config::fusion),
       make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
   };
 }

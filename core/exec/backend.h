@@ -69,6 +69,8 @@ class Backend {
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
   /// What `options` came to in a run whose kernels were `chosen` (none: it never got that far).
   virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const = 0;
+  /// Whether it has kernels that may make it worth while to fuse norms into convolutions.
+  virtual bool fuses_convolutions() const { return false; }
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
   /// "0000:3b:00.0" of an NVIDIA GPU; empty for other devices.

@@ -18,8 +18,7 @@ std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) con
   require_floating(inputs[x], "x");
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
-  for (int i = gamma; i <= running_var; ++i)
-    require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
+  require_channels(inputs, gamma, running_var, channels);
   if (inputs.size() == 6 && !is_absent(inputs[residual])) require_desc(inputs[residual], inputs[x], "residual");
   if (!attributes_.training) return {inputs[x]};
   require(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
@@ -68,8 +67,7 @@ std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs)
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   require_desc(inputs[dy], inputs[x], "dy");
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
-  for (int i = gamma; i <= saved_invstd; ++i)
-    require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
+  require_channels(inputs, gamma, saved_invstd, channels);
   if (!attributes_.residual) return {inputs[x], channels, channels};
   require(attributes_.relu, "a residual's gradient is of use only under a ReLU");
   require_desc(inputs[y], inputs[x], "y");

@@ -34,6 +34,13 @@ inline void require_shape(const TensorDesc& desc, const Shape& expected, const c
   require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
 }
 
+/// Inputs `first` to `last` hold one value for each channel.
+inline void require_channels(std::span<const TensorDesc> inputs, int first, int last, const TensorDesc& channels) {
+  for (int i = first; i <= last; ++i) {
+    require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
+  }
+}
+
 /// The random state {seed, step, part} that ops with dropout read. A step's samples may be computed in several parts,
 /// by several ranks and in several micro-batches: part p's elements continue the numbering after those of parts 0 to
 /// p - 1, so the masks are those of the whole step in one part.

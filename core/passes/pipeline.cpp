@@ -19,11 +19,24 @@ void check(std::string_view pass, const Graph& graph, const PipelineOptions& opt
   if (options.dump) options.dump(pass, graph);
 }
 
+/// Null where norms stay apart from convolutions.
+ChooseFusion convolution_fusion(const PipelineOptions& options) {
+  switch (options.fusion) {
+    case Fusion::off:
+      return nullptr;
+    case Fusion::full:
+      return options.choose_fusion;
+    case Fusion::always:
+      return [](const FusionChoice&) { return true; };
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
   check("model", forward, options);
-  Graph fused = options.fusion == Fusion::full ? fuse(forward) : forward;
+  Graph fused = options.fusion == Fusion::off ? forward : fuse(forward);
   check("fuse", fused, options);
   AmpResult amp = apply_amp(fused, options.amp);
   check("amp", amp.graph, options);
@@ -43,6 +56,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const ValueId seed = result.graph.add("loss.grad", std::make_shared<SeedGradient>(factor), {scale}, Phase::backward);
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);
+  if (const ChooseFusion choose = convolution_fusion(options)) {
+    differentiated = fuse_convolutions(std::move(differentiated), choose);
+    check("fuse_convolutions", differentiated.graph, options);
+  }
 
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;

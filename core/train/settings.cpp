@@ -19,6 +19,18 @@ AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
   return amp;
 }
 
+Fusion fusion(const Config& config) {
+  switch (config.fusion) {
+    case FusionMode::off:
+      return Fusion::off;
+    case FusionMode::full:
+      return Fusion::full;
+    case FusionMode::always:
+      return Fusion::always;
+  }
+  return Fusion::full;
+}
+
 OptimizerSettings optimizer_settings(const TrainConfig& train) {
   const OptimizerConfig& o = train.optimizer;
   OptimizerSettings settings;
@@ -76,7 +88,7 @@ LoaderOptions loader_options(const Config& config, Split split) {
 
 PipelineOptions training_options(const Config& config, DType automatic) {
   PipelineOptions options;
-  options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
+  options.fusion = fusion(config);
   options.amp = amp_options(config, config.amp.level, automatic);
   const bool low = config.amp.level != AmpLevel::O0;
   options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
@@ -92,7 +104,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
 
 PipelineOptions evaluation_options(const Config& config, DType automatic) {
   PipelineOptions options;
-  options.fusion = config.fusion == FusionMode::full ? Fusion::full : Fusion::off;
+  options.fusion = fusion(config);
   options.amp = amp_options(config, config.eval.amp, automatic);
   return options;
 }

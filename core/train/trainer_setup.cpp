@@ -1,6 +1,7 @@
 // Getting a training run ready: plans, memory, starting state.
 #include "core/base/errors.h"
 #include "core/dist/nccl.h"
+#include "core/exec/fusion_choice.h"
 #include "core/io/atomic_file.h"
 #include "core/train/estimate.h"
 #include "core/train/settings.h"
@@ -72,13 +73,17 @@ void Trainer::compile_plans() {
   PipelineOptions options = training_options(config_, low);
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   PlanOptions plan = plan_options(config_);
+  if (config_.fusion == FusionMode::full && backend_.fuses_convolutions()) {
+    options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
+  }
   plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
 
+  const Stopwatch choosing;
   PipelineResult built = build_training_graph(model_.build(config_.data.batch_size, Mode::training), options);
   result_.amp = built.amp;
   result_.loss_scaling = options.loss_scaling;
   training_.emplace(std::move(built.graph), backend_, variables_, plan);
-  result_.search_seconds = training_->compile_seconds();
+  result_.search_seconds = choosing.seconds();
   if (evaluation_data_ != nullptr) {
     const std::int64_t batch = config_.eval.batch_size > 0 ? config_.eval.batch_size : config_.data.batch_size;
     PipelineResult inference =

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -88,13 +89,17 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   dump.write(golden, losses);
 }
 
+std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, Fusion>>& instance) {
+  constexpr std::array<const char*, 3> fusions{"_unfused", "_fused", "_always_fused"};
+  return std::get<0>(instance.param) + std::string(fusions[static_cast<std::size_t>(std::get<1>(instance.param))]);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ModelGolden,
                          ::testing::Combine(::testing::Values("resnet50", "minilm", "bert_base"),
                                             ::testing::Values(Fusion::full, Fusion::off)),
-                         [](const auto& instance) {
-                           return std::string(std::get<0>(instance.param)) +
-                                  (std::get<1>(instance.param) == Fusion::full ? "_fused" : "_unfused");
-                         });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(NormsInConvolutions, ModelGolden, ::testing::Values(std::tuple{"resnet50", Fusion::always}),
+                         name_of);
 
 }  // namespace
 }  // namespace ptrain::golden

@@ -5,6 +5,7 @@
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/row_blocks.h"
+#include "core/ops/math/batch_norm.h"
 
 #include <cmath>
 
@@ -72,8 +73,8 @@ class BatchNormKernel final : public Kernel {
       saved_mean[c] = static_cast<float>(mean);
       saved_invstd[c] = static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(attrs_.epsilon)));
       const double unbiased = variance * count / (count - 1);
-      running_mean[c] = static_cast<float>((1 - momentum) * static_cast<double>(running_mean[c]) + momentum * mean);
-      running_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(running_var[c]) + momentum * unbiased);
+      running_mean[c] = running_average(running_mean[c], mean, momentum);
+      running_var[c] = running_average(running_var[c], unbiased, momentum);
     };
     float* exchanged = partial;  // block 0's sums, which are read before they are overwritten
     rows_.reduce(partial, [&](std::int64_t c, double s1, double s2) {

@@ -102,6 +102,17 @@ TEST(Training, FusionChangesTheLossesWithinRounding) {
   }
 }
 
+TEST(Training, NormsInConvolutionsChangeTheLossesWithinRounding) {
+  Config config = resnet_config();
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
+    config.amp.level = level;
+    config.fusion = FusionMode::full;
+    const std::vector<double> apart = losses(config);
+    config.fusion = FusionMode::always;
+    EXPECT_LT(difference(losses(config), apart), level == AmpLevel::O0 ? 1e-3 : 2e-2) << choice_name(level);
+  }
+}
+
 TEST(Training, TwoBatchesOfFourAccumulatedAreOneOfEight) {
   Config config = bert_config();
   config.model.dropout = 0;

@@ -1,0 +1,191 @@
+// Convolutions with parts of batch norms, as oneDNN allows: the plain convolution, after a pass for the prologue and
+// before one for the sums. What the fused kernels of other backends are compared with.
+#include "core/ops/normed_conv2d.h"
+
+#include "core/cpu/kernels.h"
+#include "core/cpu/row_blocks.h"
+#include "core/ops/batch_norm_parts.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace ptrain::cpu {
+namespace {
+
+std::byte* after(void* memory, std::size_t bytes) { return static_cast<std::byte*>(memory) + bytes; }
+const float* floats(const void* memory) { return static_cast<const float*>(memory); }
+
+/// A kernel that does a part of what `context`'s does.
+std::unique_ptr<Kernel> make_part(const KernelContext& context, KernelFactory make, const Op& op,
+                                  const std::vector<TensorDesc>& inputs, const TensorDesc& output) {
+  return make({op, inputs, std::span(&output, 1), context.options, context.search_cache, context.collectives});
+}
+
+/// relu(x * scale + offset) in scratch memory.
+class Prologue {
+ public:
+  Prologue(const KernelContext& context, const TensorDesc& x, const TensorDesc& channels)
+      : bytes_((x.bytes() + alignment - 1) / alignment * alignment),
+        apply_(make_part(context, make_batch_norm_apply, BatchNormApply({.relu = true}),
+                         {x, channels, channels, absent_input(), absent_input(), absent_input()}, x)) {}
+
+  std::size_t bytes() const { return bytes_; }
+  void run(void* x, void* scale, void* offset, void* result) const {
+    const std::array<void*, 6> inputs{x, scale, offset};
+    apply_->run({inputs, std::span(&result, 1)});
+  }
+
+ private:
+  static constexpr std::size_t alignment = 64;
+
+  std::size_t bytes_;
+  std::unique_ptr<Kernel> apply_;
+};
+
+class NormedConv2dKernel final : public Kernel {
+ public:
+  using Op = NormedConv2d;
+
+  explicit NormedConv2dKernel(const KernelContext& context)
+      : rows_(context.outputs[0]),
+        dtype_(context.outputs[0].dtype),
+        convolution_(make_part(context, make_conv2d, Conv2d(context.op_as<Op>().attrs()),
+                               {context.inputs[Op::x], context.inputs[Op::w]}, context.outputs[0])) {
+    const TensorDesc& scale = context.inputs[Op::scale];
+    if (!is_absent(scale)) prologue_.emplace(context, context.inputs[Op::x], scale);
+  }
+
+  std::size_t workspace_bytes() const override {
+    return prologue_bytes() + std::max(convolution_->workspace_bytes(), rows_.partial_floats() * sizeof(float));
+  }
+  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+
+  void run(const KernelArgs& args) override {
+    std::array<void*, 2> inputs{args.inputs[Op::x], args.inputs[Op::w]};
+    if (prologue_) {
+      inputs[0] = args.workspace;
+      prologue_->run(args.inputs[Op::x], args.inputs[Op::scale], args.inputs[Op::offset], inputs[0]);
+    }
+    std::byte* scratch = after(args.workspace, prologue_bytes());
+    convolution_->run({inputs, args.outputs.first(1), scratch});
+    auto* partial = reinterpret_cast<float*>(scratch);
+    visit_floating(dtype_, [&](auto zero) { sum(static_cast<const decltype(zero)*>(args.outputs[0]), partial); });
+    rows_.reduce(partial, [&](std::int64_t c, double sum, double sum_of_squares) {
+      static_cast<float*>(args.outputs[1])[c] = static_cast<float>(sum);
+      static_cast<float*>(args.outputs[2])[c] = static_cast<float>(sum_of_squares);
+    });
+  }
+
+ private:
+  std::size_t prologue_bytes() const { return prologue_ ? prologue_->bytes() : 0; }
+
+  template <typename T>
+  void sum(const T* y, float* partial) const {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+      rows.each([&](std::int64_t row) __attribute__((always_inline)) {
+        const f32x16 v = access.load(y + row * rows_.channels + c);
+        s1 += v;
+        s2 += v * v;
+      });
+    });
+  }
+
+  RowBlocks rows_;
+  DType dtype_;
+  std::unique_ptr<Kernel> convolution_;
+  std::optional<Prologue> prologue_;
+};
+
+class NormedConv2dGradInputKernel final : public Kernel {
+ public:
+  using Op = NormedConv2dGradInput;
+
+  explicit NormedConv2dGradInputKernel(const KernelContext& context)
+      : dtype_(context.inputs[Op::x].dtype),
+        rows_(context.inputs[Op::x]),
+        convolution_(make_part(context, make_conv2d_grad_input,
+                               Conv2dGradInput({context.op_as<Op>().attrs(), context.inputs[Op::x].shape}),
+                               {context.inputs[Op::dy], context.inputs[Op::w]}, context.outputs[0])) {}
+
+  std::size_t workspace_bytes() const override {
+    return std::max(convolution_->workspace_bytes(), rows_.partial_floats() * sizeof(float));
+  }
+  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+
+  void run(const KernelArgs& args) override {
+    convolution_->run({args.inputs.first(2), args.outputs.first(1), args.workspace});
+    auto* partial = static_cast<float*>(args.workspace);
+    visit_floating(dtype_, [&](auto zero) { mask_and_sum<decltype(zero)>(args, partial); });
+    const float* invstd = floats(args.inputs[Op::saved_invstd]);
+    rows_.reduce(partial, [&](std::int64_t c, double sum, double sum_of_products) {
+      static_cast<float*>(args.outputs[1])[c] = static_cast<float>(sum_of_products * static_cast<double>(invstd[c]));
+      static_cast<float*>(args.outputs[2])[c] = static_cast<float>(sum);
+    });
+  }
+
+ private:
+  /// dz where the norm's output is positive, and its sums, plain and times x - mean.
+  template <typename T>
+  void mask_and_sum(const KernelArgs& args, float* partial) const {
+    const auto* x = static_cast<const T*>(args.inputs[Op::x]);
+    auto* dz = static_cast<T*>(args.outputs[0]);
+    const float *mean = floats(args.inputs[Op::saved_mean]), *invstd = floats(args.inputs[Op::saved_invstd]);
+    const float *gamma = floats(args.inputs[Op::gamma]), *beta = floats(args.inputs[Op::beta]);
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+      const f32x16 m = access.load(mean + c), s = access.load(gamma + c) * access.load(invstd + c);
+      const f32x16 b = access.load(beta + c);
+      rows.each([&](std::int64_t row) __attribute__((always_inline)) {
+        const std::int64_t at = row * rows_.channels + c;
+        const f32x16 d = access.load(x + at) - m;
+        const f32x16 g = d * s + b > 0.0f ? access.load(dz + at) : f32x16{};
+        access.store(dz + at, g);
+        s1 += g;
+        s2 += g * d;
+      });
+    });
+  }
+
+  DType dtype_;
+  RowBlocks rows_;
+  std::unique_ptr<Kernel> convolution_;
+};
+
+class NormedConv2dGradWeightKernel final : public Kernel {
+ public:
+  using Op = NormedConv2dGradWeight;
+
+  explicit NormedConv2dGradWeightKernel(const KernelContext& context)
+      : prologue_(context, context.inputs[Op::x], context.inputs[Op::scale]),
+        convolution_(make_part(context, make_conv2d_grad_weight, Conv2dGradWeight(context.op_as<Op>().attrs()),
+                               {context.inputs[Op::x], context.inputs[Op::dy]}, context.outputs[0])) {}
+
+  std::size_t workspace_bytes() const override { return prologue_.bytes() + convolution_->workspace_bytes(); }
+  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+
+  void run(const KernelArgs& args) override {
+    prologue_.run(args.inputs[Op::x], args.inputs[Op::scale], args.inputs[Op::offset], args.workspace);
+    const std::array<void*, 2> inputs{args.workspace, args.inputs[Op::dy]};
+    convolution_->run({inputs, args.outputs, after(args.workspace, prologue_.bytes())});
+  }
+
+ private:
+  Prologue prologue_;
+  std::unique_ptr<Kernel> convolution_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_normed_conv2d(const KernelContext& context) {
+  return std::make_unique<NormedConv2dKernel>(context);
+}
+
+std::unique_ptr<Kernel> make_normed_conv2d_grad_input(const KernelContext& context) {
+  return std::make_unique<NormedConv2dGradInputKernel>(context);
+}
+
+std::unique_ptr<Kernel> make_normed_conv2d_grad_weight(const KernelContext& context) {
+  return std::make_unique<NormedConv2dGradWeightKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,88 @@
+#include "core/exec/fusion_choice.h"
+
+#include "core/base/errors.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+constexpr std::string_view fused = "fused", separate = "separate";
+
+KernelContext context_of(const NodeProblem& node, const KernelOptions& options, Backend& backend) {
+  return {*node.op, node.inputs, node.outputs, options, &backend.search_cache()};
+}
+
+/// A kernel with memory of its own for every tensor.
+class Trial {
+ public:
+  Trial(Backend& backend, const NodeProblem& node, const KernelOptions& options)
+      : backend_(backend), kernel_(backend.make_kernel(context_of(node, options, backend))) {
+    for (const TensorDesc& desc : node.inputs) inputs_.push_back(is_absent(desc) ? nullptr : take(desc.bytes()));
+    for (const TensorDesc& desc : node.outputs) outputs_.push_back(take(desc.bytes()));
+    workspace_ = take(kernel_->workspace_bytes());
+  }
+
+  /// The median of a few runs after two that warm up.
+  double seconds() {
+    const std::unique_ptr<LapTimer> timer = backend_.make_lap_timer();
+    constexpr int warm_up = 2, runs = 9;
+    timer->start();
+    for (int i = 0; i < warm_up + runs; ++i) {
+      kernel_->run({inputs_, outputs_, workspace_});
+      timer->lap();
+    }
+    const std::span<const double> laps = timer->seconds().subspan(warm_up);
+    std::vector<double> sorted(laps.begin(), laps.end());
+    std::nth_element(sorted.begin(), sorted.begin() + runs / 2, sorted.end());
+    return sorted[runs / 2];
+  }
+
+ private:
+  void* take(std::size_t bytes) { return buffers_.emplace_back(backend_, bytes).data(); }
+
+  Backend& backend_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<void*> inputs_, outputs_;
+  void* workspace_ = nullptr;
+};
+
+/// What the choice depends on, as a key of the search cache.
+std::string describe(const FusionChoice& choice, const KernelOptions& options, Backend& backend) {
+  std::string text =
+      fmt::format("fusion search={} persistent={} deterministic={} workspace={}:", options.exhaustive_search,
+                  options.persistent_batch_norm, options.deterministic, options.workspace_limit);
+  for (const NodeProblem& node : choice.separate) {
+    text += ' ' + describe_problem(context_of(node, options, backend)) + ';';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<double> time_nodes(Backend& backend, std::span<const NodeProblem> nodes, const KernelOptions& options) {
+  double total = 0;
+  try {
+    for (const NodeProblem& node : nodes) total += Trial(backend, node, options).seconds();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return total;
+}
+
+ChooseFusion fuse_where_faster(Backend& backend, const KernelOptions& options) {
+  return [&backend, options](const FusionChoice& choice) {
+    constexpr double worthwhile = 0.98;
+    const std::string problem = describe(choice, options, backend);
+    const std::string known = backend.search_cache().find(problem);
+    if (!known.empty()) return known == fused;
+    const std::optional<double> together = time_nodes(backend, choice.fused, options);
+    const std::optional<double> apart = together ? time_nodes(backend, choice.separate, options) : std::nullopt;
+    const bool faster = together && apart && *together < worthwhile * *apart;
+    backend.search_cache().store(problem, std::string(faster ? fused : separate));
+    return faster;
+  };
+}
+
+}  // namespace ptrain
