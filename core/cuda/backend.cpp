@@ -29,6 +29,7 @@ class CudaBackend final : public Backend {
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   }
 
+  bool fuses_convolutions() const override { return true; }
   DType preferred_low_precision() const override { return DType::f16; }
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {

@@ -187,6 +187,14 @@ CudnnGraph::Tensor CudnnGraph::add(Tensor a, Tensor b) {
   return parts_->add(parts_->graph.pointwise(parts_->at(a), parts_->at(b), pointwise(fe::PointwiseMode_t::ADD)));
 }
 
+CudnnGraph::Tensor CudnnGraph::subtract(Tensor a, Tensor b) {
+  return parts_->add(parts_->graph.pointwise(parts_->at(a), parts_->at(b), pointwise(fe::PointwiseMode_t::SUB)));
+}
+
+CudnnGraph::Tensor CudnnGraph::scale(Tensor a, Tensor b) {
+  return parts_->add(parts_->graph.pointwise(parts_->at(a), parts_->at(b), pointwise(fe::PointwiseMode_t::MUL)));
+}
+
 CudnnGraph::Tensor CudnnGraph::multiply(Tensor a, Tensor b) {
   return parts_->add_io(parts_->graph.pointwise(parts_->at(a), parts_->at(b), pointwise(fe::PointwiseMode_t::MUL)));
 }
@@ -226,6 +234,21 @@ CudnnGraph::NormGradients CudnnGraph::batch_norm_grad(Tensor dy, Tensor x, Tenso
   const auto results =
       parts_->graph.batchnorm_backward(parts_->at(dy), parts_->at(x), parts_->at(gamma), std::move(attributes));
   return {parts_->add(results[0]), parts_->add(results[1]), parts_->add(results[2])};
+}
+
+CudnnGraph::Sums CudnnGraph::channel_sums(Tensor x) {
+  const auto results = parts_->graph.genstats(parts_->at(x), fe::graph::Genstats_attributes());
+  return {parts_->add(results[0]), parts_->add(results[1])};
+}
+
+std::array<CudnnGraph::Tensor, 5> CudnnGraph::batch_norm_grad_sums(Tensor dy, Tensor x, Tensor mean, Tensor invstd,
+                                                                   Tensor gamma) {
+  const auto results = parts_->graph.dbn_weight(parts_->at(dy), parts_->at(x), parts_->at(mean), parts_->at(invstd),
+                                                parts_->at(gamma), fe::graph::DBN_weight_attributes());
+  std::array<Tensor, 5> sums{};
+  std::transform(results.begin(), results.end(), sums.begin(),
+                 [&](const Attributes& tensor) { return parts_->add(tensor); });
+  return sums;
 }
 
 CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {

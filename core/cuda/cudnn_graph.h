@@ -5,6 +5,7 @@
 #include "core/graph/tensor_desc.h"
 #include "core/ops/conv2d.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,6 +83,10 @@ class CudnnGraph {
 
   Tensor identity(Tensor a);
   Tensor add(Tensor a, Tensor b);
+  Tensor subtract(Tensor a, Tensor b);
+  /// The product, in f32.
+  Tensor scale(Tensor a, Tensor b);
+  /// The product, rounded.
   Tensor multiply(Tensor a, Tensor b);
   Tensor relu(Tensor a);
   /// dy where x > 0.
@@ -99,6 +104,14 @@ class CudnnGraph {
     Tensor dx, dgamma, dbeta;
   };
   NormGradients batch_norm_grad(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor invstd);
+
+  struct Sums {
+    Tensor sum, sum_of_squares;
+  };
+  /// f32 sums of each channel.
+  Sums channel_sums(Tensor x);
+  /// dgamma, dbeta, and the factors of dy, x and 1 in dx, of a batch norm's gradient.
+  std::array<Tensor, 5> batch_norm_grad_sums(Tensor dy, Tensor x, Tensor mean, Tensor invstd, Tensor gamma);
 
   /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (what dropout keeps, as 0 and 1)
   /// [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length come out undefined.

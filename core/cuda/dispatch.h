@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace ptrain::cuda {
 
@@ -16,6 +17,22 @@ inline int grid_blocks(const Device& device, std::int64_t work, int threads = bl
   const std::int64_t wanted = (work + threads - 1) / threads;
   const std::int64_t resident = static_cast<std::int64_t>(device.multiprocessors()) * 2048 / threads;
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, resident));
+}
+
+/// Elements per access: 16 bytes of a 16-bit type, twice 16 of fp32.
+inline constexpr int pack = 8;
+
+/// Neighbouring elements that a thread takes from a row at once: packs need rows that begin aligned.
+inline int row_pack(std::int64_t width) { return width % pack == 0 ? pack : 1; }
+
+/// Calls visit(integral_constant) with the pack that rows of `width` allow.
+template <typename Visitor>
+void visit_row_pack(std::int64_t width, Visitor&& visit) {
+  if (row_pack(width) == pack) {
+    visit(std::integral_constant<int, pack>{});
+  } else {
+    visit(std::integral_constant<int, 1>{});
+  }
 }
 
 /// Calls visit(A{}, B{}) with the storage types of two floating dtypes.

@@ -1,81 +1,11 @@
 #include "core/cuda/native_batch_norm.h"
 
+#include "core/cuda/channel_rows.cuh"
 #include "core/cuda/check.h"
-#include "core/cuda/dispatch.h"
-#include "core/cuda/reduce.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
 namespace {
-
-/// The two sums of a channel.
-using Sums = float2;
-
-/// How a block lies on [rows,channels]: `across` threads side by side, n channels each, the others on further rows.
-struct Extent {
-  std::int64_t rows, channels;
-  int across;
-
-  /// The rows in `parts`.
-  dim3 grid(int n, std::int64_t parts) const {
-    return dim3(static_cast<unsigned>((channels + across * n - 1) / (across * n)), static_cast<unsigned>(parts));
-  }
-};
-
-/// A thread's first channel and the rows it visits; it keeps what belongs to its channels in registers.
-struct Place {
-  std::int64_t channel, row, step;
-
-  __device__ Place(const Extent& e, int n) {
-    const int down = block_threads / e.across;
-    channel = (static_cast<std::int64_t>(blockIdx.x) * e.across + threadIdx.x % e.across) * n;
-    row = static_cast<std::int64_t>(blockIdx.y) * down + threadIdx.x / e.across;
-    step = static_cast<std::int64_t>(gridDim.y) * down;
-  }
-};
-
-/// partial[part][channel] = sums over the part's rows of what `term` adds for (row, channel).
-template <int n, typename Term>
-__global__ void __launch_bounds__(block_threads) sums_kernel(Extent e, Term term, Sums* partial) {
-  const Place place(e, n);
-  float first[n] = {}, second[n] = {};
-  if (place.channel < e.channels) {
-    auto state = term.at(place.channel);
-    for (std::int64_t r = place.row; r < e.rows; r += place.step) {
-      term.add(state, r * e.channels + place.channel, first, second);
-    }
-  }
-  __shared__ Sums tile[block_threads * n];
-#pragma unroll
-  for (int i = 0; i < n; ++i) tile[threadIdx.x * n + i] = {first[i], second[i]};
-  __syncthreads();
-  if (threadIdx.x >= static_cast<unsigned>(e.across) || place.channel >= e.channels) return;
-  for (int t = static_cast<int>(threadIdx.x) + e.across; t < block_threads; t += e.across) {
-#pragma unroll
-    for (int i = 0; i < n; ++i) {
-      first[i] += tile[t * n + i].x;
-      second[i] += tile[t * n + i].y;
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < n; ++i) partial[blockIdx.y * e.channels + place.channel + i] = {first[i], second[i]};
-}
-
-/// Hands each channel's two sums, joined in double in an order that is always the same, to `finish`; a warp a channel.
-template <typename Finish>
-__global__ void __launch_bounds__(block_threads)
-    finish_kernel(const Sums* partial, std::int64_t parts, std::int64_t channels, Finish finish) {
-  const std::int64_t c = grid_thread() / 32;
-  if (c >= channels) return;
-  double first = 0, second = 0;
-  for (std::int64_t p = threadIdx.x % 32; p < parts; p += 32) {
-    first += static_cast<double>(partial[p * channels + c].x);
-    second += static_cast<double>(partial[p * channels + c].y);
-  }
-  first = warp_sum(first);
-  second = warp_sum(second);
-  if (threadIdx.x % 32 == 0) finish(c, first, second);
-}
 
 /// Sums of the deviations from the first row, so that a large mean costs no precision.
 template <int n, typename T>
@@ -133,19 +63,16 @@ __global__ void __launch_bounds__(block_threads)
   if (c >= channels) return;
   const double r = static_cast<double>(invstd[c]);
   const double unbiased = fmax(0.0, 1.0 / (r * r) - epsilon) * count / (count - 1);
-  const auto mix = [momentum](float old, double now) {
-    return static_cast<float>((1 - momentum) * static_cast<double>(old) + momentum * now);
-  };
-  running_mean[c] = mix(running_mean[c], static_cast<double>(mean[c]));
-  running_var[c] = mix(running_var[c], unbiased);
+  running_mean[c] = running_average(running_mean[c], static_cast<double>(mean[c]), momentum);
+  running_var[c] = running_average(running_var[c], unbiased, momentum);
 }
 
 /// y may be the residual or x: each element is read before it is written, by the same thread.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(Extent e, const T* x, const float* mean, const float* scale, const float* beta, const T* residual,
+    apply_kernel(ChannelRows e, const T* x, const float* mean, const float* scale, const float* beta, const T* residual,
                  bool relu, T* y) {
-  const Place place(e, n);
+  const ChannelPlace place(e, n);
   if (place.channel >= e.channels) return;
   float m[n], s[n], b[n];
   load(mean + place.channel, m);
@@ -235,8 +162,8 @@ struct FinishGrad {
 /// dx = scale g + slope (x - mean) + offset; dx may be x or dy.
 template <int n, typename T, ReluMask mask>
 __global__ void __launch_bounds__(block_threads)
-    grad_kernel(Extent e, NativeBatchNorm::Backward t, const float* slope, const float* offset) {
-  const Place place(e, n);
+    grad_kernel(ChannelRows e, NativeBatchNorm::Backward t, const float* slope, const float* offset) {
+  const ChannelPlace place(e, n);
   if (place.channel >= e.channels) return;
   const std::int64_t c = place.channel;
   const GradState<n> state(t.mean + c, t.gamma + c, t.invstd + c, t.beta + c);
@@ -259,15 +186,9 @@ int item_blocks(std::int64_t channels) { return static_cast<int>((channels + blo
 }  // namespace
 
 NativeBatchNorm::NativeBatchNorm(const Device& device, DType dtype, std::int64_t rows, std::int64_t channels)
-    : device_(device), dtype_(dtype), rows_(rows), channels_(channels), across_(1) {
-  const int packed = row_pack(channels);
-  while (across_ < 32 && across_ * packed < channels) across_ *= 2;
-  const std::int64_t columns = (channels + across_ * packed - 1) / (across_ * packed);
-  const std::int64_t down = block_threads / across_;
-  const std::int64_t wanted = std::max<std::int64_t>(1, 4 * device.multiprocessors() / columns);
-  parts_ = std::clamp<std::int64_t>(rows / (4 * down), 1, wanted);
+    : device_(device), dtype_(dtype), rows_(device, rows, channels) {
   const std::size_t channel_bytes = static_cast<std::size_t>(channels) * sizeof(float);
-  partial_ = layout_.take(static_cast<std::size_t>(parts_ * channels) * sizeof(Sums));
+  partial_ = layout_.take(rows_.partial_bytes());
   scale_ = layout_.take(channel_bytes);
   slope_ = layout_.take(channel_bytes);
   offset_ = layout_.take(channel_bytes);
@@ -276,67 +197,57 @@ NativeBatchNorm::NativeBatchNorm(const Device& device, DType dtype, std::int64_t
 template <int n, typename T>
 void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
   const auto* x = static_cast<const T*>(t.x);
-  auto* partial = partial_.as<Sums>(workspace);
   auto* scale = scale_.as<float>(workspace);
-  const Extent extent{rows_, channels_, across_};
-  sums_kernel<n>
-      <<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, StatisticsTerm<n, T>{x}, partial);
-  finish_kernel<<<item_blocks(32 * channels_), block_threads, 0, device_.stream()>>>(
-      partial, parts_, channels_,
-      FinishStatistics<T>{x, t.gamma, static_cast<double>(rows_), static_cast<double>(t.epsilon), t.mean, t.invstd,
-                          scale});
+  sum_channels<n>(device_, rows_, StatisticsTerm<n, T>{x}, partial_.as<ChannelSums>(workspace),
+                  FinishStatistics<T>{x, t.gamma, static_cast<double>(rows_.rows), static_cast<double>(t.epsilon),
+                                      t.mean, t.invstd, scale});
   CUDA_CHECK(cudaGetLastError());
   apply_as<n, T>(t, t.mean, scale);
 }
 
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
-  const Extent extent{rows_, channels_, across_};
-  apply_kernel<n><<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(
-      extent, static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), t.relu,
-      static_cast<T*>(t.y));
+  apply_kernel<n><<<rows_.grid(n), block_threads, 0, device_.stream()>>>(rows_, static_cast<const T*>(t.x), mean, scale,
+                                                                         t.beta, static_cast<const T*>(t.residual),
+                                                                         t.relu, static_cast<T*>(t.y));
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
-  visit_row_pack(channels_, [&](auto n) {
+  visit_row_pack(rows_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { train_as<decltype(n)::value, decltype(zero)>(tensors, workspace); });
   });
 }
 
 void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const {
   auto* scale = scale_.as<float>(workspace);
-  running_scale_kernel<<<item_blocks(channels_), block_threads, 0, device_.stream()>>>(
-      tensors.gamma, variance, tensors.epsilon, channels_, scale);
-  visit_row_pack(channels_, [&](auto n) {
+  running_scale_kernel<<<item_blocks(rows_.channels), block_threads, 0, device_.stream()>>>(
+      tensors.gamma, variance, tensors.epsilon, rows_.channels, scale);
+  visit_row_pack(rows_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
   });
 }
 
 void NativeBatchNorm::update_running(const float* mean, const float* invstd, float epsilon, float momentum,
                                      float* running_mean, float* running_var) const {
-  update_running_kernel<<<item_blocks(channels_), block_threads, 0, device_.stream()>>>(
-      mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(rows_), channels_,
-      running_mean, running_var);
+  update_running_kernel<<<item_blocks(rows_.channels), block_threads, 0, device_.stream()>>>(
+      mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(rows_.rows),
+      rows_.channels, running_mean, running_var);
   CUDA_CHECK(cudaGetLastError());
 }
 
 template <int n, typename T, ReluMask mask>
 void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
-  auto* partial = partial_.as<Sums>(workspace);
   auto* slope = slope_.as<float>(workspace);
   auto* offset = offset_.as<float>(workspace);
-  const Extent extent{rows_, channels_, across_};
-  sums_kernel<n>
-      <<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, GradTerm<n, T, mask>{t}, partial);
-  finish_kernel<<<item_blocks(32 * channels_), block_threads, 0, device_.stream()>>>(
-      partial, parts_, channels_, FinishGrad{t, static_cast<double>(rows_), slope, offset});
-  grad_kernel<n, T, mask><<<extent.grid(n, parts_), block_threads, 0, device_.stream()>>>(extent, t, slope, offset);
+  sum_channels<n>(device_, rows_, GradTerm<n, T, mask>{t}, partial_.as<ChannelSums>(workspace),
+                  FinishGrad{t, static_cast<double>(rows_.rows), slope, offset});
+  grad_kernel<n, T, mask><<<rows_.grid(n), block_threads, 0, device_.stream()>>>(rows_, t, slope, offset);
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::backward(const Backward& tensors, ReluMask mask, void* workspace) const {
-  visit_row_pack(channels_, [&](auto n) {
+  visit_row_pack(rows_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
       constexpr int packed = decltype(n)::value;
       using T = decltype(zero);

@@ -2,8 +2,7 @@
 // What runs when persistent batch norm is off, in evaluation, and where cuDNN has no plan.
 #pragma once
 
-#include "core/base/dtype.h"
-#include "core/cuda/device.h"
+#include "core/cuda/channel_rows.h"
 #include "core/cuda/workspace.h"
 
 #include <cstdint>
@@ -58,9 +57,7 @@ class NativeBatchNorm {
 
   const Device& device_;
   DType dtype_;
-  std::int64_t rows_, channels_;
-  int across_;          // threads of a block side by side
-  std::int64_t parts_;  // of the rows
+  ChannelRows rows_;
   WorkspaceLayout layout_;
   WorkspacePart partial_, scale_, slope_, offset_;
 };

@@ -9,11 +9,14 @@ namespace {
 struct BatchNorms {
   int persistent = 0;
   int others = 0;
+  int in_convolutions = 0;   // forward: norms without a kernel of their own
   std::string_view example;  // what one of the others says of itself
 
   explicit BatchNorms(std::span<const KernelChoice> chosen) {
     for (const KernelChoice& kernel : chosen) {
-      if (!kernel.op.starts_with("batch_norm") || kernel.implementation == "native:inference") continue;
+      in_convolutions += kernel.op == "batch_norm_finalize";
+      const bool is_whole = kernel.op == "batch_norm" || kernel.op == "batch_norm_grad";
+      if (!is_whole || kernel.implementation == "native:inference") continue;
       if (kernel.implementation.starts_with("persistent")) {
         ++persistent;
       } else {
@@ -29,8 +32,12 @@ void fill_batch_norm(OptionEffects& effects, const KernelOptions& options, std::
   if (!options.persistent_batch_norm || chosen.empty()) return;
   const BatchNorms norms(chosen);
   effects.persistent_batch_norm = norms.persistent > 0;
-  if (norms.persistent + norms.others == 0) {
+  if (norms.persistent + norms.others + norms.in_convolutions == 0) {
     effects.persistent_batch_norm_reason = "the model has no batch norm";
+  } else if (norms.in_convolutions > 0) {
+    effects.persistent_batch_norm_reason =
+        fmt::format("{} batch norms are fused into convolutions; of the kernels of the others, {} of {} are persistent",
+                    norms.in_convolutions, norms.persistent, norms.persistent + norms.others);
   } else if (norms.others > 0) {
     effects.persistent_batch_norm_reason =
         fmt::format("{} of {} batch norm kernels are persistent; another: {}", norms.persistent,

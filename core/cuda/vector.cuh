@@ -1,31 +1,14 @@
 // Loads and stores of several neighbouring elements at once, computed on as floats.
 #pragma once
 
-#include "core/base/dtype.h"
+#include "core/cuda/dispatch.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace ptrain::cuda {
-
-/// Elements per access: 16 bytes of a 16-bit type, twice 16 of fp32.
-inline constexpr int pack = 8;
-
-/// Neighbouring elements that a thread takes from a row at once: packs need rows that begin aligned.
-inline int row_pack(std::int64_t width) { return width % pack == 0 ? pack : 1; }
-
-/// Calls visit(integral_constant) with the pack that rows of `width` allow.
-template <typename Visitor>
-void visit_row_pack(std::int64_t width, Visitor&& visit) {
-  if (row_pack(width) == pack) {
-    visit(std::integral_constant<int, pack>{});
-  } else {
-    visit(std::integral_constant<int, 1>{});
-  }
-}
 
 /// The hardware's conversions; they round as the constructors of f16 and bf16 do.
 __device__ inline float to_float(float value) { return value; }

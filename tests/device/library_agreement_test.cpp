@@ -5,6 +5,7 @@
 #include "core/ops/conv2d.h"
 #include "core/ops/linear.h"
 #include "core/ops/max_pool2d.h"
+#include "core/ops/normed_conv2d.h"
 #include "tests/device/agreement.h"
 
 #include <gtest/gtest.h>
@@ -59,6 +60,33 @@ TEST(LibraryAgreement, Conv2dWithoutWorkspace) {
   bounded.options.kernels.exhaustive_search = true;
   bounded.options.kernels.workspace_limit = 0;
   expect_agreement(convolution_case(convolutions()[1], DType::f16), DType::f16, bounded);
+}
+
+HostTensor channels(std::int64_t count, std::uint64_t seed, double low = -1, double high = 1) {
+  return random_tensor(DType::f32, Shape{count}, seed, low, high);
+}
+
+/// In fp16 these are cuDNN's fused plans, otherwise plain convolutions between own passes.
+TEST(LibraryAgreement, NormedConv2dAndItsGradients) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Convolution& p : convolutions()) {
+      const Conv2dAttributes& conv = p.attributes;
+      const std::int64_t c = p.x[3];
+      const HostTensor x = random_tensor(dtype, p.x, 1), w = random_tensor(dtype, p.w, 2, -0.1, 0.1);
+      const Shape y{p.x[0], conv.output_size(p.x[1], p.w[1]), conv.output_size(p.x[2], p.w[2]), p.w[0]};
+      const HostTensor dy = random_tensor(dtype, y, 3);
+      const HostTensor scale = channels(c, 4, 0.5, 1.5), offset = channels(c, 5);
+      const auto check = [&](OpPtr op, std::vector<HostTensor> inputs) {
+        expect_agreement(with_long_sums({std::move(op), std::move(inputs)}, dtype), dtype);
+      };
+      check(std::make_shared<NormedConv2d>(conv), {x, w, absent_tensor(), absent_tensor()});
+      check(std::make_shared<NormedConv2d>(conv), {x, w, scale, offset});
+      check(std::make_shared<NormedConv2dGradInput>(conv),
+            {dy, w, x, channels(c, 6, -0.2, 0.2), channels(c, 7, 0.5, 2), scale, offset});
+      check(std::make_shared<NormedConv2dGradWeight>(NormedConv2dGradWeight::Attributes{conv, {dtype, p.w}}),
+            {x, dy, scale, offset});
+    }
+  }
 }
 
 TEST(LibraryAgreement, BatchNormInBothModes) {

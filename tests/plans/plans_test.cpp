@@ -3,6 +3,7 @@
 #include "core/cuda/attention_graphs.h"
 #include "core/cuda/batch_norm_graphs.h"
 #include "core/cuda/convolution.h"
+#include "core/cuda/normed_convolution.h"
 #include "core/passes/pipeline.h"
 #include "models/bert.h"
 #include "models/resnet.h"
@@ -40,8 +41,9 @@ PlanRules rules(DType dtype, std::size_t workspace_mib) {
 
 constexpr std::size_t unbounded_mib = std::size_t{1} << 40;
 
-Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DType low) {
+Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DType low, Fusion fusion = Fusion::full) {
   PipelineOptions options;
+  options.fusion = fusion;
   options.amp.level = level;
   options.amp.dtype = low;
   options.decays = [](std::string_view, const Shape&) { return true; };
@@ -62,6 +64,19 @@ std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
   if (type == "conv2d_grad_weight") {
     const auto& attrs = static_cast<const Conv2dGradWeight&>(*node.op).attrs();
     return convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
+  }
+  if (type == "normed_conv2d") {
+    const bool has_prologue = !is_absent(in[NormedConv2d::scale]);
+    const auto& attrs = static_cast<const NormedConv2d&>(*node.op).attrs();
+    return normed_convolution_graph(target(), attrs, in[0], in[1], out[0], has_prologue);
+  }
+  if (type == "normed_conv2d_grad_input") {
+    const auto& attrs = static_cast<const NormedConv2dGradInput&>(*node.op).attrs();
+    return normed_convolution_grad_input_graph(target(), attrs, in[0], in[1], in[NormedConv2dGradInput::x]);
+  }
+  if (type == "normed_conv2d_grad_weight") {
+    const auto& attrs = static_cast<const NormedConv2dGradWeight&>(*node.op).attrs();
+    return normed_convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
   }
   if (type == "batch_norm") {
     const bool residual = in.size() > BatchNorm::residual && !is_absent(in[BatchNorm::residual]);
@@ -110,13 +125,18 @@ std::size_t check_nodes(const Graph& graph, std::string_view prefix, std::size_t
   return seen.size();
 }
 
+ResNetSpec resnet50() {
+  ResNetSpec spec;
+  spec.depth = 50;
+  spec.classes = 1000;
+  spec.image_size = 224;
+  return spec;
+}
+
 class ResNetPlans : public ::testing::TestWithParam<DType> {
  protected:
   static Graph graph() {
-    ResNetSpec spec;
-    spec.depth = 50;
-    spec.classes = 1000;
-    spec.image_size = 224;
+    const ResNetSpec spec = resnet50();
     const auto level = GetParam() == DType::f32 ? AmpLevel::O0 : AmpLevel::O1;
     return training_graph(*make_resnet(spec), 32, level, GetParam());
   }
@@ -133,6 +153,24 @@ TEST_P(ResNetPlans, EveryBatchNormHasAPersistentPlan) {
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, ResNetPlans, ::testing::Values(DType::f16, DType::bf16, DType::f32),
                          [](const auto& p) { return std::string(name_of(p.param)); });
+
+/// In fp16, where cuDNN has them; the stem's convolution, of four channels, is the one it has not.
+TEST(NormedConvolutionPlans, AllOfResNetButTheStemAreFused) {
+  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+    const Graph graph = training_graph(*make_resnet(resnet50()), 32, level, DType::f16, Fusion::always);
+    int fused = 0, separate = 0;
+    for (const Node& node : graph.nodes()) {
+      if (!node.op->type().starts_with("normed_conv2d")) continue;
+      std::optional<CudnnGraph> planned = graph_of(graph, node);
+      const auto reason = planned->plan(rules(DType::f16, 512));
+      ++(reason ? separate : fused);
+      EXPECT_TRUE(reason || builds_any(*planned)) << describe(graph, node);
+      EXPECT_EQ(reason.has_value(), graph.input_descs(node)[0].shape[-1] == 4) << describe(graph, node);
+    }
+    EXPECT_EQ(separate, 1);
+    EXPECT_EQ(fused, 52 + 32 + 32);
+  }
+}
 
 class BertPlans : public ::testing::TestWithParam<DType> {};
 
