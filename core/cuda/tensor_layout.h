@@ -1,0 +1,27 @@
+// How tensors lie in memory, in cuDNN's terms.
+#pragma once
+
+#include "core/graph/tensor_desc.h"
+
+#include <vector>
+
+namespace ptrain::cuda {
+
+/// What cuDNN sees of a tensor: extents and strides (in elements) in its own order, N C H W for images.
+struct TensorLayout {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> strides;
+
+  /// Bytes from the first to the last element.
+  std::size_t span_bytes() const;
+};
+
+/// Images [N,H,W,C], or weights [K,R,S,C/groups], whose channels lie together.
+TensorLayout channels_last(const TensorDesc& desc);
+/// Data [...,C] as rows of channels.
+TensorLayout rows_of_channels(const TensorDesc& desc);
+/// One f32 value for each of C channels.
+TensorLayout per_channel(std::int64_t channels);
+
+}  // namespace ptrain::cuda

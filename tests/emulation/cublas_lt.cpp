@@ -1,0 +1,276 @@
+// cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
+#include "core/base/dtype.h"
+#include "tests/emulation/stream.h"
+
+#include <cublasLt.h>
+
+#include <cmath>
+#include <cstring>
+
+using ptrain::bf16;
+using ptrain::f16;
+
+namespace {
+
+struct Operation {
+  cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void *bias = nullptr, *aux = nullptr;
+  std::int64_t aux_ld = 0;
+};
+
+struct Matrix {
+  cudaDataType_t dtype;
+  std::int64_t rows, columns, ld;
+  std::int32_t batch = 1;
+  std::int64_t stride = 0;
+};
+
+float read(const void* memory, cudaDataType_t dtype, std::int64_t at) {
+  switch (dtype) {
+    case CUDA_R_32F:
+      return static_cast<const float*>(memory)[at];
+    case CUDA_R_16F:
+      return static_cast<float>(static_cast<const f16*>(memory)[at]);
+    default:
+      return static_cast<float>(static_cast<const bf16*>(memory)[at]);
+  }
+}
+
+void write(void* memory, cudaDataType_t dtype, std::int64_t at, float value) {
+  switch (dtype) {
+    case CUDA_R_32F:
+      static_cast<float*>(memory)[at] = value;
+      break;
+    case CUDA_R_16F:
+      static_cast<f16*>(memory)[at] = f16(value);
+      break;
+    default:
+      static_cast<bf16*>(memory)[at] = bf16(value);
+  }
+}
+
+/// Matrix `number` of a batch, as [outer][inner] floats.
+std::vector<float> dense(const void* memory, const Matrix& m, std::int32_t number, bool inner_is_row) {
+  const std::int64_t outer = inner_is_row ? m.columns : m.rows, inner = inner_is_row ? m.rows : m.columns;
+  std::vector<float> values(static_cast<std::size_t>(outer * inner));
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i) {
+      const std::int64_t row = inner_is_row ? i : o, column = inner_is_row ? o : i;
+      values[static_cast<std::size_t>(o * inner + i)] = read(memory, m.dtype, number * m.stride + row + column * m.ld);
+    }
+  return values;
+}
+
+float gelu(float x) { return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
+float gelu_slope(float x) {
+  const float t = std::tanh(0.7978845608f * (x + 0.044715f * x * x * x));
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.7978845608f * (1 + 3 * 0.044715f * x * x);
+}
+
+bool is_any_of(cublasLtEpilogue_t epilogue, std::initializer_list<cublasLtEpilogue_t> ones) {
+  for (const cublasLtEpilogue_t one : ones) {
+    if (epilogue == one) return true;
+  }
+  return false;
+}
+
+/// One element of the product on its way out; `row` and `column` are those of D.
+float finish(const Operation& o, const Matrix& d, std::int64_t row, std::int64_t column, float value) {
+  const std::int64_t aux = row + column * o.aux_ld;
+  if (is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX_BIAS})) {
+    value += read(o.bias, d.dtype, row);
+  }
+  if (o.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) write(o.aux, d.dtype, aux, value);
+  if (is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX_BIAS})) value = gelu(value);
+  if (is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD})) {
+    value *= gelu_slope(read(o.aux, d.dtype, aux));
+  }
+  return value;
+}
+
+void multiply(const Operation& o, float alpha, const void* a_memory, const Matrix& a, const void* b_memory,
+              const Matrix& b, void* d_memory, const Matrix& d) {
+  const std::int64_t inner = o.a == CUBLAS_OP_T ? a.rows : a.columns;
+  for (std::int32_t number = 0; number < d.batch; ++number) {
+    const std::vector<float> left = dense(a_memory, a, number, o.a == CUBLAS_OP_T);
+    const std::vector<float> right = dense(b_memory, b, number, o.b == CUBLAS_OP_N);
+    std::vector<double> row_sums(static_cast<std::size_t>(d.rows));
+    for (std::int64_t column = 0; column < d.columns; ++column)
+      for (std::int64_t row = 0; row < d.rows; ++row) {
+        const float *x = left.data() + row * inner, *y = right.data() + column * inner;
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (std::int64_t i = 0; i < inner; ++i) sum += x[i] * y[i];
+        const float value = finish(o, d, row, column, alpha * sum);
+        write(d_memory, d.dtype, number * d.stride + row + column * d.ld, value);
+        row_sums[static_cast<std::size_t>(row)] += value;
+      }
+    if (o.epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
+      for (std::int64_t row = 0; row < d.rows; ++row) {
+        write(o.bias, d.dtype, row, static_cast<float>(row_sums[static_cast<std::size_t>(row)]));
+      }
+    }
+    if (o.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+      for (std::int64_t column = 0; column < d.columns; ++column) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inner; ++i)
+          sum += static_cast<double>(right[static_cast<std::size_t>(column * inner + i)]);
+        write(o.bias, d.dtype, column, static_cast<float>(sum));
+      }
+    }
+  }
+}
+
+/// cuBLASLt's limits on the second matrix that an epilogue reads or writes.
+bool is_supported(const Operation& o, const Matrix& d) {
+  const bool has_aux =
+      is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD});
+  return !has_aux || (o.aux_ld % 8 == 0 && o.aux_ld >= d.rows);
+}
+
+constexpr std::size_t workspace = 4096;
+constexpr std::uint64_t first_algorithm = 100;
+
+void describe(cublasLtMatmulHeuristicResult_t& result, std::uint64_t algorithm) {
+  result = {};
+  result.algo.data[0] = algorithm;
+  result.workspaceSize = workspace;
+  result.state = CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename Descriptor>
+auto* parts(Descriptor descriptor) {
+  using Part = std::conditional_t<std::is_same_v<Descriptor, cublasLtMatmulDesc_t>, Operation, Matrix>;
+  return reinterpret_cast<Part*>(descriptor);
+}
+
+}  // namespace
+
+extern "C" {
+
+std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+const char* cublasLtGetStatusString(cublasStatus_t) { return "refused by the emulation"; }
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = reinterpret_cast<cublasLtHandle_t>(new int);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete reinterpret_cast<int*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasComputeType_t, cudaDataType_t) {
+  *operation = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
+  delete parts(operation);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, std::size_t bytes) {
+  Operation& o = *parts(operation);
+  const auto set = [&](auto& member) {
+    if (bytes != sizeof member) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&member, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return set(o.a);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return set(o.b);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return set(o.epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return set(o.bias);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return set(o.aux);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return set(o.aux_ld);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* matrix, cudaDataType_t dtype, std::uint64_t rows,
+                                          std::uint64_t columns, std::int64_t ld) {
+  *matrix = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new Matrix{dtype, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), ld});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matrix) {
+  delete parts(matrix);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t matrix,
+                                                cublasLtMatrixLayoutAttribute_t attribute, const void* value,
+                                                std::size_t bytes) {
+  Matrix& m = *parts(matrix);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof m.batch) {
+    std::memcpy(&m.batch, value, bytes);
+  } else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && bytes == sizeof m.stride) {
+    std::memcpy(&m.stride, value, bytes);
+  } else {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new int);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete reinterpret_cast<int*>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Two algorithms, so that searches have a choice.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t, int asked,
+                                              cublasLtMatmulHeuristicResult_t* results, int* found) {
+  *found = 0;
+  if (!is_supported(*parts(operation), *parts(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  for (; *found < std::min(asked, 2); ++*found) {
+    describe(results[*found], first_algorithm + static_cast<std::uint64_t>(*found));
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       const cublasLtMatmulAlgo_t* algorithm, cublasLtMatmulHeuristicResult_t* result) {
+  if (algorithm->data[0] - first_algorithm > 1) return CUBLAS_STATUS_INVALID_VALUE;
+  describe(*result, algorithm->data[0]);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute, void* value,
+                                                    std::size_t, std::size_t* written) {
+  const auto number = static_cast<std::uint32_t>(attribute == CUBLASLT_ALGO_CONFIG_ID ? algorithm->data[0] : 1);
+  std::memcpy(value, &number, *written = sizeof number);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t a_matrix, const void* b, cublasLtMatrixLayout_t b_matrix,
+                              const void*, const void*, cublasLtMatrixLayout_t, void* d,
+                              cublasLtMatrixLayout_t d_matrix, const cublasLtMatmulAlgo_t*, void* scratch,
+                              std::size_t scratch_bytes, cudaStream_t stream) {
+  if (scratch_bytes < workspace) return CUBLAS_STATUS_INVALID_VALUE;
+  const float factor = *static_cast<const float*>(alpha);
+  emulation::enqueue(stream,
+                     [=, o = *parts(operation), am = *parts(a_matrix), bm = *parts(b_matrix), dm = *parts(d_matrix)] {
+                       std::memset(scratch, 0xff, workspace);  // it is the library's to overwrite
+                       multiply(o, factor, a, am, b, bm, d, dm);
+                     });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

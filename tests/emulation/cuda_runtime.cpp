@@ -1,0 +1,174 @@
+// The CUDA runtime on host memory, as far as the backend calls it.
+#include "tests/emulation/stream.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+
+using Clock = std::chrono::steady_clock;
+
+struct CUevent_st {
+  Clock::time_point recorded;
+};
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
+};
+
+namespace {
+
+constexpr std::size_t total_memory = std::size_t{8} << 30, alignment = 256;
+constexpr int fresh = 0xff;  // a NaN in every floating dtype
+
+std::map<void*, std::size_t> allocations;
+std::size_t used_memory = 0;
+int capturing_streams = 0;
+cudaError_t last_error = cudaSuccess;
+
+cudaError_t answer(cudaError_t status) {
+  if (status != cudaSuccess) last_error = status;
+  return status;
+}
+
+/// What waits or allocates is refused while a stream is captured.
+cudaError_t unless_capturing() {
+  return answer(capturing_streams > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+}
+
+cudaError_t allocate(void** memory, std::size_t bytes) {
+  if (unless_capturing() != cudaSuccess) return cudaErrorStreamCaptureUnsupported;
+  if (bytes > total_memory - used_memory) return answer(cudaErrorMemoryAllocation);
+  *memory = std::aligned_alloc(alignment, (std::max(bytes, alignment) + alignment - 1) / alignment * alignment);
+  std::memset(*memory, fresh, bytes);
+  allocations[*memory] = bytes;
+  used_memory += bytes;
+  return cudaSuccess;
+}
+
+cudaError_t release(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  const auto allocation = allocations.find(memory);
+  if (allocation == allocations.end()) return answer(cudaErrorInvalidValue);
+  used_memory -= allocation->second;
+  allocations.erase(allocation);
+  std::free(memory);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+const char* cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
+const char* cudaGetErrorName(cudaError_t) { return "emulated"; }
+cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) { return text[0] = 0, cudaSuccess; }
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "an emulated GPU");
+  properties->major = 9;
+  properties->multiProcessorCount = 3;
+  properties->totalGlobalMem = total_memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return allocate(memory, bytes); }
+cudaError_t cudaFree(void* memory) { return release(memory); }
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return allocate(memory, bytes); }
+cudaError_t cudaFreeHost(void* memory) { return release(memory); }
+cudaError_t cudaMemGetInfo(std::size_t* left, std::size_t* total) {
+  *left = total_memory - used_memory;
+  *total = total_memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  std::memcpy(to, from, bytes);
+  return unless_capturing();
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  emulation::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  emulation::enqueue(stream, [=] {
+    for (std::size_t row = 0; row < height; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    }
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  emulation::enqueue(stream, [=] { std::memset(memory, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return unless_capturing(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  emulation::enqueue(stream, [=] { event->recorded = Clock::now(); });
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return unless_capturing(); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->recorded - from->recorded).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  stream->capturing = true;
+  ++capturing_streams;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  stream->capturing = false;
+  --capturing_streams;
+  *graph = new CUgraph_st{std::exchange(stream->captured, {})};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  *executable = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  for (const auto& work : executable->work) emulation::enqueue(stream, work);
+  return cudaSuccess;
+}
+
+}  // extern "C"
