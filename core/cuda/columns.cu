@@ -61,13 +61,27 @@ void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DT
   CUDA_CHECK(cudaGetLastError());
 }
 
-ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns)
-    : device_(device), rows_(rows), columns_(columns) {
-  // Enough blocks to fill the device, each with rows enough to be worth it.
-  const std::int64_t across = (columns + tile_columns - 1) / tile_columns;
+std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
+                       std::int64_t block_columns) {
+  const std::int64_t across = (columns + block_columns - 1) / block_columns;
   const std::int64_t wanted = std::max<std::int64_t>(1, 8 * device.multiprocessors() / across);
-  parts_ = std::clamp<std::int64_t>(rows / (4 * tile_rows), 1, wanted);
+  return std::clamp<std::int64_t>(rows / (4 * block_rows), 1, wanted);
 }
+
+void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
+                       DType sums_dtype, void* sums) {
+  visit_floating(sums_dtype, [&](auto zero) {
+    join_sums_kernel<<<blocks(columns, block_threads), block_threads, 0, device.stream()>>>(
+        partial, parts, columns, static_cast<decltype(zero)*>(sums));
+  });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns)
+    : device_(device),
+      rows_(rows),
+      columns_(columns),
+      parts_(row_parts(device, rows, columns, tile_rows, tile_columns)) {}
 
 void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, void* workspace) const {
   auto* partial = static_cast<float*>(workspace);
@@ -77,11 +91,8 @@ void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, v
     partial_sums_kernel<<<grid, block, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(x), rows_, columns_,
                                                               partial);
   });
-  visit_floating(sums_dtype, [&](auto zero) {
-    join_sums_kernel<<<blocks(columns_, block_threads), block_threads, 0, device_.stream()>>>(
-        partial, parts_, columns_, static_cast<decltype(zero)*>(sums));
-  });
   CUDA_CHECK(cudaGetLastError());
+  join_partial_sums(device_, partial, parts_, columns_, sums_dtype, sums);
 }
 
 }  // namespace ptrain::cuda

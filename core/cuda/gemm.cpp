@@ -32,10 +32,21 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
       return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::left_sums:
       return CUBLASLT_EPILOGUE_BGRADB;  // the library's B is left: it sees everything transposed
+    case Epilogue::gelu_tanh_grad:
+      return CUBLASLT_EPILOGUE_DGELU;
+    case Epilogue::gelu_tanh_grad_sums:
+      return CUBLASLT_EPILOGUE_DGELU_BGRAD;
     case Epilogue::none:
       break;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+bool has_bias(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::gelu_tanh_grad; }
+
+bool has_extra(Epilogue epilogue) {
+  return epilogue == Epilogue::gelu_tanh_aux_bias || epilogue == Epilogue::gelu_tanh_grad ||
+         epilogue == Epilogue::gelu_tanh_grad_sums;
 }
 
 /// One of cuBLASLt's descriptors, made and destroyed by its own functions.
@@ -124,9 +135,7 @@ struct Gemm::Parts {
     set(operation, CUBLASLT_MATMUL_DESC_TRANSB, what.left_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, library_epilogue(what.epilogue));
     bind(example_pointer(), example_pointer());
-    if (what.epilogue == Epilogue::gelu_tanh_aux_bias) {
-      set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, what.columns);
-    }
+    if (has_extra(what.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, what.columns);
     describe_operand(a, what.right_transposed, what.columns);
     describe_operand(b, !what.left_transposed, what.rows);
     describe(d, what.out, what.columns, what.rows, what.batch);
@@ -142,10 +151,8 @@ struct Gemm::Parts {
   static void* example_pointer() { return reinterpret_cast<void*>(std::uintptr_t{operand_alignment}); }
 
   void bind(void* bias, void* extra) {
-    if (product.epilogue != Epilogue::none) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    if (product.epilogue == Epilogue::gelu_tanh_aux_bias) {
-      set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
-    }
+    if (has_bias(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
   }
 
   /// Of every matrix of an operand, in bytes; those of a batch lie without gaps.

@@ -15,6 +15,8 @@ enum class Epilogue {
   gelu_tanh_bias,      // gelu(. + bias[columns]), the tanh form
   gelu_tanh_aux_bias,  // the same; `extra` receives the value before the gelu
   left_sums,           // bias[rows] receives the sums of left over the inner axis
+  gelu_tanh_grad,      // * the derivative of the tanh gelu at `extra`
+  gelu_tanh_grad_sums  // the same; bias[columns] receives the sums of out over its rows
 };
 
 /// Row-major dense matrices, batch after batch: out[rows,columns] = factor left right, summed in f32.
@@ -50,7 +52,7 @@ class Gemm {
     const void* right;
     void* out;
     void* bias = nullptr;
-    void* extra = nullptr;
+    void* extra = nullptr;  // [rows,columns]
   };
   void run(const Operands& operands, void* workspace);
 

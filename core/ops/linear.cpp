@@ -60,19 +60,34 @@ Cost Linear::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc
   return {gemm_flops(inputs[0], inputs[1].shape[0]), traffic(inputs, outputs)};
 }
 
+std::string LinearGradInput::attributes() const {
+  if (attributes_.activation == Activation::none) return "";
+  std::string text = fmt::format("activation={}", name_of(attributes_.activation));
+  if (attributes_.bias) text += fmt::format(" bias={}", name_of(*attributes_.bias));
+  return text;
+}
+
 std::vector<TensorDesc> LinearGradInput::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 2);
+  const bool activated = attributes_.activation != Activation::none;
+  invariant(activated || !attributes_.bias, "a gradient that takes in no activation has no bias gradient");
+  require_count(inputs, activated ? 3 : 2, activated ? 3 : 2);
   const TensorDesc& dy = inputs[0];
   const TensorDesc& w = inputs[1];
   require_floating(dy, "dy");
   require_floating(w, "w");
   require(w.shape.rank() == 2 && dy.shape.rank() >= 1 && dy.shape[-1] == w.shape[0], "dy {} does not fit w {}",
           dy.to_string(), w.to_string());
-  return {{dy.dtype, with_last(dy.shape, w.shape[1])}};
+  const TensorDesc dx{dy.dtype, with_last(dy.shape, w.shape[1])};
+  if (!activated) return {dx};
+  require(inputs[2] == dx, "saved: expected {}, got {}", dx.to_string(), inputs[2].to_string());
+  if (!attributes_.bias) return {dx};
+  return {dx, {*attributes_.bias, Shape{w.shape[1]}}};
 }
 
 Cost LinearGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {gemm_flops(inputs[0], inputs[1].shape[1]), traffic(inputs, outputs)};
+  double flops = gemm_flops(inputs[0], inputs[1].shape[1]);
+  if (attributes_.activation != Activation::none) flops += 2.0 * static_cast<double>(outputs[0].count());
+  return {flops, traffic(inputs, outputs)};
 }
 
 std::string LinearGradWeight::attributes() const {

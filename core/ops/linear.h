@@ -4,6 +4,8 @@
 #include "core/graph/op.h"
 #include "core/ops/activation.h"
 
+#include <optional>
+
 namespace ptrain {
 
 /// inputs:  x [..., K]; w [N, K]; bias [N] (optional).
@@ -32,13 +34,28 @@ class Linear final : public Op {
   LinearAttributes attributes_;
 };
 
-/// inputs: dy [..., N]; w [N, K].  outputs: dx [..., K] in dy's dtype.
+struct LinearGradInputAttributes {
+  /// Of the layer that made x, whose gradient is taken in: dx = (dy w) * activation'.
+  Activation activation = Activation::none;
+  /// With an activation: the dtype of db, the gradient of that layer's bias; none: db is not made.
+  std::optional<DType> bias;
+};
+
+/// inputs: dy [..., N]; w [N, K]; with an activation, saved [..., K] as ActivationGrad takes it, in dy's dtype.
+/// outputs: dx [..., K] in dy's dtype; with bias, db [K], the sums of dx over its rows, in f32.
 class LinearGradInput final : public Op {
  public:
+  explicit LinearGradInput(LinearGradInputAttributes attributes = {}) : attributes_(attributes) {}
+  const LinearGradInputAttributes& attrs() const { return attributes_; }
+
   std::string_view type() const override { return "linear_grad_input"; }
+  std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  LinearGradInputAttributes attributes_;
 };
 
 struct LinearGradWeightAttributes {

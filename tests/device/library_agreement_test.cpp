@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace ptrain::testing {
 namespace {
 
@@ -135,6 +137,26 @@ TEST(LibraryAgreement, LinearWithEveryActivation) {
                   random_tensor(dtype, Shape{512}, 3)};
       c.gradient_inputs = {0, 1, 2};
       expect_agreement(with_long_sums(c, dtype), dtype);
+    }
+  }
+}
+
+/// Rows that fill blocks unevenly; widths with and without whole packs.
+TEST(LibraryAgreement, LinearGradInputWithEveryActivation) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Activation activation :
+         {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh, Activation::relu}) {
+      for (const std::optional<DType> bias :
+           {std::optional<DType>{}, std::optional(dtype), std::optional(DType::f32)}) {
+        for (const std::int64_t width : {3072, 1001}) {
+          OpCase c;
+          c.op = std::make_shared<LinearGradInput>(LinearGradInputAttributes{activation, bias});
+          c.inputs = {random_tensor(dtype, Shape{5, 131, 384}, 1),
+                      random_tensor(dtype, Shape{384, width}, 2, -0.1, 0.1),
+                      random_tensor(dtype, Shape{5, 131, width}, 3, -0.9, 0.9)};
+          expect_agreement(with_long_sums(c, dtype), dtype);
+        }
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "core/ops/linear.h"
 
+#include "core/ops/require.h"
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/linear.h"
 
@@ -32,6 +33,9 @@ const std::vector<Dtypes> all_dtypes{{DType::f32, DType::f32},
                                      {DType::bf16, DType::f32},
                                      {DType::f16, DType::f16},
                                      {DType::f16, DType::f32}};
+
+constexpr Activation all_activations[] = {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh,
+                                          Activation::relu};
 
 TEST(Linear, MatchesReferenceInEveryDtype) {
   for (const Dtypes dtypes : all_dtypes) {
@@ -77,14 +81,62 @@ TEST(Linear, TrainsThroughEachActivation) {
 }
 
 TEST(Linear, FusesTheActivationForInference) {
-  for (const Activation activation :
-       {Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh, Activation::relu}) {
+  for (const Activation activation : all_activations) {
     for (const Dtypes dtypes : all_dtypes) {
       OpCase c = make_case(Shape{4, 20}, 18, dtypes, {activation, false});
       c.gradient_inputs.clear();
       check_op(c);
     }
   }
+}
+
+OpCase grad_input_case(Shape dy, std::int64_t in, Dtypes dtypes, LinearGradInputAttributes attributes) {
+  OpCase c;
+  c.op = std::make_shared<LinearGradInput>(attributes);
+  Shape x = with_last(dy, in);
+  HostTensor saved = random_tensor(dtypes.x, std::move(x), 3, -3, 3);
+  for (double& v : saved.values) v = round_to(dtypes.x, saved_reference(attributes.activation, v));
+  const std::int64_t out = dy[-1];
+  c.inputs = {random_tensor(dtypes.x, std::move(dy), 1), random_tensor(dtypes.w, Shape{out, in}, 2), std::move(saved)};
+  c.reference = [attributes](const auto& inputs) {
+    auto outputs = linear_grad_input_reference(inputs, attributes.activation);
+    if (!attributes.bias) outputs.pop_back();
+    return outputs;
+  };
+  c.tolerance_scale = 2;  // the product is rounded before the derivative multiplies it
+  return c;
+}
+
+TEST(LinearGradInput, TakesInEachActivationsGradient) {
+  for (const Activation activation : all_activations) {
+    for (const Dtypes dtypes : all_dtypes) {
+      check_op(grad_input_case(Shape{2, 5, 24}, 12, dtypes, {activation, {}}));
+      check_op(grad_input_case(Shape{3, 9}, 17, dtypes, {activation, {}}));
+    }
+  }
+}
+
+TEST(LinearGradInput, SumsTheBiasGradientInEitherDtype) {
+  for (const Activation activation : all_activations) {
+    for (const Dtypes dtypes : all_dtypes) {
+      for (const DType bias : {dtypes.x, DType::f32}) {
+        check_op(
+            grad_input_case(Shape{7, 13, 16}, 24, dtypes, {activation, bias}));  // more rows than are summed at once
+        check_op(grad_input_case(Shape{3, 9}, 17, dtypes, {activation, bias}));
+        check_op(grad_input_case(Shape{40, 4}, 1030, dtypes, {activation, bias}));  // wider than a run
+      }
+    }
+  }
+}
+
+TEST(LinearGradInput, RefusesASavedValueThatDoesNotFit) {
+  const LinearGradInput op({Activation::gelu_tanh, {}});
+  const TensorDesc dy{DType::bf16, Shape{2, 5}}, w{DType::bf16, Shape{5, 4}};
+  const auto infer = [&](const TensorDesc& saved) { return op.infer(std::vector<TensorDesc>{dy, w, saved}); };
+  EXPECT_EQ(infer({DType::bf16, Shape{2, 4}}).front(), (TensorDesc{DType::bf16, Shape{2, 4}}));
+  EXPECT_THROW(infer({DType::bf16, Shape{2, 5}}), std::invalid_argument);
+  EXPECT_THROW(infer({DType::f32, Shape{2, 4}}), std::invalid_argument);
+  EXPECT_THROW(op.infer(std::vector<TensorDesc>{dy, w}), std::invalid_argument);
 }
 
 TEST(Linear, RefusesWeightsOfAnotherWidth) {

@@ -1,11 +1,14 @@
 #include "core/ops/linear.h"
 
+#include "core/cpu/activation_gradient_sums.h"
 #include "core/cpu/convert.h"
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/linear_candidates.h"
 #include "core/cpu/weight_gradient_by_taps.h"
 #include "core/ops/math/activation.h"
+
+#include <optional>
 
 namespace ptrain::cpu {
 namespace {
@@ -54,19 +57,43 @@ class LinearKernel final : public Kernel {
 class LinearGradInputKernel final : public Kernel {
  public:
   explicit LinearGradInputKernel(const KernelContext& context) {
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
     const TensorDesc& dy = context.inputs[0];
     const TensorDesc& w = context.inputs[1];
-    const LinearProblem problem{dy.count() / w.shape[0],  w.shape[1], w.shape[0],
-                                context.outputs[0].dtype, w.dtype,    dy.dtype};
+    const TensorDesc& dx = context.outputs[0];
+    const LinearProblem problem{dy.count() / w.shape[0], w.shape[1], w.shape[0], dx.dtype, w.dtype, dy.dtype};
     operation_ = choose_kernel(context, linear_grad_input_candidates(problem));
+    if (attributes.activation == Activation::none) return;
+    if (attributes.bias) {
+      activation_and_bias_.emplace(attributes.activation, dx, *attributes.bias);
+    } else {
+      const ActivationGrad op(attributes.activation);
+      const std::vector<TensorDesc> inputs{context.inputs[2], dx};
+      activation_ = make_activation_grad({op, inputs, context.outputs, context.options});
+    }
   }
 
-  std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
+  std::size_t workspace_bytes() const override {
+    const std::size_t sums = activation_and_bias_ ? activation_and_bias_->workspace_bytes() : 0;
+    return std::max(operation_->workspace_bytes(), sums);
+  }
   std::string implementation() const override { return operation_->implementation(); }
-  void run(const KernelArgs& args) override { operation_->run(args); }
+
+  void run(const KernelArgs& args) override {
+    operation_->run(args);
+    void* dx = args.outputs[0];
+    if (activation_and_bias_) activation_and_bias_->run(args.inputs[2], dx, args.outputs[1], args.workspace);
+    if (activation_ != nullptr) {
+      void* const inputs[] = {args.inputs[2], dx};
+      activation_->run({inputs, args.outputs, nullptr});
+    }
+  }
 
  private:
   std::unique_ptr<Kernel> operation_;
+  // At most one of these follows the product, in place.
+  std::optional<ActivationGradientSums> activation_and_bias_;
+  std::unique_ptr<Kernel> activation_;
 };
 
 /// The rows as pixels of one image, of a convolution with one tap. For bf16, where oneDNN is the slower one.

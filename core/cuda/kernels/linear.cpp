@@ -1,7 +1,9 @@
-// Fully connected layers through cuBLASLt. Bias, tanh GELU and the bias gradient are fused into the products where
-// cuBLASLt can; other activations follow as a kernel of their own. Its tanh GELU sees the sums before they are rounded.
+// Fully connected layers through cuBLASLt. Bias, tanh GELU and its gradient, and bias gradients are fused into the
+// products where cuBLASLt can; other activations follow as a kernel of their own. Its tanh GELU sees the sums before
+// they are rounded.
 #include "core/ops/linear.h"
 
+#include "core/cuda/activation_gradient_sums.h"
 #include "core/cuda/columns.h"
 #include "core/cuda/convert.h"
 #include "core/cuda/gemm.h"
@@ -31,6 +33,9 @@ class Converted {
   DType dtype_ = DType::f32;
   WorkspacePart part_;
 };
+
+/// What cuBLASLt asks of the width of the matrix that a GELU saves.
+constexpr std::int64_t saved_columns_multiple = 8;
 
 /// x w^T, w being [N,K].
 MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w) {
@@ -107,8 +112,9 @@ class LinearKernel final : public Kernel {
 
   /// True when the product takes the activation in.
   bool fuse_gelu(const KernelContext& context, Activation activation) {
-    constexpr std::int64_t columns_multiple = 8;  // what cuBLASLt asks of the saved matrix
-    if (activation != Activation::gelu_tanh || !has_bias_ || product_.columns % columns_multiple != 0) return false;
+    if (activation != Activation::gelu_tanh || !has_bias_ || product_.columns % saved_columns_multiple != 0) {
+      return false;
+    }
     return fuse(context, save_pre_ ? Epilogue::gelu_tanh_aux_bias : Epilogue::gelu_tanh_bias);
   }
 
@@ -127,31 +133,76 @@ class LinearKernel final : public Kernel {
 class LinearGradInputKernel final : public Kernel {
  public:
   LinearGradInputKernel(const KernelContext& context, Device& device) : device_(device) {
-    const TensorDesc &dy = context.inputs[0], &w = context.inputs[1];
-    MatrixProduct product;
-    product.inner = w.shape[0];
-    product.columns = w.shape[1];
-    product.rows = dy.count() / product.inner;
-    product.in = product.out = dy.dtype;
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
+    const TensorDesc &dy = context.inputs[0], &w = context.inputs[1], &dx = context.outputs[0];
+    product_.inner = w.shape[0];
+    product_.columns = w.shape[1];
+    product_.rows = dy.count() / product_.inner;
+    product_.in = product_.out = dy.dtype;
     w_ = Converted(w, dy.dtype, layout_);
-    gemm_ = Gemm::make_plain(context, device, product);
+    product_.epilogue = epilogue_for(attributes);
+    if (product_.epilogue != Epilogue::none) gemm_ = Gemm::make(context, device, product_);
+    if (gemm_ == nullptr) {
+      product_.epilogue = Epilogue::none;
+      gemm_ = Gemm::make_plain(context, device, product_);
+      if (attributes.activation != Activation::none) follow_with_activation(context, dx);
+    }
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return gemm_->implementation(); }
+  std::string implementation() const override {
+    std::string text = gemm_->implementation();
+    if (product_.epilogue != Epilogue::none) text += " gelu gradient";
+    if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) text += " bias gradient";
+    if (activation_ != nullptr || activation_and_bias_) text += " + native";
+    return text;
+  }
 
   void run(const KernelArgs& args) override {
-    gemm_->run({args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), args.outputs[0]},
-               gemm_workspace_.in(args.workspace));
+    void* dx = args.outputs[0];
+    Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), dx};
+    if (product_.epilogue != Epilogue::none) operands.extra = args.inputs[2];
+    if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) operands.bias = args.outputs[1];
+    gemm_->run(operands, gemm_workspace_.in(args.workspace));
+    if (activation_and_bias_) {
+      activation_and_bias_->run(args.inputs[2], dx, args.outputs[1], sums_workspace_.in(args.workspace));
+    } else if (activation_ != nullptr) {
+      void* const inputs[] = {args.inputs[2], dx};
+      activation_->run({inputs, args.outputs, nullptr});
+    }
   }
 
  private:
+  Epilogue epilogue_for(const LinearGradInputAttributes& attributes) const {
+    if (attributes.activation != Activation::gelu_tanh || product_.columns % saved_columns_multiple != 0) {
+      return Epilogue::none;
+    }
+    if (!attributes.bias) return Epilogue::gelu_tanh_grad;
+    return *attributes.bias == product_.out ? Epilogue::gelu_tanh_grad_sums : Epilogue::none;
+  }
+
+  void follow_with_activation(const KernelContext& context, const TensorDesc& dx) {
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
+    if (attributes.bias) {
+      activation_and_bias_.emplace(device_, attributes.activation, dx, *attributes.bias);
+      sums_workspace_ = layout_.take(activation_and_bias_->workspace_bytes());
+    } else {
+      const ActivationGrad op(attributes.activation);
+      const std::vector<TensorDesc> inputs{context.inputs[2], dx};
+      activation_ = make_activation_grad({op, inputs, context.outputs, context.options}, device_);
+    }
+  }
+
   Device& device_;
+  MatrixProduct product_;
   WorkspaceLayout layout_;
   Converted w_;
   std::unique_ptr<Gemm> gemm_;
-  WorkspacePart gemm_workspace_;
+  WorkspacePart gemm_workspace_, sums_workspace_;
+  // At most one of these follows the product, in place, where the product does not take the activation in.
+  std::optional<ActivationGradientSums> activation_and_bias_;
+  std::unique_ptr<Kernel> activation_;
 };
 
 class LinearGradWeightKernel final : public Kernel {

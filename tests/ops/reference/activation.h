@@ -24,4 +24,23 @@ inline double activation_reference(Activation activation, double x) {
   return x;
 }
 
+/// What ActivationGrad saves of an activation at x.
+inline double saved_reference(Activation activation, double x) {
+  return ActivationGrad::saves_input(activation) ? x : activation_reference(activation, x);
+}
+
+/// The activation's derivative where `saved` was saved; differences of the function where that is its argument.
+inline double derivative_reference(Activation activation, double saved) {
+  constexpr double step = 1e-5;
+  switch (activation) {
+    case Activation::tanh:
+      return 1 - saved * saved;
+    case Activation::relu:
+      return saved > 0 ? 1 : 0;
+    default:
+      return (activation_reference(activation, saved + step) - activation_reference(activation, saved - step)) /
+             (2 * step);
+  }
+}
+
 }  // namespace ptrain::testing

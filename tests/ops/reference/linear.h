@@ -30,4 +30,25 @@ inline std::vector<std::vector<double>> linear_reference(const std::vector<HostT
   return {y, pre};
 }
 
+/// {dx, db}: dy w times the activation's derivative at what it saved, and its sums over the rows.
+inline std::vector<std::vector<double>> linear_grad_input_reference(const std::vector<HostTensor>& in,
+                                                                    Activation activation) {
+  const auto &dy = in[0], &w = in[1], &saved = in[2];
+  const std::int64_t out = w.desc.shape[0], depth = w.desc.shape[1];
+  const std::int64_t rows = dy.desc.count() / out;
+  std::vector<double> dx(static_cast<std::size_t>(rows * depth)), db(static_cast<std::size_t>(depth));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t k = 0; k < depth; ++k) {
+      double sum = 0;
+      for (std::int64_t n = 0; n < out; ++n) {
+        sum += dy.values[static_cast<std::size_t>(r * out + n)] * w.values[static_cast<std::size_t>(n * depth + k)];
+      }
+      const auto i = static_cast<std::size_t>(r * depth + k);
+      dx[i] = sum * derivative_reference(activation, saved.values[i]);
+      db[static_cast<std::size_t>(k)] += dx[i];
+    }
+  }
+  return {dx, db};
+}
+
 }  // namespace ptrain::testing
