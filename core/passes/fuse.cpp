@@ -15,14 +15,7 @@ namespace {
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
-      : graph_(graph), rewriter_(graph), uses_(graph.values().size(), 0), swallowed_(graph.nodes().size(), false) {
-    for (const Node& node : graph.nodes()) {
-      for (const ValueId id : node.inputs) {
-        if (id != no_value) ++uses_[static_cast<std::size_t>(id)];
-      }
-    }
-    for (const auto& output : graph.outputs()) ++uses_[static_cast<std::size_t>(output.second)];
-  }
+      : graph_(graph), rewriter_(graph), uses_(count_readers(graph)), swallowed_(graph.nodes().size(), false) {}
 
   Graph run() {
     mark();

@@ -4,6 +4,7 @@
 #include "core/ops/seed_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
+#include "core/passes/fuse_gradients.h"
 
 #include <stdexcept>
 
@@ -56,6 +57,8 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const ValueId seed = result.graph.add("loss.grad", std::make_shared<SeedGradient>(factor), {scale}, Phase::backward);
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);
+  if (options.fusion != Fusion::off) differentiated = fuse_gradients(differentiated);
+  check("fuse_gradients", differentiated.graph, options);
   if (const ChooseFusion choose = convolution_fusion(options)) {
     differentiated = fuse_convolutions(std::move(differentiated), choose);
     check("fuse_convolutions", differentiated.graph, options);
@@ -65,7 +68,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;
   optimizer.accumulate = options.accumulate_steps > 1;
-  optimizer.loss_scale = scale;
+  optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes number values anew
   optimizer.loss_scale_attributes = options.loss_scale;
   result.graph = add_optimizer(std::move(differentiated), optimizer);
   check("optimizer", result.graph, options);

@@ -2,6 +2,17 @@
 
 namespace ptrain {
 
+std::vector<int> count_readers(const Graph& graph) {
+  std::vector<int> readers(graph.values().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId id : node.inputs) {
+      if (id != no_value) ++readers[static_cast<std::size_t>(id)];
+    }
+  }
+  for (const auto& output : graph.outputs()) ++readers[static_cast<std::size_t>(output.second)];
+  return readers;
+}
+
 Rewriter::Rewriter(const Graph& from) : from_(from), map_(from.values().size(), no_value) {
   for (std::size_t i = 0; i < from.values().size(); ++i) {
     const Value& value = from.values()[i];

@@ -5,6 +5,9 @@
 
 namespace ptrain {
 
+/// By value: how often nodes read it, and how many of the graph's outputs it is.
+std::vector<int> count_readers(const Graph& graph);
+
 class Rewriter {
  public:
   /// Starts with a copy of the values that persist or are fed; nodes are added by the pass.
