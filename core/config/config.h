@@ -149,6 +149,7 @@ struct Config {
   std::int64_t threads = 0;  // CPU threads of all ranks together; 0: all cores
   AmpConfig amp;
   FlagsConfig flags;
+  std::int64_t batch_norm_guard_every_steps = 0;  // cuda: 0: persistent batch norms are not compared
   bool tf32 = false;
   bool deterministic = false;  // cuda: the same bits from every run
   bool cuda_graphs = true;

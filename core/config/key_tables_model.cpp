@@ -73,6 +73,10 @@ std::vector<Key> numeric_keys() {
       flag_key("conv_workspace_size_limit", &FlagsConfig::conv_workspace_size_limit,
                "MiB a convolution may use to work in")
           .between(0, 1'048'576),
+      make_key("batch_norm_guard_every_steps",
+               "cuda: every so many steps, compare persistent batch norms' statistics with plain ones; 0: never",
+               &Config::batch_norm_guard_every_steps)
+          .between(0, 1e9),
       make_key("tf32", "let fp32 convolutions and products use TF32 on cuda", &Config::tf32),
       make_key("deterministic", "cuda: only kernels that add in a fixed order; the CPU always does",
                &Config::deterministic),

@@ -1,4 +1,4 @@
-// A table that a kernel needs beside its tensors: written once, when the kernel is made.
+// Device memory that a kernel keeps beside its tensors, written when the kernel is made: a table, a state.
 #pragma once
 
 #include "core/cuda/check.h"
@@ -13,7 +13,9 @@ class DeviceArray {
  public:
   explicit DeviceArray(std::span<const T> values) {
     if (values.empty()) return;
-    CUDA_CHECK(cudaMalloc(&data_, values.size_bytes()));
+    void* memory = nullptr;
+    CUDA_CHECK(cudaMalloc(&memory, values.size_bytes()));
+    data_ = static_cast<T*>(memory);
     if (const cudaError_t status = cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice);
         status != cudaSuccess) {
       cudaFree(data_);
@@ -24,7 +26,7 @@ class DeviceArray {
   DeviceArray& operator=(const DeviceArray&) = delete;
   ~DeviceArray() { cudaFree(data_); }
 
-  const T* data() const { return data_; }
+  T* data() const { return data_; }
 
  private:
   T* data_ = nullptr;

@@ -1,36 +1,11 @@
 #include "core/cuda/native_batch_norm.h"
 
-#include "core/cuda/channel_rows.cuh"
+#include "core/cuda/channel_sums.cuh"
 #include "core/cuda/check.h"
 #include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
 namespace {
-
-/// Sums of the deviations from the first row, so that a large mean costs no precision.
-template <int n, typename T>
-struct StatisticsTerm {
-  const T* x;
-
-  struct State {
-    float origin[n];
-  };
-  __device__ State at(std::int64_t channel) const {
-    State state;
-    load(x + channel, state.origin);
-    return state;
-  }
-  __device__ void add(const State& state, std::int64_t at, float (&first)[n], float (&second)[n]) const {
-    float values[n];
-    load(x + at, values);
-#pragma unroll
-    for (int i = 0; i < n; ++i) {
-      const float d = values[i] - state.origin[i];
-      first[i] += d;
-      second[i] += d * d;
-    }
-  }
-};
 
 template <typename T>
 struct FinishStatistics {
@@ -41,10 +16,9 @@ struct FinishStatistics {
   float *mean, *invstd, *scale;
 
   __device__ void operator()(std::int64_t c, double first, double second) const {
-    const double shift = first / count;
-    const double variance = fmax(0.0, second / count - shift * shift);
-    mean[c] = static_cast<float>(static_cast<double>(to_float(x[c])) + shift);
-    invstd[c] = static_cast<float>(1.0 / sqrt(variance + epsilon));
+    const Statistics statistics = statistics_of(to_float(x[c]), first, second, count, epsilon);
+    mean[c] = statistics.mean;
+    invstd[c] = statistics.invstd;
     scale[c] = gamma[c] * invstd[c];
   }
 };
@@ -70,9 +44,9 @@ __global__ void __launch_bounds__(block_threads)
 /// y may be the residual or x: each element is read before it is written, by the same thread.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(ChannelRows e, const T* x, const float* mean, const float* scale, const float* beta, const T* residual,
-                 bool relu, T* y) {
-  const ChannelPlace place(e, n);
+    apply_kernel(ChannelExtent e, const T* x, const float* mean, const float* scale, const float* beta,
+                 const T* residual, bool relu, T* y) {
+  const Place place(e, n);
   if (place.channel >= e.channels) return;
   float m[n], s[n], b[n];
   load(mean + place.channel, m);
@@ -162,8 +136,8 @@ struct FinishGrad {
 /// dx = scale g + slope (x - mean) + offset; dx may be x or dy.
 template <int n, typename T, ReluMask mask>
 __global__ void __launch_bounds__(block_threads)
-    grad_kernel(ChannelRows e, NativeBatchNorm::Backward t, const float* slope, const float* offset) {
-  const ChannelPlace place(e, n);
+    grad_kernel(ChannelExtent e, NativeBatchNorm::Backward t, const float* slope, const float* offset) {
+  const Place place(e, n);
   if (place.channel >= e.channels) return;
   const std::int64_t c = place.channel;
   const GradState<n> state(t.mean + c, t.gamma + c, t.invstd + c, t.beta + c);
@@ -181,14 +155,12 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-int item_blocks(std::int64_t channels) { return static_cast<int>((channels + block_threads - 1) / block_threads); }
-
 }  // namespace
 
 NativeBatchNorm::NativeBatchNorm(const Device& device, DType dtype, std::int64_t rows, std::int64_t channels)
-    : device_(device), dtype_(dtype), rows_(device, rows, channels) {
+    : device_(device), dtype_(dtype), extent_(channel_extent(device, rows, channels)) {
   const std::size_t channel_bytes = static_cast<std::size_t>(channels) * sizeof(float);
-  partial_ = layout_.take(rows_.partial_bytes());
+  partial_ = layout_.take(extent_.partial_bytes());
   scale_ = layout_.take(channel_bytes);
   slope_ = layout_.take(channel_bytes);
   offset_ = layout_.take(channel_bytes);
@@ -198,41 +170,41 @@ template <int n, typename T>
 void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
   const auto* x = static_cast<const T*>(t.x);
   auto* scale = scale_.as<float>(workspace);
-  sum_channels<n>(device_, rows_, StatisticsTerm<n, T>{x}, partial_.as<ChannelSums>(workspace),
-                  FinishStatistics<T>{x, t.gamma, static_cast<double>(rows_.rows), static_cast<double>(t.epsilon),
-                                      t.mean, t.invstd, scale});
+  launch_channel_sums<n>(device_, extent_, StatisticsTerm<n, T>{x}, partial_.as<ChannelSums>(workspace),
+                         FinishStatistics<T>{x, t.gamma, static_cast<double>(extent_.rows),
+                                             static_cast<double>(t.epsilon), t.mean, t.invstd, scale});
   CUDA_CHECK(cudaGetLastError());
   apply_as<n, T>(t, t.mean, scale);
 }
 
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
-  apply_kernel<n><<<rows_.grid(n), block_threads, 0, device_.stream()>>>(rows_, static_cast<const T*>(t.x), mean, scale,
-                                                                         t.beta, static_cast<const T*>(t.residual),
-                                                                         t.relu, static_cast<T*>(t.y));
+  apply_kernel<n><<<extent_.grid(n), block_threads, 0, device_.stream()>>>(
+      extent_, static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), t.relu,
+      static_cast<T*>(t.y));
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
-  visit_row_pack(rows_.channels, [&](auto n) {
+  visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { train_as<decltype(n)::value, decltype(zero)>(tensors, workspace); });
   });
 }
 
 void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const {
   auto* scale = scale_.as<float>(workspace);
-  running_scale_kernel<<<item_blocks(rows_.channels), block_threads, 0, device_.stream()>>>(
-      tensors.gamma, variance, tensors.epsilon, rows_.channels, scale);
-  visit_row_pack(rows_.channels, [&](auto n) {
+  running_scale_kernel<<<item_blocks(extent_.channels), block_threads, 0, device_.stream()>>>(
+      tensors.gamma, variance, tensors.epsilon, extent_.channels, scale);
+  visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
   });
 }
 
 void NativeBatchNorm::update_running(const float* mean, const float* invstd, float epsilon, float momentum,
                                      float* running_mean, float* running_var) const {
-  update_running_kernel<<<item_blocks(rows_.channels), block_threads, 0, device_.stream()>>>(
-      mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(rows_.rows),
-      rows_.channels, running_mean, running_var);
+  update_running_kernel<<<item_blocks(extent_.channels), block_threads, 0, device_.stream()>>>(
+      mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(extent_.rows),
+      extent_.channels, running_mean, running_var);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -240,14 +212,14 @@ template <int n, typename T, ReluMask mask>
 void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
   auto* slope = slope_.as<float>(workspace);
   auto* offset = offset_.as<float>(workspace);
-  sum_channels<n>(device_, rows_, GradTerm<n, T, mask>{t}, partial_.as<ChannelSums>(workspace),
-                  FinishGrad{t, static_cast<double>(rows_.rows), slope, offset});
-  grad_kernel<n, T, mask><<<rows_.grid(n), block_threads, 0, device_.stream()>>>(rows_, t, slope, offset);
+  launch_channel_sums<n>(device_, extent_, GradTerm<n, T, mask>{t}, partial_.as<ChannelSums>(workspace),
+                         FinishGrad{t, static_cast<double>(extent_.rows), slope, offset});
+  grad_kernel<n, T, mask><<<extent_.grid(n), block_threads, 0, device_.stream()>>>(extent_, t, slope, offset);
   CUDA_CHECK(cudaGetLastError());
 }
 
 void NativeBatchNorm::backward(const Backward& tensors, ReluMask mask, void* workspace) const {
-  visit_row_pack(rows_.channels, [&](auto n) {
+  visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
       constexpr int packed = decltype(n)::value;
       using T = decltype(zero);

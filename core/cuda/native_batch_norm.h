@@ -2,7 +2,9 @@
 // What runs when persistent batch norm is off, in evaluation, and where cuDNN has no plan.
 #pragma once
 
-#include "core/cuda/channel_rows.h"
+#include "core/base/dtype.h"
+#include "core/cuda/channel_extent.h"
+#include "core/cuda/device.h"
 #include "core/cuda/workspace.h"
 
 #include <cstdint>
@@ -57,7 +59,7 @@ class NativeBatchNorm {
 
   const Device& device_;
   DType dtype_;
-  ChannelRows rows_;
+  ChannelExtent extent_;
   WorkspaceLayout layout_;
   WorkspacePart partial_, scale_, slope_, offset_;
 };

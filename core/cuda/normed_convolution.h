@@ -2,7 +2,7 @@
 // that do the same around a plain convolution.
 #pragma once
 
-#include "core/cuda/channel_rows.h"
+#include "core/cuda/channel_extent.h"
 #include "core/cuda/cudnn_graph.h"
 #include "core/ops/normed_conv2d.h"
 
@@ -20,7 +20,7 @@ CudnnGraph normed_convolution_grad_weight_graph(const CudnnTarget& target, const
                                                 const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw);
 
 /// Enqueues sum[c] and sum_of_squares[c] over the rows of y.
-void sum_results(const Device& device, const ChannelRows& rows, DType dtype, const void* y, ChannelSums* partial,
+void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, const void* y, ChannelSums* partial,
                  float* sum, float* sum_of_squares);
 
 struct MaskedGradient {
@@ -30,7 +30,7 @@ struct MaskedGradient {
   float *dgamma, *dbeta;
 };
 /// Enqueues the mask of the ReLU after the norm, and the norm's two sums.
-void mask_and_sum(const Device& device, const ChannelRows& rows, DType dtype, const MaskedGradient& gradient,
+void mask_and_sum(const Device& device, const ChannelExtent& rows, DType dtype, const MaskedGradient& gradient,
                   ChannelSums* partial);
 
 }  // namespace ptrain::cuda

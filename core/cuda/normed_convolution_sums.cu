@@ -1,5 +1,5 @@
 // The passes over the data around a convolution that cuDNN has no fused plan for.
-#include "core/cuda/channel_rows.cuh"
+#include "core/cuda/channel_sums.cuh"
 #include "core/cuda/check.h"
 #include "core/cuda/normed_convolution.h"
 
@@ -77,25 +77,26 @@ struct FinishMask {
 
 }  // namespace
 
-void sum_results(const Device& device, const ChannelRows& rows, DType dtype, const void* y, ChannelSums* partial,
+void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, const void* y, ChannelSums* partial,
                  float* sum, float* sum_of_squares) {
   visit_row_pack(rows.channels, [&](auto n) {
     visit_floating(dtype, [&](auto zero) {
       constexpr int packed = decltype(n)::value;
       using T = decltype(zero);
-      sum_channels<packed>(device, rows, ResultTerm<packed, T>{static_cast<const T*>(y)}, partial,
-                           FinishResult{sum, sum_of_squares});
+      launch_channel_sums<packed>(device, rows, ResultTerm<packed, T>{static_cast<const T*>(y)}, partial,
+                                  FinishResult{sum, sum_of_squares});
     });
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
-void mask_and_sum(const Device& device, const ChannelRows& rows, DType dtype, const MaskedGradient& gradient,
+void mask_and_sum(const Device& device, const ChannelExtent& rows, DType dtype, const MaskedGradient& gradient,
                   ChannelSums* partial) {
   visit_row_pack(rows.channels, [&](auto n) {
     visit_floating(dtype, [&](auto zero) {
       constexpr int packed = decltype(n)::value;
-      sum_channels<packed>(device, rows, MaskTerm<packed, decltype(zero)>{gradient}, partial, FinishMask{gradient});
+      launch_channel_sums<packed>(device, rows, MaskTerm<packed, decltype(zero)>{gradient}, partial,
+                                  FinishMask{gradient});
     });
   });
   CUDA_CHECK(cudaGetLastError());

@@ -6,6 +6,7 @@
 #include "core/graph/graph.h"
 
 #include <memory>
+#include <optional>
 
 namespace ptrain {
 
@@ -14,6 +15,12 @@ struct KernelArgs {
   std::span<void* const> inputs;
   std::span<void* const> outputs;
   void* workspace = nullptr;
+};
+
+/// What a kernel that compares its results with plainer ones found; see KernelOptions::batch_norm_guard_every.
+struct GuardFinding {
+  std::int64_t compared = 0;  // runs
+  double worst_drift = 0;     // see core/ops/math/statistics_drift.h
 };
 
 /// A compiled node: primitive, descriptors, algorithm. Running it allocates nothing and waits for nothing.
@@ -25,12 +32,15 @@ class Kernel {
   virtual std::size_t workspace_bytes() const { return 0; }
   /// What was chosen, for the report: "brgconv:avx512_core_amx", "native".
   virtual std::string implementation() const { return "native"; }
+  /// Of a kernel that is guarded; waits for the device.
+  virtual std::optional<GuardFinding> guard_finding() const { return std::nullopt; }
 };
 
 /// How kernels are chosen: the same for all of a plan.
 struct KernelOptions {
   bool exhaustive_search = true;                         // time the candidates and keep the fastest
   bool persistent_batch_norm = true;                     // cuda: cudnn_batchnorm_spatial_persistent
+  std::int64_t batch_norm_guard_every = 0;               // cuda: runs from which one is compared; 0: none
   bool tf32 = false;                                     // cuda: fp32 convolutions and products may use TF32
   bool deterministic = false;                            // cuda: nothing that adds in an order that varies
   std::size_t workspace_limit = std::size_t{512} << 20;  // cuda: bytes a convolution may use to work in

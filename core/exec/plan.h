@@ -74,6 +74,8 @@ class Plan {
   /// Times every node from now on; launches are no longer recorded.
   void enable_profile() { laps_ = backend_.make_lap_timer(); }
   std::vector<NodeProfile> profile() const;
+  /// Of all guarded kernels together: the sum of their comparisons, the largest drift; none where no kernel is guarded.
+  std::optional<GuardFinding> guard_finding() const;
 
  private:
   struct Step {

@@ -18,6 +18,16 @@ json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
+json flag_json(const FlagState& flag) {
+  json content{{"requested", flag.requested}, {"effective", flag.effective}, {"reason", flag.reason}};
+  if (flag.guard) {
+    content["guard"] = {{"every_steps", flag.guard->every_steps},
+                        {"compared", flag.guard->compared},
+                        {"worst_drift", finite(flag.guard->worst_drift)}};
+  }
+  return content;
+}
+
 json amp_json(const AmpReport& amp) {
   json history = json::array();
   for (const auto& [step, scale] : amp.scaler.history) history.push_back({{"step", step}, {"scale", scale}});
@@ -146,15 +156,13 @@ Report make_report(const Config& config) {
   Report report;
   report.config = to_json(config);
   report.config_hash = config_hash(config);
-  for (const auto& [name, value] : report.config.at("flags").items()) report.flags[name] = {value, value, ""};
+  for (const auto& [name, value] : report.config.at("flags").items()) report.flags[name] = {value, value, "", {}};
   return report;
 }
 
 json to_json(const Report& report) {
   json flags = json::object();
-  for (const auto& [name, flag] : report.flags) {
-    flags[name] = {{"requested", flag.requested}, {"effective", flag.effective}, {"reason", flag.reason}};
-  }
+  for (const auto& [name, flag] : report.flags) flags[name] = flag_json(flag);
   json latency = nullptr;
   if (report.latency_ms) {
     latency = {{"step", report.latency_ms->step},

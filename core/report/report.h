@@ -18,11 +18,19 @@
 
 namespace ptrain {
 
+/// Comparisons of batch norms' persistent statistics with plain ones.
+struct GuardReport {
+  std::int64_t every_steps = 0;
+  std::int64_t compared = 0;  // batches, of all norms and ranks
+  double worst_drift = 0;     // of a channel; see core/ops/math/statistics_drift.h
+};
+
 /// A flag as it was asked for, what it came to, and why where these differ.
 struct FlagState {
   nlohmann::json requested;
   nlohmann::json effective;
-  std::string reason;  // empty when effective as requested
+  std::string reason;                // empty when effective as requested
+  std::optional<GuardReport> guard;  // of persistent batch norm, where it was asked for and compared something
 };
 
 struct ScalerReport {

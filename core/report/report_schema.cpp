@@ -35,6 +35,21 @@ json environment_schema() {
                    "machine and software");
 }
 
+json flag_schema() {
+  json flag = object_of({{"requested", typed({"boolean", "integer"}, "")},
+                         {"effective", typed({"boolean", "integer"}, "")},
+                         {"reason", text("why these differ; empty when they do not")}},
+                        "");
+  flag["properties"]["guard"] = object_of(  // not required
+      {{"every_steps", count("one of so many is compared")},
+       {"compared", count("batches, of all batch norms and ranks")},
+       {"worst_drift",
+        maybe_amount("of a channel: distance of the means in standard deviations, or relative difference "
+                     "of the inverse standard deviations; null: not finite")}},
+      "persistent batch norms' statistics against plain ones, where batch_norm_guard_every_steps asked for it");
+  return flag;
+}
+
 json amp_schema() {
   json change = object_of({{"step", count("")}, {"scale", amount("")}}, "");
   json scaler = object_of({{"enabled", typed("boolean", "")},
@@ -162,10 +177,6 @@ json distributed_schema() {
 }  // namespace
 
 json report_schema() {
-  json flag = object_of({{"requested", typed({"boolean", "integer"}, "")},
-                         {"effective", typed({"boolean", "integer"}, "")},
-                         {"reason", text("why these differ; empty when they do not")}},
-                        "");
   json properties = {{"schema", {{"const", "ptrain.report/1"}}},
                      {"status", {{"enum", {"ok", "diverged", "oom", "interrupted", "error"}}}},
                      {"message", text("why, unless ok")},
@@ -173,7 +184,7 @@ json report_schema() {
                      {"config_hash", text("equal for runs that do the same work")},
                      {"notes", {{"type", "array"}, {"items", {{"type", "string"}}}}},
                      {"environment", environment_schema()},
-                     {"flags", {{"type", "object"}, {"additionalProperties", flag}}},
+                     {"flags", {{"type", "object"}, {"additionalProperties", flag_schema()}}},
                      {"amp", amp_schema()},
                      {"model", object_of({{"name", text("")},
                                           {"parameters", count("")},

@@ -24,6 +24,10 @@ void fill_flags(Report& report, const Config& config, const Backend& backend, co
   set_flag(report.flags["cudnn_exhaustive_search"], effects.exhaustive_search, effects.exhaustive_search_reason);
   set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], effects.persistent_batch_norm,
            effects.persistent_batch_norm_reason);
+  if (result.batch_norm_guard) {
+    report.flags["cudnn_batchnorm_spatial_persistent"].guard = GuardReport{
+        config.batch_norm_guard_every_steps, result.batch_norm_guard->compared, result.batch_norm_guard->worst_drift};
+  }
   set_flag(report.flags["conv_workspace_size_limit"], effects.workspace_limit >> 20, effects.workspace_limit_reason);
 }
 

@@ -84,6 +84,7 @@ struct RunResult {
   double search_seconds = 0;         // choosing and compiling kernels
   std::string search_hash;           // over all choices of the search
   std::vector<NodeProfile> kernels;
+  std::optional<GuardFinding> batch_norm_guard;  // of all ranks; none where nothing was compared
   std::int64_t bad_samples = 0;
   std::string resumed_from;  // checkpoint; empty: none
   std::string checkpoint;    // the last one written

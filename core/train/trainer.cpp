@@ -5,6 +5,7 @@
 #include "core/base/signals.h"
 #include "core/dist/bench.h"
 #include "core/exec/peak.h"
+#include "core/ops/math/statistics_drift.h"
 #include "core/train/evaluator.h"
 #include "core/train/feeder.h"
 #include "core/train/settings.h"
@@ -83,6 +84,7 @@ void Trainer::train() {
     observer_.on_note(fmt::format("{} samples could not be read and were skipped; the last: {}", result_.bad_samples,
                                   loader.last_bad_sample()));
   }
+  collect_guard();
   if (result_.status == RunStatus::ok) {
     if (first < total_steps_ && config_.output.save) write_checkpoint(total_steps_);
     if (evaluates) evaluate_now();
@@ -249,6 +251,25 @@ void Trainer::end_measuring() {
         measure_all_reduce(collectives, backend_, config_.dist.bucket_mb << 20).bus_bandwidth;
   }
   result_.exchanged = exchanged;
+}
+
+void Trainer::collect_guard() {
+  if (config_.batch_norm_guard_every_steps == 0) return;
+  const GuardFinding mine = training_->guard_finding().value_or(GuardFinding{});
+  std::array<double, 1> compared{static_cast<double>(mine.compared)};
+  ranks_.add_up(compared);
+  const double worst = ranks_.largest(mine.worst_drift);
+  if (compared[0] == 0) return;
+  result_.batch_norm_guard = GuardFinding{std::llround(compared[0]), worst};
+  if (worst > statistics_drift_bound) {
+    observer_.on_note(
+        fmt::format("batch_norm_guard_every_steps: statistics of persistent batch norms differ from plain ones by up "
+                    "to {:.2g} of a "
+                    "standard deviation, more than the {:g} that rounding explains; "
+                    "flags.cudnn_batchnorm_spatial_persistent: false "
+                    "computes them plainly",
+                    worst, statistics_drift_bound));
+  }
 }
 
 bool Trainer::diverged(double loss) {

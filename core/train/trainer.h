@@ -94,6 +94,8 @@ class Trainer {
   void record_step(std::int64_t step, const TrainObserver::Step& measured, std::span<const RankStep> by_rank);
   void start_measuring();
   void end_measuring();
+  /// What the guards of all ranks' batch norms found; a note when it is too much.
+  void collect_guard();
   bool diverged(double loss);
   void interrupted(int signal, std::int64_t step);
   void note_loss_scale(std::int64_t step, std::span<const float> state);

@@ -43,6 +43,24 @@ TEST(DeviceTraining, FollowsTheCpu) {
   }
 }
 
+TEST(DeviceTraining, PersistentBatchNormsKeepToPlainStatistics) {
+  Config config = resnet_config();
+  config.train.steps = 6;  // recorded ones are replayed
+  config.batch_norm_guard_every_steps = 2;
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
+    config.amp.level = level;
+    const Outcome outcome = train(config);
+    std::int64_t persistent = 0;
+    for (const NodeProfile& node : outcome.result.kernels) {
+      persistent += node.type == "batch_norm" && node.implementation.starts_with("persistent");
+    }
+    ASSERT_TRUE(outcome.result.batch_norm_guard);
+    EXPECT_EQ(outcome.result.batch_norm_guard->compared, 3 * persistent);
+    EXPECT_LT(outcome.result.batch_norm_guard->worst_drift, 1e-4);
+    EXPECT_TRUE(outcome.notes.empty());
+  }
+}
+
 /// Enough steps that recorded ones are replayed.
 Config repeatable(Config config) {
   config.train.steps = 8;

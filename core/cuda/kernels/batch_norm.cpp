@@ -3,10 +3,11 @@
 #include "core/ops/batch_norm.h"
 
 #include "core/cuda/batch_norm_graphs.h"
+#include "core/cuda/batch_norm_guard.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/native_batch_norm.h"
 
-#include <array>
+#include <optional>
 
 namespace ptrain::cuda {
 namespace {
@@ -24,10 +25,18 @@ class BatchNormKernel final : public Kernel {
     persistent_ = plan_persistent(context, device, [&] {
       return batch_norm_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[BatchNorm::x], has_residual_);
     });
+    if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
+      const TensorDesc& x = context.inputs[BatchNorm::x];
+      guard_.emplace(device, x.dtype, rows_of(x), x.shape[-1], attrs_.epsilon, context.options.batch_norm_guard_every);
+    }
   }
 
   std::size_t workspace_bytes() const override {
-    return persistent_.planned ? persistent_.planned->workspace_bytes() : native_.workspace_bytes();
+    const std::size_t guard = guard_ ? guard_->workspace_bytes() : 0;
+    return persistent_.planned ? std::max(persistent_.planned->workspace_bytes(), guard) : native_.workspace_bytes();
+  }
+  std::optional<GuardFinding> guard_finding() const override {
+    return guard_ ? std::optional(guard_->finding()) : std::nullopt;
   }
   std::string implementation() const override {
     return attrs_.training ? describe_batch_norm(persistent_) : "native:inference";
@@ -46,11 +55,12 @@ class BatchNormKernel final : public Kernel {
       if (has_residual_) p.push_back(args.inputs[BatchNorm::residual]);
       p.insert(p.end(), args.outputs.begin(), args.outputs.end());
       persistent_.planned->run(p, args.workspace);
+      if (guard_) guard_->run(p[0], statistic(args, 1), statistic(args, 2), args.workspace);
     } else {
       native_.train(forward_tensors(args), args.workspace);
     }
-    native_.update_running(static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]), attrs_.epsilon,
-                           attrs_.momentum, static_cast<float*>(args.inputs[BatchNorm::running_mean]),
+    native_.update_running(statistic(args, 1), statistic(args, 2), attrs_.epsilon, attrs_.momentum,
+                           static_cast<float*>(args.inputs[BatchNorm::running_mean]),
                            static_cast<float*>(args.inputs[BatchNorm::running_var]));
   }
 
@@ -63,14 +73,19 @@ class BatchNormKernel final : public Kernel {
             attrs_.relu,
             attrs_.epsilon,
             args.outputs[0],
-            attrs_.training ? static_cast<float*>(args.outputs[1]) : nullptr,
-            attrs_.training ? static_cast<float*>(args.outputs[2]) : nullptr};
+            attrs_.training ? statistic(args, 1) : nullptr,
+            attrs_.training ? statistic(args, 2) : nullptr};
+  }
+  /// The batch's mean (output 1) and inverse standard deviation (output 2).
+  static float* statistic(const KernelArgs& args, std::size_t output) {
+    return static_cast<float*>(args.outputs[output]);
   }
 
   BatchNorm::Attributes attrs_;
   NativeBatchNorm native_;
   bool has_residual_;
   Planning persistent_;
+  std::optional<BatchNormGuard> guard_;  // of the persistent kernel
   std::vector<void*> pointers_;
 };
 

@@ -1,7 +1,7 @@
 // A batch norm in parts, over rows of channels.
 #include "core/ops/batch_norm_parts.h"
 
-#include "core/cuda/channel_rows.cuh"
+#include "core/cuda/channel_sums.cuh"
 #include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
 #include "core/ops/math/batch_norm.h"
@@ -74,8 +74,8 @@ struct Affine {
 /// y may be x or the residual: each element is read before it is written, by the same thread.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(ChannelRows e, const T* x, Affine norm, const T* residual, Affine residual_norm, bool relu, T* y) {
-  const ChannelPlace place(e, n);
+    apply_kernel(ChannelExtent e, const T* x, Affine norm, const T* residual, Affine residual_norm, bool relu, T* y) {
+  const Place place(e, n);
   if (place.channel >= e.channels) return;
   float scale[n], offset[n], residual_scale[n], residual_offset[n] = {};
   load(norm.scale + place.channel, scale);
@@ -109,7 +109,7 @@ class ApplyKernel final : public Kernel {
       : device_(device),
         relu_(context.op_as<Op>().attrs().relu),
         dtype_(context.inputs[Op::x].dtype),
-        rows_(device, context.inputs[Op::x]) {}
+        rows_(channel_extent(device, context.inputs[Op::x])) {}
 
   void run(const KernelArgs& args) override {
     const Affine norm{floats(args, Op::scale), floats(args, Op::offset)};
@@ -130,7 +130,7 @@ class ApplyKernel final : public Kernel {
   Device& device_;
   bool relu_;
   DType dtype_;
-  ChannelRows rows_;
+  ChannelExtent rows_;
 };
 
 struct GradArguments {
@@ -140,8 +140,8 @@ struct GradArguments {
 /// dx may be dz.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    grad_apply_kernel(ChannelRows e, const T* dz, const T* x, GradArguments a, T* dx) {
-  const ChannelPlace place(e, n);
+    grad_apply_kernel(ChannelExtent e, const T* dz, const T* x, GradArguments a, T* dx) {
+  const Place place(e, n);
   if (place.channel >= e.channels) return;
   float mean[n];
   BatchNormGradTerms terms[n];
@@ -169,7 +169,7 @@ class GradApplyKernel final : public Kernel {
   using Op = BatchNormGradApply;
 
   GradApplyKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(device, context.inputs[Op::x]) {}
+      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(channel_extent(device, context.inputs[Op::x])) {}
 
   void run(const KernelArgs& args) override {
     const GradArguments arguments{floats(args, Op::gamma), floats(args, Op::saved_mean), floats(args, Op::saved_invstd),
@@ -189,7 +189,7 @@ class GradApplyKernel final : public Kernel {
  private:
   Device& device_;
   DType dtype_;
-  ChannelRows rows_;
+  ChannelExtent rows_;
 };
 
 }  // namespace

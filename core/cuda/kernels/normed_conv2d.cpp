@@ -88,7 +88,7 @@ class NormedConv2dKernel final : public Kernel {
   using Op = NormedConv2d;
 
   NormedConv2dKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(device, context.outputs[0]) {
+      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(channel_extent(device, context.outputs[0])) {
     const TensorDesc &x = context.inputs[Op::x], &w = context.inputs[Op::w], &scale = context.inputs[Op::scale];
     const auto& conv = context.op_as<Op>().attrs();
     const bool has_prologue = !is_absent(scale);
@@ -134,7 +134,7 @@ class NormedConv2dKernel final : public Kernel {
 
   Device& device_;
   DType dtype_;
-  ChannelRows rows_;
+  ChannelExtent rows_;
   WorkspaceLayout layout_;
   WorkspacePart scratch_;
   Planning fused_;
@@ -149,7 +149,7 @@ class NormedConv2dGradInputKernel final : public Kernel {
   using Op = NormedConv2dGradInput;
 
   NormedConv2dGradInputKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(device, context.inputs[Op::x]) {
+      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(channel_extent(device, context.inputs[Op::x])) {
     const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &x = context.inputs[Op::x];
     const auto& conv = context.op_as<Op>().attrs();
     fused_ = plan_fused(context, device, w, [&] {
@@ -190,7 +190,7 @@ class NormedConv2dGradInputKernel final : public Kernel {
  private:
   Device& device_;
   DType dtype_;
-  ChannelRows rows_;
+  ChannelExtent rows_;
   WorkspaceLayout layout_;
   WorkspacePart scratch_;
   Planning fused_;

@@ -49,7 +49,7 @@ Report full_report() {
   report.status = RunStatus::ok;
   report.message = "";
   report.notes = {"x.yaml:3: data.path: not read with data.source synthetic"};
-  report.flags["cudnn_batchnorm_spatial_persistent"] = {true, false, "no meaning on the CPU"};
+  report.flags["cudnn_batchnorm_spatial_persistent"] = {true, false, "no meaning on the CPU", {}};
   report.amp = {"O1", "fp16", {true, true, 32768, 1, {{1, 65536}, {7, 32768}}}, 42};
   report.model = {"resnet18", 11181642, 1.1e8};
   report.throughput = Throughput{"samples/s", 640, 2.0, 5, 2};

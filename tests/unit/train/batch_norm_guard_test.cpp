@@ -1,0 +1,125 @@
+// What guarded batch norms find reaches the result, the report and a note. No CPU kernel is guarded: here they claim
+// it.
+#include "core/report/environment.h"
+#include "core/report/schema_check.h"
+#include "core/train/run_report.h"
+#include "tests/unit/train/training_run.h"
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+constexpr int norms = 20;  // of resnet18
+
+/// A batch norm of the backend under test that says of every `every`th run that its statistics have drifted.
+class DriftingKernel final : public Kernel {
+ public:
+  DriftingKernel(std::unique_ptr<Kernel> kernel, std::int64_t every, double drift)
+      : kernel_(std::move(kernel)), every_(every), drift_(drift) {}
+
+  void run(const KernelArgs& args) override {
+    kernel_->run(args);
+    if (runs_++ % every_ == 0) ++finding_.compared, finding_.worst_drift = drift_;
+  }
+  std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
+  std::optional<GuardFinding> guard_finding() const override { return finding_; }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::int64_t every_, runs_ = 0;
+  double drift_;
+  GuardFinding finding_;
+};
+
+/// The backend under test but for its training batch norms; one of them drifts by `drift`, the others by half of it.
+class DriftingBackend final : public Backend {
+ public:
+  explicit DriftingBackend(double drift) : backend_(make_test_backend()), drift_(drift) {}
+
+  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
+    auto kernel = backend_->make_kernel(context);
+    const std::int64_t every = context.options.batch_norm_guard_every;
+    if (context.op.type() != "batch_norm" || every == 0) return kernel;
+    return std::make_unique<DriftingKernel>(std::move(kernel), every, made_++ == 7 ? drift_ : drift_ / 2);
+  }
+
+  std::string_view name() const override { return backend_->name(); }
+  std::string library() const override { return backend_->library(); }
+  DType preferred_low_precision() const override { return backend_->preferred_low_precision(); }
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const override {
+    return backend_->effects(options, chosen);
+  }
+  SearchCache& search_cache() override { return backend_->search_cache(); }
+  void* allocate(std::size_t bytes) override { return backend_->allocate(bytes); }
+  void release(void* memory, std::size_t bytes) override { backend_->release(memory, bytes); }
+  std::size_t available_memory() const override { return backend_->available_memory(); }
+  void copy_to_device(void* device, const void* host, std::size_t bytes) override {
+    backend_->copy_to_device(device, host, bytes);
+  }
+  void copy_to_host(void* host, const void* device, std::size_t bytes) override {
+    backend_->copy_to_host(host, device, bytes);
+  }
+  void synchronize() override { backend_->synchronize(); }
+  bool host_reads_device() const override { return backend_->host_reads_device(); }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  double drift_;
+  int made_ = 0;
+};
+
+/// Six steps of two micro-batches; every third step is compared.
+Config guarded_config() {
+  Config config = resnet_config();
+  config.batch_norm_guard_every_steps = 3;
+  config.train.steps = 6;
+  config.train.accumulate_steps = 2;
+  return config;
+}
+
+Outcome train_drifting(const Config& config, double drift) {
+  return train(config, {}, [&] { return std::make_unique<DriftingBackend>(drift); });
+}
+
+nlohmann::json report_of(const Config& config, const RunResult& result) {
+  Report report = make_report(config);
+  report.environment = capture_environment({1, {}, nlohmann::json::array()});
+  const auto backend = make_test_backend();
+  const auto training = open_dataset(data_settings(config), Split::train);
+  fill_report(report, config, *backend, *make_model(config, training->info()), result);
+  nlohmann::json content = to_json(report);
+  EXPECT_EQ(schema_problem(content, report_schema()), "");
+  return content.at("flags").at("cudnn_batchnorm_spatial_persistent");
+}
+
+TEST(BatchNormGuard, ReportsTheWorstOfAllNormsAndHowOftenItLooked) {
+  const Config config = guarded_config();
+  const Outcome outcome = train_drifting(config, 0.0002);
+  EXPECT_EQ(report_of(config, outcome.result).at("guard"),
+            (nlohmann::json{{"every_steps", 3}, {"compared", 2 * norms}, {"worst_drift", 0.0002}}));
+  EXPECT_TRUE(outcome.notes.empty());
+}
+
+TEST(BatchNormGuard, WarnsOfADriftThatRoundingDoesNotExplain) {
+  const Outcome outcome = train_drifting(guarded_config(), 0.02);
+  ASSERT_EQ(outcome.notes.size(), 1u);
+  EXPECT_NE(outcome.notes[0].find("0.02 of a standard deviation"), std::string::npos) << outcome.notes[0];
+}
+
+TEST(BatchNormGuard, WritesADriftThatIsNotFiniteAsNull) {
+  const Config config = guarded_config();
+  const Outcome outcome = train_drifting(config, std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(report_of(config, outcome.result).at("guard").at("worst_drift").is_null());
+  EXPECT_EQ(outcome.notes.size(), 1u);
+}
+
+TEST(BatchNormGuard, IsNotThereWhenNobodyAskedForItOrNoKernelHasIt) {
+  Config config = guarded_config();
+  EXPECT_FALSE(report_of(config, train(config).result).contains("guard"));
+  config.batch_norm_guard_every_steps = 0;
+  EXPECT_FALSE(report_of(config, train_drifting(config, 0.02).result).contains("guard"));
+}
+
+}  // namespace
+}  // namespace ptrain
