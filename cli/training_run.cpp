@@ -111,7 +111,9 @@ class TrainingRun {
     prepared_ = report_;
     fill_report(prepared_, config_, *workload_.backend, *workload_.model, trainer_->result());
     prepared_.notes = observer_.notes();
-    communicator_->on_loss([this](const RankFailure& lost) { write_loss(lost); });
+    on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
+      if (lost != nullptr) write_loss(*lost);
+    });
   }
 
   void write(Flush flush = Flush::yes) {
@@ -149,6 +151,7 @@ class TrainingRun {
   std::optional<Trainer> trainer_;
   std::optional<RunStatus> failure_;
   std::string failure_message_;
+  std::optional<Communicator::OnFailure> on_failure_;
 };
 
 }  // namespace

@@ -55,28 +55,26 @@ void Communicator::exchange_all() {
     }
   } catch (...) {
     if (lock.owns_lock()) lock.unlock();
-    tell_loss(std::current_exception());
+    make_failure_calls(std::current_exception());
     lock.lock();
     failure_ = std::current_exception();
-    const std::function<void()> call = failure_call_;
     lock.unlock();
-    if (call) call();
     done_.notify_all();
     outlast_failure();
   }
 }
 
-void Communicator::tell_loss(const std::exception_ptr& failure) {
-  std::unique_lock lock(mutex_);
-  const std::function<void(const RankFailure&)> call = loss_call_;
-  lock.unlock();
-  if (!call) return;
+void Communicator::make_failure_calls(const std::exception_ptr& failure) {
+  const std::lock_guard lock(failure_calls_mutex_);
+  const auto make = [this](const RankFailure* lost) {
+    for (const OnFailure::Call& call : failure_calls_) call(lost);
+  };
   try {
     std::rethrow_exception(failure);
   } catch (const RankFailure& lost) {
-    if (lost.rank() != rank()) call(lost);
+    make(lost.rank() != rank() ? &lost : nullptr);
   } catch (const std::exception&) {
-    return;  // no other rank's
+    make(nullptr);
   }
 }
 
@@ -192,14 +190,14 @@ ExchangeTimes Communicator::times() const {
   return times_;
 }
 
-void Communicator::on_failure(std::function<void()> call) {
-  const std::lock_guard lock(mutex_);
-  failure_call_ = std::move(call);
+Communicator::OnFailure::OnFailure(Communicator& communicator, Call call) : communicator_(communicator) {
+  const std::lock_guard lock(communicator_.failure_calls_mutex_);
+  place_ = communicator_.failure_calls_.insert(communicator_.failure_calls_.begin(), std::move(call));
 }
 
-void Communicator::on_loss(std::function<void(const RankFailure&)> call) {
-  const std::lock_guard lock(mutex_);
-  loss_call_ = std::move(call);
+Communicator::OnFailure::~OnFailure() {
+  const std::lock_guard lock(communicator_.failure_calls_mutex_);
+  communicator_.failure_calls_.erase(place_);
 }
 
 void Communicator::abort(const std::string& reason) {

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -72,13 +73,23 @@ class Communicator final : public Collectives {
   };
 
   ExchangeTimes times() const;
-  /// Called once, by the exchanging thread, when a rank has failed: ends what the training thread may wait for
-  /// elsewhere.
-  void on_failure(std::function<void()> call);
 
-  /// Called once, by the exchanging thread, when another rank has failed, and before a call here throws for it: the
-  /// training thread may be at work until a launcher ends the process. `call` throws nothing.
-  void on_loss(std::function<void(const RankFailure&)> call);
+  /// While it lives, the exchanging thread makes `call` once when it has to give up, and before a call here throws for
+  /// it: the training thread may be at work until a launcher ends the process, or wait elsewhere for a rank that is
+  /// gone. `lost` is the failure of another rank; null when this one ends by itself. Calls are made last come, first
+  /// called, and throw nothing.
+  class [[nodiscard]] OnFailure {
+   public:
+    using Call = std::function<void(const RankFailure* lost)>;
+    OnFailure(Communicator& communicator, Call call);
+    ~OnFailure();
+    OnFailure(const OnFailure&) = delete;
+    OnFailure& operator=(const OnFailure&) = delete;
+
+   private:
+    Communicator& communicator_;
+    std::list<Call>::iterator place_;
+  };
 
   /// Tells the others that this rank ends in an error, and stops exchanging.
   void abort(const std::string& reason);
@@ -102,19 +113,20 @@ class Communicator final : public Collectives {
   void count_transfer(std::chrono::steady_clock::time_point ready, const Exchange& exchange);
   void stop();
 
-  void tell_loss(const std::exception_ptr& failure);
+  void make_failure_calls(const std::exception_ptr& failure);
   void outlast_failure();
 
   std::unique_ptr<Transport> transport_;
   Activity& activity_;
   const CommunicatorOptions options_;
 
+  std::mutex failure_calls_mutex_;  // held while they are made, so that none outlives its OnFailure
+  std::list<OnFailure::Call> failure_calls_;
+
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable work_, done_;
   std::deque<Exchange> queue_;
   std::exception_ptr failure_;
-  std::function<void()> failure_call_;
-  std::function<void(const RankFailure&)> loss_call_;
   bool stopping_ = false;
   bool waiting_ = false;
   std::chrono::steady_clock::time_point waiting_since_;

@@ -11,7 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <mutex>
+#include <optional>
 
 namespace ptrain {
 namespace {
@@ -39,12 +39,15 @@ class NcclCollectives final : public Collectives {
     for (cudaEvent_t* event : {&ready_, &done_}) {
       check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     }
-    host.on_failure([this] { abort(); });
+    // A rank is gone: kernels that wait for it would spin for ever.
+    on_failure_.emplace(host, [this](const RankFailure*) {
+      ncclCommAbort(communicator_);
+      communicator_ = nullptr;
+    });
   }
 
   ~NcclCollectives() override {
-    host_.on_failure({});
-    const std::lock_guard lock(mutex_);
+    on_failure_.reset();
     if (communicator_ != nullptr) ncclCommDestroy(communicator_);
     cudaEventDestroy(ready_);
     cudaEventDestroy(done_);
@@ -72,18 +75,11 @@ class NcclCollectives final : public Collectives {
   void note_progress() override { host_.note_progress(); }
 
  private:
-  /// A rank is gone: kernels that wait for it would spin for ever.
-  void abort() {
-    const std::lock_guard lock(mutex_);
-    if (communicator_ != nullptr) ncclCommAbort(communicator_);
-    communicator_ = nullptr;
-  }
-
   Communicator& host_;
   cudaStream_t compute_, exchange_ = nullptr;
   cudaEvent_t ready_ = nullptr, done_ = nullptr;
-  std::mutex mutex_;  // guards the communicator's end
   ncclComm_t communicator_ = nullptr;
+  std::optional<Communicator::OnFailure> on_failure_;
 };
 
 }  // namespace

@@ -144,14 +144,34 @@ TEST(Communicator, TellsOfALossWhileTheTrainingThreadIsAtWork) {
   Communicator surviving(std::move(transports[0]));
   Communicator failing(std::move(transports[1]));
   std::promise<std::pair<int, std::string>> told;
-  surviving.on_loss([&](const RankFailure& lost) { told.set_value({lost.rank(), lost.what()}); });
-  failing.on_loss([](const RankFailure&) { FAIL() << "it failed itself"; });
+  const Communicator::OnFailure watch(surviving, [&](const RankFailure* lost) {
+    told.set_value({lost->rank(), lost->what()});
+  });
   failing.abort("no more memory");
   std::future<std::pair<int, std::string>> loss = told.get_future();  // this thread calls no more of `surviving`
   ASSERT_EQ(loss.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   const auto [rank, message] = loss.get();
   EXPECT_EQ(rank, 1);
   EXPECT_NE(message.find("no more memory"), std::string::npos) << message;
+}
+
+TEST(Communicator, MakesTheFailureCallsThatStandLastComeFirstCalled) {
+  auto transports = make_thread_transports(2, 30);
+  Communicator surviving(std::move(transports[0]));
+  Communicator failing(std::move(transports[1]));
+  std::string called;
+  {
+    const Communicator::OnFailure first(failing, [&](const RankFailure* lost) {
+      EXPECT_EQ(lost, nullptr) << "it failed itself";
+      called += "first ";
+    });
+    std::optional<Communicator::OnFailure> gone;
+    gone.emplace(failing, [&](const RankFailure*) { called += "gone "; });
+    const Communicator::OnFailure last(failing, [&](const RankFailure*) { called += "last "; });
+    gone.reset();
+    failing.abort("no more memory");
+  }
+  EXPECT_EQ(called, "last first ");
 }
 
 TEST(Communicator, ExposedTimeIsThePartThatWasWaitedFor) {
