@@ -53,7 +53,10 @@ class TrainingRun {
       prepare();
       work(*trainer_);
       observer_.finish();
-      if (is_main()) write();
+      if (is_main()) {
+        fill();
+        write(report_, Flush::yes);
+      }
       if (communicator_ != nullptr) communicator_->close();
     } catch (const RankFailure& failure) {
       if (reports_loss(failure)) write_failure(failure.what(), RunStatus::error, Flush::no);
@@ -83,14 +86,7 @@ class TrainingRun {
   void write_loss(const RankFailure& lost) {
     if (!reports_loss(lost)) return;
     fmt::print(stderr, "note: {}\n", lost.what());
-    prepared_.status = RunStatus::error;
-    prepared_.message = lost.what();
-    prepared_.progress.wall_seconds = watch_.seconds();
-    try {
-      write_report(prepared_, report_path(config_), Flush::no);
-    } catch (const std::exception&) {
-      return;  // the loss is the error to tell
-    }
+    write_failed(prepared_, RunStatus::error, lost.what(), Flush::no);
   }
 
   /// This rank ends in an error of its own.
@@ -116,26 +112,30 @@ class TrainingRun {
     });
   }
 
-  void write(Flush flush = Flush::yes) {
+  void fill() {
     if (trainer_) fill_report(report_, config_, *workload_.backend, *workload_.model, trainer_->result());
-    if (failure_) {
-      report_.status = *failure_;
-      report_.message = failure_message_;
-    }
     report_.notes = observer_.notes();
-    report_.progress.wall_seconds = watch_.seconds();
-    write_report(report_, report_path(config_), flush);
+  }
+
+  void write(Report& report, Flush flush) {
+    report.progress.wall_seconds = watch_.seconds();
+    write_report(report, report_path(config_), flush);
+  }
+
+  void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
+    observer_.finish();
+    if (report_.environment.is_null()) report_.environment = capture_environment({});
+    fill();
+    write_failed(report_, status, message, flush);
   }
 
   /// The run's own error is the one to tell: a report that cannot be written either adds nothing to it.
-  void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
-    observer_.finish();
-    failure_ = status;
-    failure_message_ = message;
-    if (report_.environment.is_null()) report_.environment = capture_environment({});
+  void write_failed(Report& report, RunStatus status, const std::string& message, Flush flush) {
+    report.status = status;
+    report.message = message;
     try {
-      write(flush);
-    } catch (const Error&) {
+      write(report, flush);
+    } catch (const std::exception&) {
       return;
     }
   }
@@ -149,8 +149,6 @@ class TrainingRun {
   TrainObserver silent_;
   Workload workload_;
   std::optional<Trainer> trainer_;
-  std::optional<RunStatus> failure_;
-  std::string failure_message_;
   std::optional<Communicator::OnFailure> on_failure_;
 };
 
