@@ -1,13 +1,11 @@
 // ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training that outruns the decoder.
 #include "cli/commands.h"
+#include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/data/image_pack.h"
 #include "core/data/pack_folder.h"
+#include "core/report/progress.h"
 
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
 #include <memory>
 
 namespace ptrain {
@@ -19,18 +17,36 @@ struct PackArguments {
   PackOptions options{.short_side = 0, .max_bad_samples = 100};
 };
 
-/// One line redrawn on a terminal, a line per tenth of the images elsewhere.
-PackProgress show_progress(const std::string& file) {
-  const auto start = std::chrono::steady_clock::now();
-  return [file, start, tenths = std::int64_t{0}](std::int64_t done, std::int64_t total) mutable {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const std::string line = fmt::format("{}: {} of {} images, {:.0f} images/s", file, done, total,
-                                         static_cast<double>(done) / std::max(seconds, 1e-9));
-    const bool terminal = isatty(fileno(stderr)) != 0;
-    if (terminal) fmt::print(stderr, "\r{}\x1b[K{}", line, done == total ? "\n" : "");
-    if (!terminal && done * 10 / total > tenths) fmt::print(stderr, "{}\n", line);
-    tenths = done * 10 / total;
-  };
+/// A line per tenth of the images where no line is redrawn.
+class PackView {
+ public:
+  explicit PackView(std::string file) : file_(std::move(file)) {}
+  ~PackView() {
+    if (progress_ != nullptr) progress_->finish();
+  }
+  PackView(const PackView&) = delete;
+  PackView& operator=(const PackView&) = delete;
+
+  void show(std::int64_t done, std::int64_t total) {
+    if (progress_ == nullptr) progress_ = make_progress(ProgressStyle::automatic, (total + 9) / 10);
+    progress_->show(done, total, [&](double eta_seconds) {
+      std::string line = fmt::format("{}: {}/{} images  {:.0f} images/s", file_, done, total,
+                                     static_cast<double>(done) / std::max(watch_.seconds(), 1e-9));
+      if (eta_seconds >= 0) line += fmt::format("  ETA {}", clock_text(eta_seconds));
+      return line;
+    });
+  }
+
+ private:
+  std::string file_;
+  Stopwatch watch_;
+  std::unique_ptr<Progress> progress_;
+};
+
+PackResult pack(const PackArguments& arguments, Split split, const std::filesystem::path& file) {
+  PackView view(file.string());
+  return pack_folder(arguments.folder, split, file, arguments.options,
+                     [&](std::int64_t done, std::int64_t total) { view.show(done, total); });
 }
 
 void pack(const PackArguments& arguments) {
@@ -40,8 +56,7 @@ void pack(const PackArguments& arguments) {
   if (error) fail("{}: cannot make the directory: {}", arguments.out, error.message());
   for (const Split split : {Split::train, Split::eval}) {
     const fs::path file = fs::path(arguments.out) / pack_name(split);
-    const PackResult result =
-        pack_folder(arguments.folder, split, file, arguments.options, show_progress(file.string()));
+    const PackResult result = pack(arguments, split, file);
     for (const std::string& line : result.left_out) fmt::print(stderr, "note: left out: {}\n", line);
     fmt::print("{}: {} images, {:.1f} MiB, {} left out\n", file.string(), result.images,
                static_cast<double>(result.bytes) / (1 << 20), result.left_out.size());

@@ -17,22 +17,21 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Remaining time from the pace since the first step that was seen (a resumed run starts in the middle).
+/// Remaining time from the pace since the first call (a resumed run starts in the middle).
 class Eta {
  public:
-  double seconds(const ProgressUpdate& update) {
-    if (first_step_ < 0) {
-      first_step_ = update.step;
+  double seconds(std::int64_t done, std::int64_t total) {
+    if (first_ < 0) {
+      first_ = done;
       start_ = Clock::now();
       return -1;
     }
-    const std::int64_t done = update.step - first_step_;
-    if (done <= 0) return -1;
-    return seconds_since(start_) / static_cast<double>(done) * static_cast<double>(update.total_steps - update.step);
+    if (done <= first_) return -1;
+    return seconds_since(start_) / static_cast<double>(done - first_) * static_cast<double>(total - done);
   }
 
  private:
-  std::int64_t first_step_ = -1;
+  std::int64_t first_ = -1;
   Clock::time_point start_;
 };
 
@@ -40,16 +39,15 @@ class Bar : public Progress {
  public:
   explicit Bar(std::FILE* stream) : stream_(stream) {}
 
-  void step(const ProgressUpdate& update) override {
-    const double eta = eta_.seconds(update);
-    if (seconds_since(drawn_) < 0.1 && update.step < update.total_steps) return;
+  void show(std::int64_t done, std::int64_t total, const Line& line) override {
+    const double eta = eta_.seconds(done, total);
+    if (seconds_since(drawn_) < 0.1 && done < total) return;
     drawn_ = Clock::now();
-    const double part =
-        update.total_steps > 0 ? static_cast<double>(update.step) / static_cast<double>(update.total_steps) : 0;
+    const double part = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
     const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
-    std::string line = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", kWidth - filled, progress_line(update, eta));
-    line.resize(std::min(line.size(), columns() - 1));
-    put(fmt::format("\r{}\x1b[K", line));
+    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", kWidth - filled, line(eta));
+    text.resize(std::min(text.size(), columns() - 1));
+    put(fmt::format("\r{}\x1b[K", text));
     open_ = true;
   }
   void message(std::string_view line) override { put(fmt::format("{}{}\n", open_ ? "\r\x1b[K" : "", line)); }
@@ -78,12 +76,13 @@ class Bar : public Progress {
 
 class Plain : public Progress {
  public:
-  Plain(std::int64_t log_every_steps, std::FILE* stream)
-      : every_(std::max<std::int64_t>(1, log_every_steps)), stream_(stream) {}
+  Plain(std::int64_t every, std::FILE* stream) : every_(std::max<std::int64_t>(1, every)), stream_(stream) {}
 
-  void step(const ProgressUpdate& update) override {
-    const double eta = eta_.seconds(update);
-    if (update.step % every_ == 0 || update.step == update.total_steps) message(progress_line(update, eta));
+  void show(std::int64_t done, std::int64_t total, const Line& line) override {
+    const double eta = eta_.seconds(done, total);
+    const std::int64_t before = last_ < 0 ? done - 1 : last_;
+    last_ = done;
+    if (done / every_ > before / every_ || done == total) message(line(eta));
   }
   void message(std::string_view line) override {
     std::fputs(fmt::format("{}\n", line).c_str(), stream_);
@@ -93,13 +92,14 @@ class Plain : public Progress {
 
  private:
   std::int64_t every_;
+  std::int64_t last_ = -1;  // `done` of the last call
   std::FILE* stream_;
   Eta eta_;
 };
 
 class Silent : public Progress {
  public:
-  void step(const ProgressUpdate&) override {}
+  void show(std::int64_t, std::int64_t, const Line&) override {}
   void message(std::string_view) override {}
   void finish() override {}
 };
@@ -134,11 +134,11 @@ std::string progress_line(const ProgressUpdate& update, double eta_seconds) {
   return line;
 }
 
-std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t log_every_steps, std::FILE* stream) {
+std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t every, std::FILE* stream) {
   if (style == ProgressStyle::automatic)
     style = isatty(fileno(stream)) != 0 ? ProgressStyle::bar : ProgressStyle::plain;
   if (style == ProgressStyle::bar) return std::make_unique<Bar>(stream);
-  if (style == ProgressStyle::plain) return std::make_unique<Plain>(log_every_steps, stream);
+  if (style == ProgressStyle::plain) return std::make_unique<Plain>(every, stream);
   return std::make_unique<Silent>();
 }
 

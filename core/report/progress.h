@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,9 +34,16 @@ std::string clock_text(double seconds);
 
 class Progress {
  public:
+  /// What to show, given the seconds that are left; below 0: unknown.
+  using Line = std::function<std::string(double eta_seconds)>;
+
   virtual ~Progress() = default;
-  /// Called each step; shows at most some per second (bar) or one per `log_every_steps` (plain).
-  virtual void step(const ProgressUpdate& update) = 0;
+  /// Called whenever `done` has grown; shows at most some lines per second (bar), or one each time that `done` passes a
+  /// multiple of `every` (plain), and the one where all is done.
+  virtual void show(std::int64_t done, std::int64_t total, const Line& line) = 0;
+  void step(const ProgressUpdate& update) {
+    show(update.step, update.total_steps, [&](double eta_seconds) { return progress_line(update, eta_seconds); });
+  }
   /// A whole line that stays: an evaluation's result, a warning.
   virtual void message(std::string_view line) = 0;
   /// Ends the redrawn line.
@@ -44,6 +52,6 @@ class Progress {
 
 /// `automatic` is bar when `stream` is a terminal, else plain. Standard error is meant: standard output stays for
 /// results.
-std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t log_every_steps, std::FILE* stream = stderr);
+std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t every, std::FILE* stream = stderr);
 
 }  // namespace ptrain

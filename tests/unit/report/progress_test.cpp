@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,15 @@
 namespace ptrain {
 namespace {
 
+/// What was written to `file`, which is closed.
+std::string written_to(std::FILE* file) {
+  std::rewind(file);
+  std::string text(100000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
 /// What a progress reporter writes to a file for steps 1..`steps`.
 std::string output_of(ProgressStyle style, std::int64_t every, std::int64_t steps) {
   std::FILE* file = std::tmpfile();
@@ -18,11 +28,7 @@ std::string output_of(ProgressStyle style, std::int64_t every, std::int64_t step
   for (std::int64_t step = 1; step <= steps; ++step) progress->step({step, steps, 0.5, 1.25, 0.1, 812, 0.03, {}});
   progress->message("top1 0.91");
   progress->finish();
-  std::rewind(file);
-  std::string text(100000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  return text;
+  return written_to(file);
 }
 
 TEST(Progress, LineHoldsWhatMatters) {
@@ -41,6 +47,23 @@ TEST(Progress, IsPlainLinesInAFile) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);  // steps 10, 20, 25 and the message
   EXPECT_EQ(text.find('\r'), std::string::npos);
   EXPECT_NE(text.find("step 25/25"), std::string::npos);
+}
+
+TEST(Progress, PlainLinesComeWhereAMultipleIsPassedToo) {
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(ProgressStyle::plain, 10, file);
+  for (const std::int64_t done : {8, 16, 18, 32, 35}) {
+    progress->show(done, 35, [&](double) { return fmt::format("{} images", done); });
+  }
+  EXPECT_EQ(written_to(file), "16 images\n32 images\n35 images\n");
+}
+
+TEST(Progress, APlainResumedRunStartsWithTheNextMultiple) {
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(ProgressStyle::plain, 10, file);
+  for (std::int64_t step = 18; step < 31; ++step)
+    progress->show(step, 100, [&](double) { return std::to_string(step); });
+  EXPECT_EQ(written_to(file), "20\n30\n");
 }
 
 TEST(Progress, BarRedrawsOneLineAndEndsWithTheLastStep) {
