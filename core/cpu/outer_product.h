@@ -17,11 +17,8 @@ namespace ptrain::cpu {
 
 /// Sixteen channels of two pixels, interleaved: lane c holds (first[c], second[c]).
 inline __m512i interleave(const bf16* first, const bf16* second) {
-  const __m512i low =
-      _mm512_maskz_cvtepu16_epi32(all_lanes, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)));
-  const __m512i high =
-      _mm512_maskz_cvtepu16_epi32(all_lanes, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(second)));
-  return _mm512_or_si512(low, _mm512_maskz_slli_epi32(all_lanes, high, 16));
+  return interleave(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)),
+                    _mm256_loadu_si256(reinterpret_cast<const __m256i*>(second)));
 }
 
 /// fp32: a row of a panel is one pixel.

@@ -83,6 +83,13 @@ PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
 #ifdef __AVX512F__
 inline constexpr __mmask16 all_lanes = 0xffff;  // GCC 12 warns of the intrinsics without a mask
 
+/// Lane i holds (first[i], second[i]).
+inline __m512i interleave(__m256i first, __m256i second) {
+  const __m512i low = _mm512_maskz_cvtepu16_epi32(all_lanes, first);
+  const __m512i high = _mm512_maskz_cvtepu16_epi32(all_lanes, second);
+  return _mm512_or_si512(low, _mm512_maskz_slli_epi32(all_lanes, high, 16));
+}
+
 /// Transposes sixteen rows of sixteen 32-bit lanes.
 inline void transpose(__m512i (&r)[16]) {
   __m512i t[16];

@@ -138,9 +138,7 @@ struct Bf16Operands {
 
   /// Lane i holds (first[i], second[i]), zero where the mask is.
   static __m512i interleave(const bf16* first, __mmask16 first_mask, const bf16* second, __mmask16 second_mask) {
-    const __m512i low = _mm512_maskz_cvtepu16_epi32(all_lanes, _mm256_maskz_loadu_epi16(first_mask, first));
-    const __m512i high = _mm512_maskz_cvtepu16_epi32(all_lanes, _mm256_maskz_loadu_epi16(second_mask, second));
-    return _mm512_or_si512(low, _mm512_maskz_slli_epi32(all_lanes, high, 16));
+    return cpu::interleave(_mm256_maskz_loadu_epi16(first_mask, first), _mm256_maskz_loadu_epi16(second_mask, second));
   }
 };
 
