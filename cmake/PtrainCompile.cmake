@@ -45,13 +45,14 @@ function(ptrain_library name)
 endfunction()
 
 # ptrain_test(NAME deps...): one GoogleTest program of every .cpp below the calling folder. Its objects are
-# NAME_cases, so that another program can run the same tests on another backend.
+# NAME_cases, so that another program can run the same tests on another backend. PROPERTIES name value... are the tests'.
 function(ptrain_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "PROPERTIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name}_cases OBJECT ${sources})
-  target_link_libraries(${name}_cases PUBLIC ${ARGN} GTest::gtest)
+  target_link_libraries(${name}_cases PUBLIC ${test_UNPARSED_ARGUMENTS} GTest::gtest)
   target_compile_definitions(${name}_cases PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_executable(${name})
   target_link_libraries(${name} PRIVATE ${name}_cases GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ${test_PROPERTIES})
 endfunction()
