@@ -32,9 +32,10 @@ TEST(StatisticsDrift, IsInfiniteWhereOnlyThePlainStatisticsAreNumbers) {
   EXPECT_EQ(statistics_drift(0.0f, infinity, 0.0f, 1.0f), infinity);
 }
 
-TEST(StatisticsDrift, BlamesNobodyForDataThatIsNotFinite) {
+TEST(StatisticsDrift, BlamesNobodyForDataThatIsOutOfRange) {
   EXPECT_EQ(statistics_drift(nan, nan, infinity, nan), 0.0f);
   EXPECT_EQ(statistics_drift(0.0f, 1.0f, nan, 1.0f), 0.0f);
+  EXPECT_EQ(statistics_drift(0.0f, 0.0f, 0.0f, 0.0f), 0.0f);
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace ptrain {
 inline constexpr double statistics_drift_bound = 1e-3;
 
 /// Of one channel: the larger of the means' distance in standard deviations and the relative difference of the inverse
-/// standard deviations. Infinite where these are not finite but the plain ones are; 0 where the plain ones are not
-/// finite either, because the data is to blame then.
+/// standard deviations. Infinite where these are not finite but the plain ones are; 0 where the plain ones are out of
+/// range themselves (an infinite variance has the inverse 0), because the data is to blame then.
 PTRAIN_HD_INLINE float statistics_drift(float mean, float invstd, float plain_mean, float plain_invstd) {
   const auto is_finite = [](float value) { return value - value == 0; };
-  if (!is_finite(plain_mean) || !is_finite(plain_invstd)) return 0;
+  if (!is_finite(plain_mean) || !is_finite(plain_invstd) || plain_invstd == 0) return 0;
   if (!is_finite(mean) || !is_finite(invstd)) return INFINITY;
   const float of_mean = (mean - plain_mean) * plain_invstd;
   const float of_scale = invstd / plain_invstd - 1;

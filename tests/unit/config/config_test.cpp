@@ -141,6 +141,12 @@ TEST(ConfigNotes, NameWhatIsNotRead) {
       (std::vector<std::string>{"command line: train.optimizer.beta1: not read with train.optimizer.name momentum"}));
 }
 
+TEST(ConfigNotes, NameAGuardWithNothingToGuard) {
+  EXPECT_EQ(parse("", {"batch_norm_guard_every_steps=100", "flags.cudnn_batchnorm_spatial_persistent=false"}).notes,
+            (std::vector<std::string>{"command line: batch_norm_guard_every_steps: not read with "
+                                      "flags.cudnn_batchnorm_spatial_persistent false"}));
+}
+
 TEST(ConfigEcho, ParsesBackToTheSameConfig) {
   const Config config = parse("", {"amp.level=O1", "amp.custom_white_list=softmax",
                                    "train.optimizer.lr=0.1234567890123", "train.schedule.name=piecewise",
