@@ -9,26 +9,45 @@ namespace {
 std::string describe(const AttentionAttributes& a) {
   std::string text = fmt::format("heads={} algorithm={}", a.heads, name_of(a.algorithm));
   if (a.dropout > 0) text += fmt::format(" dropout={} stream={}", a.dropout, a.stream);
+  if (a.max_length > 0) text += fmt::format(" max_length={}", a.max_length);
   return text;
 }
 
-/// Checks qkv, lengths and rng, which the op and its gradient share.
-void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
+/// Checks qkv, lengths, rng and, from input `offsets` on, the offsets, which the op and its gradient share.
+void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inputs, std::size_t offsets) {
   const TensorDesc& qkv = inputs[0];
   require_floating(qkv, "qkv");
-  require(qkv.shape.rank() == 3, "qkv: expected [B,S,3*heads*D], got {}", qkv.to_string());
-  require(qkv.shape[2] % (3 * a.heads) == 0, "qkv: the last axis of {} is not divisible by 3 x {} heads",
+  const bool packed = a.max_length > 0;
+  require(qkv.shape.rank() == (packed ? 2 : 3), "qkv: expected {}, got {}",
+          packed ? "[T,3*heads*D] with max_length" : "[B,S,3*heads*D]", qkv.to_string());
+  require(qkv.shape[-1] % (3 * a.heads) == 0, "qkv: the last axis of {} is not divisible by 3 x {} heads",
           qkv.to_string(), a.heads);
-  require_desc(inputs[1], {DType::i32, Shape{qkv.shape[0]}}, "lengths");
+  require(packed == (inputs.size() > offsets), "packed sequences, and no others, need offsets");
+  if (packed) {
+    require_offsets(inputs[offsets]);
+    require_desc(inputs[1], {DType::i32, Shape{inputs[offsets].shape[0] - 1}}, "lengths");
+  } else {
+    require_desc(inputs[1], {DType::i32, Shape{qkv.shape[0]}}, "lengths");
+  }
   if (a.dropout > 0) {
     require(inputs.size() > 2, "attention with dropout needs rng");
     require_rng(inputs[2]);
   }
 }
 
+constexpr std::size_t offsets_input = 3;
+constexpr std::size_t gradient_offsets_input = 6;
+
+TensorDesc out_desc(const TensorDesc& qkv) { return {qkv.dtype, with_last(qkv.shape, qkv.shape[-1] / 3)}; }
+
+TensorDesc lse_desc(const AttentionDims& e) { return {DType::f32, Shape{e.batch, e.heads, e.length}}; }
+
 /// One product of queries and keys (or weights and values) over all heads.
-double product_flops(const TensorDesc& qkv) {
-  return 2.0 * static_cast<double>(qkv.count() / 3) * static_cast<double>(qkv.shape[1]);
+double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
+  const AttentionDims e(a, inputs[0], inputs[1]);
+  const auto tokens = static_cast<double>(e.tokens);
+  const double keys = a.max_length > 0 ? tokens / static_cast<double>(e.batch) : static_cast<double>(e.length);
+  return 2.0 * tokens * static_cast<double>(e.heads * e.depth) * keys;
 }
 
 }  // namespace
@@ -36,6 +55,13 @@ double product_flops(const TensorDesc& qkv) {
 std::string_view name_of(AttentionAlgorithm algorithm) {
   return algorithm == AttentionAlgorithm::flash ? "flash" : "math";
 }
+
+AttentionDims::AttentionDims(const AttentionAttributes& attributes, const TensorDesc& qkv, const TensorDesc& lengths)
+    : batch(lengths.shape[0]),
+      length(attributes.max_length > 0 ? attributes.max_length : qkv.shape[1]),
+      heads(attributes.heads),
+      depth(qkv.shape[-1] / (3 * attributes.heads)),
+      tokens(qkv.count() / qkv.shape[-1]) {}
 
 Attention::Attention(AttentionAttributes attributes) : attributes_(attributes) {
   invariant(attributes.heads > 0, "attention without heads");
@@ -45,41 +71,39 @@ Attention::Attention(AttentionAttributes attributes) : attributes_(attributes) {
 std::string Attention::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> Attention::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 3);
-  check_inputs(attributes_, inputs);
-  const Shape& s = inputs[0].shape;
-  return {{inputs[0].dtype, Shape{s[0], s[1], s[2] / 3}}, {DType::f32, Shape{s[0], attributes_.heads, s[1]}}};
+  require_count(inputs, 2, 4);
+  check_inputs(attributes_, inputs, offsets_input);
+  return {out_desc(inputs[0]), lse_desc({attributes_, inputs[0], inputs[1]})};
 }
 
 void Attention::gradient(GradientBuilder& builder) const {
   const ValueId dout = builder.output_gradient(0);
   if (dout == no_value || !builder.needs_gradient(0)) return;
   const ValueId rng = attributes_.dropout > 0 ? builder.input(2) : no_value;
-  const std::vector<ValueId> inputs{builder.input(0),  builder.input(1),  rng,
-                                    builder.output(0), builder.output(1), dout};
+  std::vector<ValueId> inputs{builder.input(0), builder.input(1), rng, builder.output(0), builder.output(1), dout};
+  if (attributes_.max_length > 0) inputs.push_back(builder.input(offsets_input));
   builder.set_input_gradient(0, builder.emit(std::make_shared<AttentionGrad>(attributes_), inputs).front());
 }
 
 Cost Attention::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {2 * product_flops(inputs[0]), traffic(inputs, outputs)};
+  return {2 * product_flops(attributes_, inputs), traffic(inputs, outputs)};
 }
 
 std::string AttentionGrad::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> AttentionGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 6, 6);
-  check_inputs(attributes_, inputs);
-  const Shape& s = inputs[0].shape;
-  const TensorDesc out{inputs[0].dtype, Shape{s[0], s[1], s[2] / 3}};
+  require_count(inputs, 6, 7);
+  check_inputs(attributes_, inputs, gradient_offsets_input);
+  const TensorDesc out = out_desc(inputs[0]);
   require_desc(inputs[3], out, "out");
-  require_desc(inputs[4], {DType::f32, Shape{s[0], attributes_.heads, s[1]}}, "lse");
+  require_desc(inputs[4], lse_desc({attributes_, inputs[0], inputs[1]}), "lse");
   require_desc(inputs[5], out, "dout");
   return {inputs[0]};
 }
 
 Cost AttentionGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   // dV, dP, dQ and dK; computing the scores again is not counted as work done.
-  return {4 * product_flops(inputs[0]), traffic(inputs, outputs)};
+  return {4 * product_flops(attributes_, inputs), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

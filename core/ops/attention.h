@@ -1,4 +1,5 @@
-// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded sequences, and its gradient.
+// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded or packed sequences, and its
+// gradient.
 #pragma once
 
 #include "core/graph/op.h"
@@ -16,13 +17,27 @@ struct AttentionAttributes {
   float dropout = 0;         // probability that an attention weight is dropped; 0 in evaluation
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
   AttentionAlgorithm algorithm = AttentionAlgorithm::flash;
+  std::int64_t max_length = 0;  // S of packed sequences: no length is above it; 0: the sequences are padded
 };
 
-/// inputs:  qkv [B, S, 3*heads*D], each token's q, k and v one after the other, each [heads, D];
-///          lengths i32 [B], the number of valid tokens of each row, 1..S, padding after them;
-///          rng i64 [3] = {seed, step, part} (optional without dropout).
-/// outputs: out [B, S, heads*D] in qkv's dtype, 0 beyond the length; lse f32 [B, heads, S], the log of each score
-///          row's sum of exponentials (0 beyond the length).
+/// The extents of one attention problem, padded or packed.
+struct AttentionDims {
+  std::int64_t batch, length, heads, depth;  // B, S, heads, D
+  std::int64_t tokens;                       // of all sequences, padding included: B*S, or T packed
+
+  /// The inputs must have passed the op's checks.
+  AttentionDims(const AttentionAttributes& attributes, const TensorDesc& qkv, const TensorDesc& lengths);
+};
+
+/// inputs:  qkv [B, S, 3*heads*D], or packed [T, 3*heads*D]: each token's q, k and v one after the other, each
+///          [heads, D];
+///          lengths i32 [B], the number of valid tokens of each sequence, 1..S; padded ones have their padding behind;
+///          rng i64 [3] = {seed, step, part} (optional without dropout);
+///          offsets i32 [B+1] of packed sequences: see require_offsets.
+/// outputs: out [B, S, heads*D] or [T, heads*D] in qkv's dtype, 0 in the padding; lse f32 [B, heads, S], the log of
+///          each score row's sum of exponentials (0 beyond the length).
+/// Packed sequences get the mask that they would have padded. The cost counts a product of all S keys for every token;
+/// packed, where lengths are not known before the step, as many keys as if the tokens were shared out evenly.
 class Attention final : public Op {
  public:
   explicit Attention(AttentionAttributes attributes);
@@ -39,8 +54,8 @@ class Attention final : public Op {
   AttentionAttributes attributes_;
 };
 
-/// inputs:  qkv, lengths, rng (optional) as in Attention; its out and lse; dout [B, S, heads*D].
-/// outputs: dqkv [B, S, 3*heads*D] in qkv's dtype, 0 beyond the length.
+/// inputs:  qkv, lengths, rng (optional) as in Attention; its out and lse; dout like out; offsets (packed).
+/// outputs: dqkv like qkv, 0 in the padding.
 class AttentionGrad final : public Op {
  public:
   explicit AttentionGrad(AttentionAttributes attributes) : attributes_(attributes) {}

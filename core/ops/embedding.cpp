@@ -14,6 +14,20 @@ void require_table(const TensorDesc& desc, const char* what) {
           desc.to_string());
 }
 
+/// Checks ids and token types, and the offsets, input `offsets`, that packed ones need.
+void check_tokens(std::span<const TensorDesc> inputs, std::size_t offsets) {
+  require_count(inputs, offsets, offsets + 1);
+  require_ids(inputs[0], "ids");
+  require_desc(inputs[1], inputs[0], "token_types");
+  const bool packed = inputs.size() > offsets;
+  require(inputs[0].shape.rank() == (packed ? 1 : 2), "ids: expected {}, got {}", packed ? "[T] with offsets" : "[B,S]",
+          inputs[0].to_string());
+  if (packed) require_offsets(inputs[offsets]);
+}
+
+constexpr std::size_t offsets_input = 5;
+constexpr std::size_t gradient_offsets_input = 3;
+
 /// `ids` with the width of the rows as a new last axis.
 Shape looked_up(const Shape& ids, std::int64_t width) {
   std::vector<std::int64_t> dims = ids.dims();
@@ -49,18 +63,16 @@ std::vector<TensorDesc> EmbeddingGrad::infer(std::span<const TensorDesc> inputs)
 }
 
 std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 5, 5);
-  require_ids(inputs[0], "ids");
-  require_desc(inputs[1], inputs[0], "token_types");
-  require(inputs[0].shape.rank() == 2, "ids: expected [B,S], got {}", inputs[0].to_string());
+  check_tokens(inputs, offsets_input);
   const TensorDesc& word = inputs[2];
   require_table(word, "word");
   for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
     require_table(inputs[i], i == 3 ? "position" : "token_type");
     require(inputs[i].shape[1] == word.shape[1], "table {} does not fit {}", inputs[i].to_string(), word.to_string());
   }
-  require(inputs[3].shape[0] >= inputs[0].shape[1], "{} positions for sequences of {}", inputs[3].shape[0],
-          inputs[0].shape[1]);
+  const bool packed = inputs.size() > offsets_input;  // then the model knows the longest sequence
+  require(packed || inputs[3].shape[0] >= inputs[0].shape[1], "{} positions for sequences of {}", inputs[3].shape[0],
+          inputs[0].shape[-1]);
   return {{word.dtype, looked_up(inputs[0].shape, word.shape[1])}};
 }
 
@@ -69,7 +81,10 @@ void BertEmbedding::gradient(GradientBuilder& builder) const {
   if (dy == no_value) return;
   const auto rows = [&](int input) { return builder.desc(builder.input(input)).shape[0]; };
   const auto op = std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(2), rows(3), rows(4)});
-  const std::vector<ValueId> gradients = builder.emit(op, {builder.input(0), builder.input(1), dy});
+  std::vector<ValueId> inputs{builder.input(0), builder.input(1), dy};
+  const bool packed = builder.desc(builder.input(0)).shape.rank() == 1;
+  if (packed) inputs.push_back(builder.input(offsets_input));
+  const std::vector<ValueId> gradients = builder.emit(op, std::move(inputs));
   for (int i = 2; i < 5; ++i) {
     if (builder.needs_gradient(i)) builder.set_input_gradient(i, gradients[static_cast<std::size_t>(i - 2)]);
   }
@@ -80,9 +95,7 @@ std::string BertEmbeddingGrad::attributes() const {
 }
 
 std::vector<TensorDesc> BertEmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 3, 3);
-  require_ids(inputs[0], "ids");
-  require_desc(inputs[1], inputs[0], "token_types");
+  check_tokens(inputs, gradient_offsets_input);
   const TensorDesc& dy = inputs[2];
   require(dy.dtype == DType::f32, "dy: expected f32, got {}", dy.to_string());
   require(leading_shape(dy.shape) == inputs[0].shape, "dy {} does not fit ids {}", dy.to_string(),

@@ -30,8 +30,10 @@ class EmbeddingGrad final : public Op {
   std::int64_t rows_;
 };
 
-/// inputs:  ids i32 [B, S]; token_types i32 [B, S]; word [V, H]; position [P, H], P >= S; token_type [T, H].
-/// outputs: y [B, S, H] = word[ids] + position[0..S-1] + token_type[token_types].
+/// inputs:  ids i32 [B, S], or packed [T]; token_types i32 like ids; word [V, H]; position [P, H], P >= S;
+///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets.
+/// outputs: y [B, S, H] or [T, H] = word[ids] + position[0..S-1 in each sequence] + token_type[token_types]; 0 behind
+///          the last packed sequence.
 class BertEmbedding final : public Op {
  public:
   std::string_view type() const override { return "bert_embedding"; }
@@ -47,8 +49,8 @@ struct BertTableRows {
   std::int64_t token_types = 0;
 };
 
-/// inputs:  ids i32 [B, S]; token_types i32 [B, S]; dy [B, S, H].
-/// outputs: dword [V, H]; dposition [P, H]; dtoken_type [T, H].
+/// inputs:  ids and token_types as in BertEmbedding; dy [B, S, H] or [T, H]; offsets (packed).
+/// outputs: dword [V, H]; dposition [P, H]; dtoken_type [K, H].
 class BertEmbeddingGrad final : public Op {
  public:
   explicit BertEmbeddingGrad(BertTableRows rows) : rows_(rows) {}

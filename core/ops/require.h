@@ -46,6 +46,13 @@ inline void require_channels(std::span<const TensorDesc> inputs, int first, int 
 /// p - 1, so the masks are those of the whole step in one part.
 inline void require_rng(const TensorDesc& desc) { require_desc(desc, {DType::i64, Shape{3}}, "rng"); }
 
+/// The offsets [B+1] that pack B sequences into one axis of tokens, the first at 0: FlashAttention's cu_seqlens. Tokens
+/// behind the last sequence are padding.
+inline void require_offsets(const TensorDesc& desc) {
+  require(desc.dtype == DType::i32 && desc.shape.rank() == 1 && desc.shape[0] >= 2,
+          "offsets: expected i32 [B+1], got {}", desc.to_string());
+}
+
 /// All axes but the last.
 inline Shape leading_shape(const Shape& shape) {
   require(shape.rank() >= 1, "expected at least one axis");

@@ -5,7 +5,8 @@
 
 namespace ptrain {
 
-/// inputs: x [B, S, H].  outputs: y [B, H] = x[:, index, :].
+/// inputs: x [B, S, H], or packed [T, H] with offsets i32 [B+1] (see require_offsets), where index is 0.
+/// outputs: y [B, H] = token `index` of every sequence.
 class SelectToken final : public Op {
  public:
   explicit SelectToken(std::int64_t index = 0) : index_(index) {}
@@ -20,7 +21,8 @@ class SelectToken final : public Op {
   std::int64_t index_;
 };
 
-/// inputs: dy [B, H].  outputs: dx [B, tokens, H], zero but for the selected token.
+/// inputs: dy [B, H]; offsets (packed).
+/// outputs: dx [B, tokens, H] or packed [tokens, H], zero but for the selected tokens.
 class SelectTokenGrad final : public Op {
  public:
   SelectTokenGrad(std::int64_t index, std::int64_t tokens) : index_(index), tokens_(tokens) {}

@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace ptrain::testing {
 namespace {
 
 struct Problem {
-  std::int64_t length;
+  std::int64_t length;  // of padded sequences; of packed ones (attributes.max_length) tokens that belong to none
   std::int64_t depth;
   std::vector<double> lengths;
   AttentionAttributes attributes;
@@ -22,6 +24,20 @@ OpCase make_case(const Problem& p, DType dtype) {
   const Shape shape{batch, p.length, 3 * p.attributes.heads * p.depth};
   c.inputs = {random_tensor(dtype, shape, 11, -1.5, 1.5), tensor(DType::i32, Shape{batch}, p.lengths)};
   if (p.attributes.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
+  c.reference = [a = p.attributes](const auto& in) { return attention_reference(in, a); };
+  return c;
+}
+
+/// As make_case, of packed sequences with `p.length` tokens behind them.
+OpCase make_packed_case(Problem p, DType dtype) {
+  p.attributes.max_length = static_cast<std::int64_t>(*std::max_element(p.lengths.begin(), p.lengths.end())) + 2;
+  OpCase c = make_case(p, dtype);
+  c.op = std::make_shared<Attention>(p.attributes);
+  const HostTensor offsets = offsets_of(p.lengths);
+  const auto tokens = static_cast<std::int64_t>(offsets.values.back()) + p.length;
+  c.inputs[0] = random_tensor(dtype, Shape{tokens, 3 * p.attributes.heads * p.depth}, 11, -1.5, 1.5);
+  if (p.attributes.dropout <= 0) c.inputs.push_back(absent_tensor());
+  c.inputs.push_back(offsets);
   c.reference = [a = p.attributes](const auto& in) { return attention_reference(in, a); };
   return c;
 }
@@ -56,6 +72,55 @@ TEST_P(AttentionAlgorithms, HandlesLengthsAroundTheTiles) {
   }
 }
 
+TEST_P(AttentionAlgorithms, PackedSequencesMatchTheReference) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const float dropout : {0.0f, 0.3f}) {
+      OpCase c = make_packed_case({5, 19, {7, 1, 3}, with(2, GetParam(), dropout)}, dtype);
+      c.gradient_inputs = {0};
+      check_op(c);
+    }
+    check_op(make_packed_case({0, 64, {131, 128, 48, 1}, with(2, GetParam(), 0.2f)}, dtype));
+  }
+}
+
+/// Bit for bit, dropout included: packing moves rows and nothing else.
+TEST_P(AttentionAlgorithms, PackedSequencesGiveThePaddedOnesRows) {
+  const std::vector<double> lengths{40, 1, 17};
+  constexpr std::int64_t longest = 50, heads = 2, depth = 24;
+  const AttentionAttributes attributes = with(heads, GetParam(), 0.25f);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    OpCase padded = make_case({longest, depth, lengths, attributes}, dtype);
+    OpCase packed = make_packed_case({6, depth, lengths, attributes}, dtype);
+    AttentionAttributes packed_attributes = attributes;
+    packed_attributes.max_length = longest;
+    packed.op = std::make_shared<Attention>(packed_attributes);
+    padded.gradient_inputs = packed.gradient_inputs = {0};
+    const HostTensor& offsets = packed.inputs[3];
+    const auto copy_rows = [&](std::int64_t width, std::vector<double>& in_padded, std::vector<double>& in_packed) {
+      for (std::size_t b = 0; b < lengths.size(); ++b) {
+        std::copy_n(in_padded.begin() + static_cast<std::ptrdiff_t>(b) * longest * width,
+                    static_cast<std::ptrdiff_t>(lengths[b]) * width,
+                    in_packed.begin() + static_cast<std::ptrdiff_t>(offsets.values[b]) * width);
+      }
+    };
+    copy_rows(3 * heads * depth, padded.inputs[0].values, packed.inputs[0].values);
+    std::vector<HostTensor> seeds{random_tensor(dtype, Shape{3, longest, heads * depth}, 5)}, packed_seeds;
+    packed_seeds.push_back(tensor(dtype, Shape{64, heads * depth}, std::vector<double>(64 * heads * depth)));
+    copy_rows(heads * depth, seeds[0].values, packed_seeds[0].values);
+
+    const auto expect_same_rows = [&](std::int64_t width, std::vector<double> rows, const std::vector<double>& actual) {
+      std::vector<double> expected(actual.size());
+      copy_rows(width, rows, expected);
+      EXPECT_EQ(actual, expected);
+    };
+    const std::vector<HostTensor> out = run_op(padded.op, padded.inputs), packed_out = run_op(packed.op, packed.inputs);
+    expect_same_rows(heads * depth, out[0].values, packed_out[0].values);
+    EXPECT_EQ(out[1].values, packed_out[1].values);
+    expect_same_rows(3 * heads * depth, run_gradient(padded, seeds)[0].values,
+                     run_gradient(packed, packed_seeds)[0].values);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, AttentionAlgorithms,
                          ::testing::Values(AttentionAlgorithm::flash, AttentionAlgorithm::math),
                          [](const auto& p) { return std::string(name_of(p.param)); });
@@ -79,6 +144,26 @@ TEST(Attention, IgnoresWhatLiesInThePadding) {
   const std::vector<double> before = run_op(c.op, inputs)[0].values;
   for (std::size_t i = 4 * 96; i < inputs[0].values.size(); ++i) inputs[0].values[i] = 1e4;
   EXPECT_EQ(run_op(c.op, inputs)[0].values, before);
+}
+
+TEST(Attention, PackedCostCountsTheTokensAndTheirEvenShare) {
+  AttentionAttributes attributes = with(2, AttentionAlgorithm::flash);
+  attributes.max_length = 128;
+  const TensorDesc qkv{DType::f32, Shape{96, 3 * 64}}, lengths{DType::i32, Shape{6}}, offsets{DType::i32, Shape{7}};
+  const std::vector<TensorDesc> inputs{qkv, lengths, absent_input(), offsets};
+  const Attention op(attributes);
+  EXPECT_EQ(op.cost(inputs, op.infer(inputs)).flops, 2 * 2.0 * 96 * 64 * (96 / 6));
+}
+
+TEST(Attention, RefusesPackedSequencesWithoutOffsetsOrALength) {
+  const TensorDesc qkv{DType::f32, Shape{96, 3 * 64}}, lengths{DType::i32, Shape{6}}, offsets{DType::i32, Shape{7}};
+  AttentionAttributes attributes = with(2, AttentionAlgorithm::flash);
+  const std::vector<TensorDesc> packed{qkv, lengths, absent_input(), offsets}, bare{qkv, lengths};
+  EXPECT_THROW(Attention(attributes).infer(packed), std::invalid_argument);
+  attributes.max_length = 32;
+  EXPECT_THROW(Attention(attributes).infer(bare), std::invalid_argument);
+  const std::vector<TensorDesc> too_many{qkv, {DType::i32, Shape{7}}, absent_input(), offsets};
+  EXPECT_THROW(Attention(attributes).infer(too_many), std::invalid_argument);
 }
 
 }  // namespace

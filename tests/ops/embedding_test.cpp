@@ -47,6 +47,30 @@ TEST(BertEmbedding, SumsTheThreeTables) {
   check_op(c);
 }
 
+TEST(BertEmbedding, CountsPositionsInEachPackedSequence) {
+  OpCase c;
+  c.op = std::make_shared<BertEmbedding>();
+  c.inputs = {tensor(DType::i32, Shape{9}, {4, 0, 4, 4, 2, 0, 5, 3, 3}),
+              tensor(DType::i32, Shape{9}, {0, 0, 1, 1, 0, 1, 1, 1, 0}),
+              random_tensor(DType::f32, Shape{7, 33}, 1),
+              random_tensor(DType::f32, Shape{6, 33}, 2),
+              random_tensor(DType::f32, Shape{2, 33}, 3),
+              offsets_of({2, 1, 4})};  // and two tokens of no sequence
+  c.reference = [](const std::vector<HostTensor>& in) {
+    std::vector<double> y(9 * 33);
+    const auto valid = [](std::vector<double> values) {
+      values.resize(7);
+      return values;
+    };
+    add_rows(in[2], valid(in[0].values), y);
+    add_rows(in[3], {0, 1, 0, 0, 1, 2, 3}, y);
+    add_rows(in[4], valid(in[1].values), y);
+    return std::vector<std::vector<double>>{y};
+  };
+  c.gradient_inputs = {2, 3, 4};
+  check_op(c);
+}
+
 TEST(BertEmbedding, RefusesSequencesLongerThanItsPositions) {
   const std::vector<TensorDesc> inputs{{DType::i32, Shape{1, 9}},
                                        {DType::i32, Shape{1, 9}},

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace ptrain::testing {
 namespace {
@@ -170,6 +171,12 @@ HostTensor random_tensor(DType dtype, Shape shape, std::uint64_t seed, double lo
 }
 
 HostTensor absent_tensor() { return {absent_input(), {}, true}; }
+
+HostTensor offsets_of(const std::vector<double>& lengths) {
+  std::vector<double> offsets(lengths.size() + 1);
+  std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
+  return tensor(DType::i32, Shape{static_cast<std::int64_t>(offsets.size())}, offsets);
+}
 
 double tolerance(DType dtype) {
   switch (dtype) {

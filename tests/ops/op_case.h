@@ -24,6 +24,8 @@ double round_to(DType dtype, double value);
 HostTensor random_tensor(DType dtype, Shape shape, std::uint64_t seed, double low = -1.0, double high = 1.0);
 HostTensor tensor(DType dtype, Shape shape, std::vector<double> values);
 HostTensor absent_tensor();
+/// The offsets of packed sequences.
+HostTensor offsets_of(const std::vector<double>& lengths);
 
 /// What the op's outputs should be, from its inputs; all arithmetic in double. An output that it leaves empty
 /// (no values) is not checked.

@@ -27,5 +27,27 @@ TEST(SelectToken, PicksOneTokenInEveryDtype) {
   }
 }
 
+TEST(SelectToken, PicksTheFirstTokenOfPackedSequences) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    OpCase c;
+    c.op = std::make_shared<SelectToken>();
+    c.inputs = {random_tensor(dtype, Shape{9, 5}, 1), offsets_of({3, 1, 4})};  // and a token of no sequence
+    c.reference = [](const std::vector<HostTensor>& in) {
+      std::vector<double> y;
+      for (const std::ptrdiff_t row : {0, 3, 4}) {
+        y.insert(y.end(), in[0].values.begin() + row * 5, in[0].values.begin() + row * 5 + 5);
+      }
+      return std::vector<std::vector<double>>{y};
+    };
+    c.gradient_inputs = {0};
+    check_op(c);
+  }
+}
+
+TEST(SelectToken, RefusesALaterTokenOfPackedSequences) {
+  const std::vector<TensorDesc> inputs{{DType::f32, Shape{9, 5}}, {DType::i32, Shape{4}}};
+  EXPECT_THROW(SelectToken(1).infer(inputs), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace ptrain::testing

@@ -36,7 +36,7 @@ class AttentionKernel final : public Kernel {
   explicit AttentionKernel(const KernelContext& context)
       : attributes_(context.op_as<Attention>().attrs()),
         dtype_(context.inputs[0].dtype),
-        shape_(attributes_, context.inputs[0].shape),
+        shape_(attributes_, context.inputs),
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
 
   std::size_t workspace_bytes() const override {
@@ -48,6 +48,7 @@ class AttentionKernel final : public Kernel {
     const DropoutMask mask =
         dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, shape_.mask_elements());
     const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
+    const SequencePlaces places = sequence_places(shape_.batch, shape_.length, args.inputs, 3);
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
       const auto* qkv = static_cast<const T*>(args.inputs[0]);
@@ -55,8 +56,9 @@ class AttentionKernel final : public Kernel {
       auto* lse = static_cast<float*>(args.outputs[1]);
       for_heads(shape_, threads_, scratch_floats(), args.workspace,
                 [&](std::int64_t b, std::int64_t h, Scratch scratch) {
-                  run_head(qkv, lengths[b], mask, b, h, scratch, out, lse + shape_.mask_row(b, h, 0));
+                  run_head(qkv, {places, lengths, b}, mask, h, scratch, out, lse + shape_.mask_row(b, h, 0));
                 });
+      clear_tail(places, shape_.tokens, shape_.out_stride(), out);
     });
   }
 
@@ -69,11 +71,12 @@ class AttentionKernel final : public Kernel {
   }
 
   template <typename T>
-  void run_head(const T* qkv, std::int64_t valid, const DropoutMask& mask, std::int64_t b, std::int64_t h,
-                Scratch scratch, T* out, float* lse) const {
+  void run_head(const T* qkv, const SequenceRange& sequence, const DropoutMask& mask, std::int64_t h, Scratch scratch,
+                T* out, float* lse) const {
     using Packed = Operands<T>;
     using Element = typename Packed::Element;
     const AttentionShape& s = shape_;
+    const std::int64_t first = sequence.first, valid = sequence.valid;
     const std::int64_t query_stride = Packed::elements(s.padded_depth);
     auto* keys = scratch.take<Element>(Packed::elements(s.depth) * s.padded_length);
     auto* values = scratch.take<Element>(Packed::elements(s.length) * s.padded_depth);
@@ -83,11 +86,11 @@ class AttentionKernel final : public Kernel {
     float* factors = scratch.take(tile_floats());
     float* largest = scratch.take(s.query_tile);
     float* total = scratch.take(s.query_tile);
-    Packed::pack_columns(qkv + s.qkv_offset(b, h, 1), s.row_stride(), valid, s, keys);
-    Packed::pack_tokens(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, values);
+    Packed::pack_columns(qkv + s.qkv_offset(first, h, 1), s.row_stride(), valid, s, keys);
+    Packed::pack_tokens(qkv + s.qkv_offset(first, h, 2), s.row_stride(), valid, s, values);
 
     for_tiles(valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-      Packed::pack_rows(qkv + s.qkv_offset(b, h, 0) + q0 * s.row_stride(), s.row_stride(), rows, s, queries);
+      Packed::pack_rows(qkv + s.qkv_offset(first + q0, h, 0), s.row_stride(), rows, s, queries);
       std::fill(largest, largest + rows, -std::numeric_limits<float>::infinity());
       std::fill(total, total + rows, 0.0f);
       for_tiles(valid, s.key_tile, [&](std::int64_t k0, std::int64_t count) {
@@ -104,7 +107,7 @@ class AttentionKernel final : public Kernel {
           for (std::int64_t d = 0; d < s.padded_depth; ++d) sums[r * s.padded_depth + d] *= rescale;
         }
         if (mask.threshold > 0) {
-          tile_factors(mask, s, s.mask_row(b, h, q0), rows, k0, padded, s.key_tile, factors);
+          tile_factors(mask, s, s.mask_row(sequence.index, h, q0), rows, k0, padded, s.key_tile, factors);
           for (std::int64_t i = 0; i < rows * s.key_tile; ++i) scores[i] *= factors[i];
         }
         const Element* weights = Packed::from_tile(scores, rows, padded, s.key_tile);
@@ -112,7 +115,7 @@ class AttentionKernel final : public Kernel {
                                       values + Packed::elements(k0) * s.padded_depth, s.padded_depth, sums,
                                       s.padded_depth, k0 > 0});
       });
-      T* to = out + s.out_offset(b, h) + q0 * s.out_stride();
+      T* to = out + s.out_offset(first + q0, h);
       for (std::int64_t r = 0; r < rows; ++r, to += s.out_stride()) {
         const f32x16 inverse = splat(1.0f / total[r]);
         const float* from = sums + r * s.padded_depth;
@@ -120,11 +123,11 @@ class AttentionKernel final : public Kernel {
         lse[q0 + r] = s.scale * largest[r] + std::log(total[r]);
       }
     });
-    for (std::int64_t q = valid; q < s.length; ++q) {
-      T* to = out + s.out_offset(b, h) + q * s.out_stride();
+    for (std::int64_t q = valid; q < sequence.padded; ++q) {
+      T* to = out + s.out_offset(first + q, h);
       std::fill(to, to + s.depth, T(0.0f));
-      lse[q] = 0;
     }
+    std::fill(lse + valid, lse + s.length, 0.0f);
   }
 
   AttentionAttributes attributes_;

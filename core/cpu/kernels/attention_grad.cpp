@@ -67,7 +67,7 @@ class AttentionGradKernel final : public Kernel {
   explicit AttentionGradKernel(const KernelContext& context)
       : attributes_(context.op_as<AttentionGrad>().attrs()),
         dtype_(context.inputs[0].dtype),
-        shape_(attributes_, context.inputs[0].shape),
+        shape_(attributes_, context.inputs),
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
 
   std::size_t workspace_bytes() const override {
@@ -89,6 +89,7 @@ class AttentionGradKernel final : public Kernel {
     const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, s.mask_elements());
     const auto* qkv = static_cast<const T*>(args.inputs[0]);
     const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
+    const SequencePlaces places = sequence_places(s.batch, s.length, args.inputs, 6);
     const auto* out = static_cast<const T*>(args.inputs[3]);
     const auto* lse = static_cast<const float*>(args.inputs[4]);
     const auto* dout = static_cast<const T*>(args.inputs[5]);
@@ -96,24 +97,26 @@ class AttentionGradKernel final : public Kernel {
     using Head = HeadScratch<Operands<T>>;
     for_heads(s, threads_, Head::floats(s), args.workspace, [&](std::int64_t b, std::int64_t h, Scratch memory) {
       const Head head(s, memory);
-      const std::int64_t valid = lengths[b];
-      load(qkv, out, dout, b, h, valid, head);
-      for_tiles(valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-        for_tiles(valid, s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
+      const SequenceRange sequence(places, lengths, b);
+      load(qkv, out, dout, sequence, h, head);
+      for_tiles(sequence.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
+        for_tiles(sequence.valid, s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
           run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, keys});
         });
       });
-      store(head, valid, b, h, dqkv);
+      store(head, sequence, h, dqkv);
     });
+    clear_tail(places, s.tokens, s.row_stride(), dqkv);
   }
 
   template <typename T, typename Packed>
-  void load(const T* qkv, const T* out, const T* dout, std::int64_t b, std::int64_t h, std::int64_t valid,
+  void load(const T* qkv, const T* out, const T* dout, const SequenceRange& sequence, std::int64_t h,
             const HeadScratch<Packed>& head) const {
     const AttentionShape& s = shape_;
-    const T* q = qkv + s.qkv_offset(b, h, 0);
-    const T* k = qkv + s.qkv_offset(b, h, 1);
-    const T* dout_head = dout + s.out_offset(b, h);
+    const std::int64_t first = sequence.first, valid = sequence.valid;
+    const T* q = qkv + s.qkv_offset(first, h, 0);
+    const T* k = qkv + s.qkv_offset(first, h, 1);
+    const T* dout_head = dout + s.out_offset(first, h);
     Packed::pack_rows(q, s.row_stride(), valid, s, head.q);
     Packed::pack_rows(dout_head, s.out_stride(), valid, s, head.dout);
     if (!Packed::rows_are_tokens) {
@@ -122,9 +125,9 @@ class AttentionGradKernel final : public Kernel {
     }
     Packed::pack_tokens(k, s.row_stride(), valid, s, head.k_tokens);
     Packed::pack_columns(k, s.row_stride(), valid, s, head.k_columns);
-    Packed::pack_columns(qkv + s.qkv_offset(b, h, 2), s.row_stride(), valid, s, head.v_columns);
+    Packed::pack_columns(qkv + s.qkv_offset(first, h, 2), s.row_stride(), valid, s, head.v_columns);
     for (std::int64_t t = 0; t < valid; ++t) {
-      const T* out_row = out + s.out_offset(b, h) + t * s.out_stride();
+      const T* out_row = out + s.out_offset(first + t, h);
       const T* dout_row = dout_head + t * s.out_stride();
       f32x16 sums{};
       for_channels(s.depth,
@@ -176,17 +179,17 @@ class AttentionGradKernel final : public Kernel {
   }
 
   template <typename Packed, typename T>
-  void store(const HeadScratch<Packed>& head, std::int64_t valid, std::int64_t b, std::int64_t h, T* dqkv) const {
+  void store(const HeadScratch<Packed>& head, const SequenceRange& sequence, std::int64_t h, T* dqkv) const {
     const AttentionShape& s = shape_;
     const float scales[] = {s.scale, s.scale, 1.0f};
     const float* gradients[] = {head.dq, head.dk, head.dv};
     for (int part = 0; part < 3; ++part) {
-      T* to = dqkv + s.qkv_offset(b, h, part);
-      for (std::int64_t t = 0; t < s.length; ++t, to += s.row_stride()) {
+      T* to = dqkv + s.qkv_offset(sequence.first, h, part);
+      for (std::int64_t t = 0; t < sequence.padded; ++t, to += s.row_stride()) {
         const float* from = gradients[part] + t * s.padded_depth;
         const float factor = scales[part];
         for_channels(s.depth, [&](std::int64_t d, auto access) {
-          access.store(to + d, t < valid ? factor * access.load(from + d) : f32x16{});
+          access.store(to + d, t < sequence.valid ? factor * access.load(from + d) : f32x16{});
         });
       }
     }

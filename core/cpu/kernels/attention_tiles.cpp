@@ -4,11 +4,8 @@
 
 namespace ptrain::cpu {
 
-AttentionShape::AttentionShape(const AttentionAttributes& attributes, const Shape& qkv)
-    : batch(qkv[0]),
-      length(qkv[1]),
-      heads(attributes.heads),
-      depth(qkv[2] / (3 * attributes.heads)),
+AttentionShape::AttentionShape(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs)
+    : AttentionDims(attributes, inputs[0], inputs[1]),
       padded_depth(round_to_lanes(depth)),
       padded_length(round_to_lanes(length)),
       scale(1.0f / std::sqrt(static_cast<float>(depth))) {

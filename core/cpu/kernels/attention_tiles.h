@@ -5,25 +5,26 @@
 #include "core/cpu/dropout_factors.h"
 #include "core/cpu/small_gemm.h"
 #include "core/ops/attention.h"
+#include "core/ops/math/sequences.h"
 
 namespace ptrain::cpu {
 
-/// Extents of one attention problem. Tiles are `query_tile` x `key_tile` scores: a fixed size for flash, everything for
-/// math, which is the same computation with one tile.
-struct AttentionShape {
-  std::int64_t batch, length, heads, depth;
+/// One attention problem. Tiles are `query_tile` x `key_tile` scores: a fixed size for flash, everything for math,
+/// which is the same computation with one tile.
+struct AttentionShape : AttentionDims {
   std::int64_t padded_depth, padded_length;
   std::int64_t query_tile, key_tile;
   float scale;  // of the scores: 1 / sqrt(depth)
 
-  AttentionShape(const AttentionAttributes& attributes, const Shape& qkv);
+  /// The problem of an op, or of its gradient, with these attributes and inputs.
+  AttentionShape(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
 
-  std::int64_t row_stride() const { return 3 * heads * depth; }              // elements between tokens of qkv
-  std::int64_t out_stride() const { return heads * depth; }                  // and of out
-  std::int64_t qkv_offset(std::int64_t b, std::int64_t h, int part) const {  // part: 0 q, 1 k, 2 v
-    return b * length * row_stride() + (part * heads + h) * depth;
+  std::int64_t row_stride() const { return 3 * heads * depth; }                  // elements between tokens of qkv
+  std::int64_t out_stride() const { return heads * depth; }                      // and of out
+  std::int64_t qkv_offset(std::int64_t token, std::int64_t h, int part) const {  // part: 0 q, 1 k, 2 v
+    return token * row_stride() + (part * heads + h) * depth;
   }
-  std::int64_t out_offset(std::int64_t b, std::int64_t h) const { return b * length * out_stride() + h * depth; }
+  std::int64_t out_offset(std::int64_t token, std::int64_t h) const { return token * out_stride() + h * depth; }
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
     return (b * heads + h) * length + query;
   }
@@ -31,6 +32,23 @@ struct AttentionShape {
     return batch * heads * length * static_cast<std::int64_t>(attention_mask_stride(length));
   }
 };
+
+/// The sequence that a thread is at: its tokens, and the padding behind them that it clears too.
+struct SequenceRange {
+  std::int64_t index;   // in the batch
+  std::int64_t first;   // token
+  std::int64_t valid;   // tokens
+  std::int64_t padded;  // tokens with the padding
+
+  SequenceRange(const SequencePlaces& places, const std::int32_t* lengths, std::int64_t b)
+      : index(b), first(places.begin(b)), valid(lengths[b]), padded(places.end(b) - first) {}
+};
+
+/// Zeroes the rows [tokens, width] behind the last sequence.
+template <typename T>
+void clear_tail(const SequencePlaces& places, std::int64_t tokens, std::int64_t width, T* rows) {
+  std::fill(rows + places.end() * width, rows + tokens * width, T(0.0f));
+}
 
 /// Hands out parts of one thread's scratch memory.
 class Scratch {
@@ -48,7 +66,8 @@ class Scratch {
   float* next_;
 };
 
-/// Calls body(b, h, scratch) for every head; `scratch_floats` of `workspace` belong to each of `threads` parts.
+/// Calls body(sequence, head, scratch) for every head of every sequence; `scratch_floats` of `workspace` belong to each
+/// of `threads` parts.
 template <typename Body>
 void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scratch_floats, void* workspace,
                Body&& body) {

@@ -1,10 +1,12 @@
 // Embedding gradients split the columns among the threads: each element is summed in token order by one thread, so the
 // result depends neither on timing nor on the thread count.
 #include "core/ops/embedding.h"
+#include "core/ops/math/sequences.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ptrain::cpu {
@@ -77,10 +79,19 @@ class EmbeddingGradKernel final : public Kernel {
   std::int64_t width_;
 };
 
+/// How many sequences the tokens of a BERT embedding, or its gradient, make up; `slot` is the input of packed ones'
+/// offsets.
+std::int64_t sequence_count(const KernelContext& context, std::size_t slot) {
+  return context.inputs.size() > slot ? context.inputs[slot].shape[0] - 1 : context.inputs[0].shape[0];
+}
+
 class BertEmbeddingKernel final : public Kernel {
  public:
   explicit BertEmbeddingKernel(const KernelContext& context)
-      : tokens_(context.inputs[0].count()), length_(context.inputs[0].shape[1]), width_(context.inputs[2].shape[1]) {}
+      : sequences_(sequence_count(context, 5)),
+        length_(context.inputs[0].shape[-1]),
+        tokens_(context.inputs[0].count()),
+        width_(context.inputs[2].shape[1]) {}
 
   void run(const KernelArgs& args) override {
     const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
@@ -88,36 +99,44 @@ class BertEmbeddingKernel final : public Kernel {
     const auto* word = static_cast<const float*>(args.inputs[2]);
     const auto* position = static_cast<const float*>(args.inputs[3]);
     const auto* token_type = static_cast<const float*>(args.inputs[4]);
+    const SequencePlaces places = sequence_places(sequences_, length_, args.inputs, 5);
     auto* y = static_cast<float*>(args.outputs[0]);
     parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = begin; t < end; ++t) {
-        const float* w = word + ids[t] * width_;
-        const float* p = position + t % length_ * width_;
-        const float* k = token_type + types[t] * width_;
         float* out = y + t * width_;
+        const std::int64_t at = places.position(t);
+        if (at < 0) {
+          std::fill(out, out + width_, 0.0f);
+          continue;
+        }
+        const float* w = word + ids[t] * width_;
+        const float* p = position + at * width_;
+        const float* k = token_type + types[t] * width_;
         for (std::int64_t c = 0; c < width_; ++c) out[c] = w[c] + p[c] + k[c];
       }
     });
   }
 
  private:
-  std::int64_t tokens_;
+  std::int64_t sequences_;
   std::int64_t length_;
+  std::int64_t tokens_;
   std::int64_t width_;
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
  public:
   explicit BertEmbeddingGradKernel(const KernelContext& context)
-      : tokens_(context.inputs[0].count()),
-        length_(context.inputs[0].shape[1]),
-        width_(context.inputs[2].shape[2]),
+      : sequences_(sequence_count(context, 3)),
+        length_(context.inputs[0].shape[-1]),
+        width_(context.inputs[2].shape[-1]),
         rows_(context.op_as<BertEmbeddingGrad>().rows()) {}
 
   void run(const KernelArgs& args) override {
     const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
     const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
     const auto* dy = static_cast<const float*>(args.inputs[2]);
+    const SequencePlaces places = sequence_places(sequences_, length_, args.inputs, 3);
     auto* word = static_cast<float*>(args.outputs[0]);
     auto* position = static_cast<float*>(args.outputs[1]);
     auto* token_type = static_cast<float*>(args.outputs[2]);
@@ -125,16 +144,18 @@ class BertEmbeddingGradKernel final : public Kernel {
       columns.zero(word, rows_.words);
       columns.zero(position, rows_.positions);
       columns.zero(token_type, rows_.token_types);
-      for (std::int64_t t = 0; t < tokens_; ++t) {
-        columns.add(dy, t, word, ids[t]);
-        columns.add(dy, t, position, t % length_);
-        columns.add(dy, t, token_type, types[t]);
+      for (std::int64_t b = 0; b < sequences_; ++b) {
+        for (std::int64_t first = places.begin(b), t = first; t < places.end(b); ++t) {
+          columns.add(dy, t, word, ids[t]);
+          columns.add(dy, t, position, t - first);
+          columns.add(dy, t, token_type, types[t]);
+        }
       }
     });
   }
 
  private:
-  std::int64_t tokens_;
+  std::int64_t sequences_;
   std::int64_t length_;
   std::int64_t width_;
   BertTableRows rows_;

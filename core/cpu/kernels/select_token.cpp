@@ -1,35 +1,43 @@
 #include "core/ops/select_token.h"
 
 #include "core/cpu/kernels.h"
+#include "core/ops/math/sequences.h"
 
 #include <cstring>
 
 namespace ptrain::cpu {
 namespace {
 
-/// Sizes in bytes of one token and of one sequence.
+/// The rows of x (or dx), padded or packed, and the one that is selected of each of `batch` sequences.
 struct Layout {
   std::int64_t batch;
-  std::size_t token;
-  std::size_t sequence;
-  std::size_t offset;
-};
+  std::int64_t length;  // of padded sequences
+  std::int64_t tokens;
+  std::int64_t index;
+  std::size_t row_bytes;
 
-Layout layout_of(const TensorDesc& sequences, std::int64_t index) {
-  const std::size_t token = static_cast<std::size_t>(sequences.shape[2]) * size_of(sequences.dtype);
-  return {sequences.shape[0], token, token * static_cast<std::size_t>(sequences.shape[1]),
-          token * static_cast<std::size_t>(index)};
-}
+  Layout(const TensorDesc& x, const TensorDesc& y, std::int64_t selected)
+      : batch(y.shape[0]),
+        length(x.shape[-2]),
+        tokens(x.count() / x.shape[-1]),
+        index(selected),
+        row_bytes(static_cast<std::size_t>(x.shape[-1]) * size_of(x.dtype)) {}
+
+  std::size_t row_offset(const SequencePlaces& places, std::int64_t b) const {
+    return static_cast<std::size_t>(places.begin(b) + index) * row_bytes;
+  }
+};
 
 class SelectTokenKernel final : public Kernel {
  public:
   explicit SelectTokenKernel(Layout layout) : layout_(layout) {}
 
   void run(const KernelArgs& args) override {
-    const char* x = static_cast<const char*>(args.inputs[0]) + layout_.offset;
+    const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
+    const char* x = static_cast<const char*>(args.inputs[0]);
     char* y = static_cast<char*>(args.outputs[0]);
-    for (std::int64_t b = 0; b < layout_.batch; ++b, x += layout_.sequence, y += layout_.token) {
-      std::memcpy(y, x, layout_.token);
+    for (std::int64_t b = 0; b < layout_.batch; ++b, y += layout_.row_bytes) {
+      std::memcpy(y, x + layout_.row_offset(places, b), layout_.row_bytes);
     }
   }
 
@@ -42,11 +50,12 @@ class SelectTokenGradKernel final : public Kernel {
   explicit SelectTokenGradKernel(Layout layout) : layout_(layout) {}
 
   void run(const KernelArgs& args) override {
+    const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
     const char* dy = static_cast<const char*>(args.inputs[0]);
     char* dx = static_cast<char*>(args.outputs[0]);
-    std::memset(dx, 0, layout_.sequence * static_cast<std::size_t>(layout_.batch));
-    for (std::int64_t b = 0; b < layout_.batch; ++b, dx += layout_.sequence, dy += layout_.token) {
-      std::memcpy(dx + layout_.offset, dy, layout_.token);
+    std::memset(dx, 0, layout_.row_bytes * static_cast<std::size_t>(layout_.tokens));
+    for (std::int64_t b = 0; b < layout_.batch; ++b, dy += layout_.row_bytes) {
+      std::memcpy(dx + layout_.row_offset(places, b), dy, layout_.row_bytes);
     }
   }
 
@@ -57,11 +66,12 @@ class SelectTokenGradKernel final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_select_token(const KernelContext& context) {
-  return std::make_unique<SelectTokenKernel>(layout_of(context.inputs[0], context.op_as<SelectToken>().index()));
+  return std::make_unique<SelectTokenKernel>(
+      Layout(context.inputs[0], context.outputs[0], context.op_as<SelectToken>().index()));
 }
 std::unique_ptr<Kernel> make_select_token_grad(const KernelContext& context) {
   return std::make_unique<SelectTokenGradKernel>(
-      layout_of(context.outputs[0], context.op_as<SelectTokenGrad>().index()));
+      Layout(context.outputs[0], context.inputs[0], context.op_as<SelectTokenGrad>().index()));
 }
 
 }  // namespace ptrain::cpu

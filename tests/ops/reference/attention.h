@@ -9,18 +9,23 @@
 
 namespace ptrain::testing {
 
-/// {out, lse} of inputs qkv, lengths and, with dropout, rng.
+/// {out, lse} of inputs qkv, lengths, with dropout rng, and of packed sequences their offsets.
 inline std::vector<std::vector<double>> attention_reference(const std::vector<HostTensor>& in,
                                                             const AttentionAttributes& a) {
   const Shape& shape = in[0].desc.shape;
-  const std::int64_t batch = shape[0], length = shape[1], heads = a.heads, depth = shape[2] / (3 * heads);
+  const bool packed = a.max_length > 0;
+  const std::int64_t batch = in[1].desc.shape[0], length = packed ? a.max_length : shape[1];
+  const std::int64_t heads = a.heads, depth = shape[-1] / (3 * heads), tokens = shape.count() / shape[-1];
+  const auto first = [&](std::int64_t b) {
+    return packed ? static_cast<std::int64_t>(in[3].values[static_cast<std::size_t>(b)]) : b * length;
+  };
   const bool dropped = a.dropout > 0;
   const DropoutMask mask(a.dropout, dropped ? static_cast<std::uint64_t>(in[2].values[0]) : 0,
                          dropped ? static_cast<std::uint64_t>(in[2].values[1]) : 0, a.stream);
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t part, std::int64_t h, std::int64_t d) {
-    return in[0].values[static_cast<std::size_t>((((b * length + t) * 3 + part) * heads + h) * depth + d)];
+    return in[0].values[static_cast<std::size_t>((((first(b) + t) * 3 + part) * heads + h) * depth + d)];
   };
-  std::vector<double> out(static_cast<std::size_t>(batch * length * heads * depth));
+  std::vector<double> out(static_cast<std::size_t>(tokens * heads * depth));
   std::vector<double> lse(static_cast<std::size_t>(batch * heads * length));
   for (std::int64_t b = 0; b < batch; ++b) {
     const auto valid = static_cast<std::int64_t>(in[1].values[static_cast<std::size_t>(b)]);
@@ -42,7 +47,7 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
               static_cast<std::uint64_t>(row) * attention_mask_stride(length) + static_cast<std::uint64_t>(k);
           if (dropped) weight *= static_cast<double>(mask.factor(element));
           for (std::int64_t d = 0; d < depth; ++d) {
-            out[static_cast<std::size_t>(((b * length + q) * heads + h) * depth + d)] += weight * at(b, k, 2, h, d);
+            out[static_cast<std::size_t>(((first(b) + q) * heads + h) * depth + d)] += weight * at(b, k, 2, h, d);
           }
         }
       }
