@@ -41,48 +41,55 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Where element i of packed [parts][B,heads,S,D] lies among the tokens [B,S,parts,heads,D].
+/// Where element i of heads [parts][B,heads,S,D] lies among the tokens [B,S,parts,heads,D] or [T,parts,heads,D];
+/// nowhere among packed ones where it is not valid.
 struct TokenPlace {
-  std::int64_t batch, token, at;
+  std::int64_t at;
+  bool valid;
 
-  __device__ TokenPlace(const AttentionExtents& e, int parts, std::int64_t i) {
+  __device__ TokenPlace(const AttentionExtents& e, int parts, const AttentionSequences& sequences, std::int64_t i) {
     const std::int64_t d = i % e.depth;
     i /= e.depth;
-    token = i % e.length;
+    const std::int64_t token = i % e.length;
     i /= e.length;
     const std::int64_t head = i % e.heads;
     i /= e.heads;
-    batch = i % e.batch;
-    const std::int64_t part = i / e.batch;
-    at = (((batch * e.length + token) * parts + part) * e.heads + head) * e.depth + d;
+    const std::int64_t sequence = i % e.batch, part = i / e.batch;
+    at = (((sequences.places.begin(sequence) + token) * parts + part) * e.heads + head) * e.depth + d;
+    valid = token < sequences.lengths[sequence];
   }
 };
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    gather_kernel(AttentionExtents e, int parts, const std::int32_t* lengths, const T* tokens, T* packed) {
+    gather_kernel(AttentionExtents e, int parts, AttentionSequences sequences, const T* tokens, T* heads) {
   const std::int64_t count = parts * e.head_elements();
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
-    const TokenPlace place(e, parts, i);
-    packed[i] = place.token < lengths[place.batch] ? tokens[place.at] : from_float<T>(0);
+    const TokenPlace place(e, parts, sequences, i);
+    heads[i] = place.valid ? tokens[place.at] : from_float<T>(0);
   }
 }
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    spread_kernel(AttentionExtents e, int parts, const std::int32_t* lengths, const T* packed, T* tokens) {
+    spread_kernel(AttentionExtents e, int parts, AttentionSequences sequences, const T* heads, T* tokens) {
   const std::int64_t count = parts * e.head_elements();
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
-    const TokenPlace place(e, parts, i);
-    tokens[place.at] = place.token < lengths[place.batch] ? packed[i] : from_float<T>(0);
+    const TokenPlace place(e, parts, sequences, i);
+    if (place.valid) {
+      tokens[place.at] = heads[i];
+    } else if (!e.packed) {
+      tokens[place.at] = from_float<T>(0);
+    }
   }
 }
 
 /// A block a token.
 template <typename T>
-__global__ void clear_tokens_kernel(std::int64_t length, std::int64_t width, const std::int32_t* lengths, T* tokens) {
+__global__ void clear_tokens_kernel(AttentionExtents e, std::int64_t width, AttentionSequences sequences, T* tokens) {
   const std::int64_t token = blockIdx.x;
-  if (token % length < lengths[token / length]) return;
+  const bool valid = e.packed ? token < sequences.places.end() : token % e.length < sequences.lengths[token / e.length];
+  if (valid) return;
   for (std::int64_t i = threadIdx.x; i < width; i += blockDim.x) tokens[token * width + i] = from_float<T>(0);
 }
 
@@ -90,6 +97,12 @@ __global__ void __launch_bounds__(block_threads)
     clear_lse_kernel(AttentionExtents e, const std::int32_t* lengths, float* lse) {
   const std::int64_t row = grid_thread();
   if (row < e.rows() && row % e.length >= lengths[row / (e.length * e.heads)]) lse[row] = 0;
+}
+
+__global__ void __launch_bounds__(block_threads)
+    element_offsets_kernel(SequencePlaces places, std::int64_t width, std::int32_t* offsets) {
+  const std::int64_t i = grid_thread();
+  if (i <= places.count) offsets[i] = static_cast<std::int32_t>(places.begin(i) * width);
 }
 
 /// This warp's row of scores; `valid` keys count, none where the query itself is padding.
@@ -156,13 +169,11 @@ unsigned blocks(std::int64_t items, std::int64_t per_block) {
 
 }  // namespace
 
-AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, const TensorDesc& qkv)
-    : batch(qkv.shape[0]),
-      length(qkv.shape[1]),
-      heads(attributes.heads),
-      depth(qkv.shape[2] / (3 * attributes.heads)),
+AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs)
+    : AttentionDims(attributes, inputs[0], inputs[1]),
       scale(1.0f / std::sqrt(static_cast<float>(depth))),
-      dtype(qkv.dtype) {}
+      dtype(inputs[0].dtype),
+      packed(attributes.max_length > 0) {}
 
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
                          const void* rng, void* mask) {
@@ -180,32 +191,38 @@ void make_attention_mask(const Device& device, const AttentionExtents& e, const 
   CUDA_CHECK(cudaGetLastError());
 }
 
-void gather_heads(const Device& device, const AttentionExtents& e, int parts, const std::int32_t* lengths,
-                  const void* tokens, void* packed) {
+void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
+                  const void* tokens, void* heads) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
     gather_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
-        e, parts, lengths, static_cast<const T*>(tokens), static_cast<T*>(packed));
+        e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
-void spread_heads(const Device& device, const AttentionExtents& e, int parts, const std::int32_t* lengths,
-                  const void* packed, void* tokens) {
+void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
+                  const void* heads, void* tokens) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
     spread_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
-        e, parts, lengths, static_cast<const T*>(packed), static_cast<T*>(tokens));
+        e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
 void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
-                         const std::int32_t* lengths, void* tokens) {
+                         const AttentionSequences& sequences, void* tokens) {
   visit_floating(e.dtype, [&](auto zero) {
-    clear_tokens_kernel<<<blocks(e.batch * e.length, 1), block_threads, 0, device.stream()>>>(
-        e.length, width, lengths, static_cast<decltype(zero)*>(tokens));
+    clear_tokens_kernel<<<blocks(e.tokens, 1), block_threads, 0, device.stream()>>>(
+        e, width, sequences, static_cast<decltype(zero)*>(tokens));
   });
+  CUDA_CHECK(cudaGetLastError());
+}
+
+void element_offsets(const Device& device, const SequencePlaces& places, std::int64_t width, std::int32_t* offsets) {
+  element_offsets_kernel<<<blocks(places.count + 1, block_threads), block_threads, 0, device.stream()>>>(places, width,
+                                                                                                         offsets);
   CUDA_CHECK(cudaGetLastError());
 }
 

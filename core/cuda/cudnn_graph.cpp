@@ -133,6 +133,10 @@ void CudnnGraph::output(Tensor tensor, const TensorLayout& layout) {
       .set_data_type(data_type(layout.dtype));
 }
 
+void CudnnGraph::set_ragged(Tensor tensor, Tensor offsets) {
+  parts_->at(tensor)->set_ragged_offset(parts_->at(offsets));
+}
+
 CudnnGraph::Tensor CudnnGraph::constant(float value) { return parts_->add(parts_->graph.tensor(value)); }
 
 CudnnGraph::Tensor CudnnGraph::convolution(Tensor x, Tensor w, const Conv2dAttributes& conv) {

@@ -58,6 +58,9 @@ class CudnnGraph {
   /// Tensors in memory: what run() takes a pointer for, in the order of these calls.
   Tensor input(const TensorLayout& layout);
   void output(Tensor tensor, const TensorLayout& layout);
+  /// Lets the outermost axis of a bound tensor begin where `offsets` i32 [N+1,1,1,1] say, in elements, instead of at
+  /// multiples of its stride.
+  void set_ragged(Tensor tensor, Tensor offsets);
   Tensor constant(float value);
 
   Tensor convolution(Tensor x, Tensor w, const Conv2dAttributes& conv);

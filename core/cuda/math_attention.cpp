@@ -50,7 +50,7 @@ std::size_t most_workspace(std::initializer_list<const Gemm*> gemms) {
 }  // namespace
 
 MathAttention::MathAttention(const KernelContext& context, Device& device, const AttentionAttributes& attributes)
-    : device_(device), attributes_(attributes), e_(attributes, context.inputs[0]) {
+    : device_(device), attributes_(attributes), e_(attributes, context.inputs) {
   scores_gemm_ = Gemm::make_plain(context, device, scores_product(e_, e_.scale));
   out_gemm_ = Gemm::make_plain(context, device, heads_product(e_, /*by_keys=*/false, 1));
   qkv_ = layout_.take(e_.bytes(3 * e_.head_elements()));
@@ -61,23 +61,24 @@ MathAttention::MathAttention(const KernelContext& context, Device& device, const
   gemm_workspace_ = layout_.take(most_workspace({scores_gemm_.get(), out_gemm_.get()}));
 }
 
-void MathAttention::run(const void* qkv, const std::int32_t* lengths, const void* rng, void* out, float* lse,
+void MathAttention::run(const void* qkv, const AttentionSequences& sequences, const void* rng, void* out, float* lse,
                         void* workspace) {
   void* packed = qkv_.in(workspace);
   auto* scores = scores_.as<float>(workspace);
   void* mask = attributes_.dropout > 0 ? mask_.in(workspace) : nullptr;
   void* scratch = gemm_workspace_.in(workspace);
-  gather_heads(device_, e_, 3, lengths, qkv, packed);
+  gather_heads(device_, e_, 3, sequences, qkv, packed);
   scores_gemm_->run({part_of(packed, e_, 0), part_of(packed, e_, 1), scores}, scratch);
   if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
-  softmax_rows(device_, e_, lengths, scores, mask, mask_scale(attributes_), weights_.in(workspace), lse);
+  softmax_rows(device_, e_, sequences.lengths, scores, mask, mask_scale(attributes_), weights_.in(workspace), lse);
   out_gemm_->run({weights_.in(workspace), part_of(packed, e_, 2), out_.in(workspace)}, scratch);
-  spread_heads(device_, e_, 1, lengths, out_.in(workspace), out);
+  spread_heads(device_, e_, 1, sequences, out_.in(workspace), out);
+  if (e_.packed) clear_padded_tokens(device_, e_, e_.part_offset(), sequences, out);
 }
 
 MathAttentionGrad::MathAttentionGrad(const KernelContext& context, Device& device,
                                      const AttentionAttributes& attributes)
-    : device_(device), attributes_(attributes), e_(attributes, context.inputs[0]) {
+    : device_(device), attributes_(attributes), e_(attributes, context.inputs) {
   scores_gemm_ = Gemm::make_plain(context, device, scores_product(e_, e_.scale));
   dweights_gemm_ = Gemm::make_plain(context, device, scores_product(e_, 1));
   dq_gemm_ = Gemm::make_plain(context, device, heads_product(e_, /*by_keys=*/false, e_.scale));
@@ -95,7 +96,7 @@ MathAttentionGrad::MathAttentionGrad(const KernelContext& context, Device& devic
       most_workspace({scores_gemm_.get(), dweights_gemm_.get(), dq_gemm_.get(), dk_gemm_.get(), dv_gemm_.get()}));
 }
 
-void MathAttentionGrad::run(const void* qkv, const std::int32_t* lengths, const void* rng, const float* lse,
+void MathAttentionGrad::run(const void* qkv, const AttentionSequences& sequences, const void* rng, const float* lse,
                             const void* dout, void* dqkv, void* workspace) {
   void* packed = qkv_.in(workspace);
   void* gradient = dout_.in(workspace);
@@ -104,18 +105,19 @@ void MathAttentionGrad::run(const void* qkv, const std::int32_t* lengths, const 
   auto* dweights = dweights_.as<float>(workspace);
   void* mask = attributes_.dropout > 0 ? mask_.in(workspace) : nullptr;
   void* scratch = gemm_workspace_.in(workspace);
-  gather_heads(device_, e_, 3, lengths, qkv, packed);
-  gather_heads(device_, e_, 1, lengths, dout, gradient);
+  gather_heads(device_, e_, 3, sequences, qkv, packed);
+  gather_heads(device_, e_, 1, sequences, dout, gradient);
   void *q = part_of(packed, e_, 0), *k = part_of(packed, e_, 1), *v = part_of(packed, e_, 2);
   scores_gemm_->run({q, k, scores}, scratch);
   dweights_gemm_->run({gradient, v, dweights}, scratch);
   if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
-  softmax_grad_rows(device_, e_, lengths, scores, lse, dweights, mask, mask_scale(attributes_), weights_.in(workspace),
-                    dscores_.in(workspace));
+  softmax_grad_rows(device_, e_, sequences.lengths, scores, lse, dweights, mask, mask_scale(attributes_),
+                    weights_.in(workspace), dscores_.in(workspace));
   dq_gemm_->run({dscores_.in(workspace), k, part_of(packed_gradients, e_, 0)}, scratch);
   dk_gemm_->run({dscores_.in(workspace), q, part_of(packed_gradients, e_, 1)}, scratch);
   dv_gemm_->run({weights_.in(workspace), gradient, part_of(packed_gradients, e_, 2)}, scratch);
-  spread_heads(device_, e_, 3, lengths, packed_gradients, dqkv);
+  spread_heads(device_, e_, 3, sequences, packed_gradients, dqkv);
+  if (e_.packed) clear_padded_tokens(device_, e_, 3 * e_.part_offset(), sequences, dqkv);
 }
 
 }  // namespace ptrain::cuda

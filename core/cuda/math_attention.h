@@ -15,7 +15,8 @@ class MathAttention {
   std::size_t workspace_bytes() const { return layout_.bytes(); }
   std::string implementation() const { return scores_gemm_->implementation(); }
   /// rng: null without dropout.
-  void run(const void* qkv, const std::int32_t* lengths, const void* rng, void* out, float* lse, void* workspace);
+  void run(const void* qkv, const AttentionSequences& sequences, const void* rng, void* out, float* lse,
+           void* workspace);
 
  private:
   Device& device_;
@@ -32,7 +33,7 @@ class MathAttentionGrad {
 
   std::size_t workspace_bytes() const { return layout_.bytes(); }
   std::string implementation() const { return scores_gemm_->implementation(); }
-  void run(const void* qkv, const std::int32_t* lengths, const void* rng, const float* lse, const void* dout,
+  void run(const void* qkv, const AttentionSequences& sequences, const void* rng, const float* lse, const void* dout,
            void* dqkv, void* workspace);
 
  private:

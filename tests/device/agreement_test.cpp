@@ -114,6 +114,13 @@ TEST(Agreement, SelectToken) {
   }
 }
 
+TEST(Agreement, SelectTokenOfPackedSequences) {
+  for (const DType dtype : floating_dtypes) {
+    const HostTensor x = random_tensor(dtype, Shape{25, 72}, 1);
+    expect_agreement({std::make_shared<SelectToken>(), {x, offsets_of({9, 1, 3, 8})}, {}, {0}}, dtype);
+  }
+}
+
 TEST(Agreement, SoftmaxCrossEntropy) {
   for (const DType dtype : floating_dtypes) {
     for (const std::int64_t classes : {2, 1000}) {
@@ -142,6 +149,25 @@ OpCase bert_embedding_case(std::int64_t width) {
 
 TEST(Agreement, BertEmbedding) {
   for (const std::int64_t width : {50, 384}) expect_agreement(bert_embedding_case(width), DType::f32);
+}
+
+/// The same tokens as sequences of 1 to 128, the last 36 of none.
+OpCase packed_bert_embedding_case(std::int64_t width) {
+  OpCase c = bert_embedding_case(width);
+  std::vector<double> lengths{128, 1, 2, 3, 127, 33};
+  for (double rest = 12 * 128 - 36 - 294; rest > 0; rest -= lengths.back()) lengths.push_back(std::min(rest, 100.0));
+  for (const int tokens : {0, 1}) c.inputs[static_cast<std::size_t>(tokens)].desc.shape = Shape{12 * 128};
+  c.inputs.push_back(offsets_of(lengths));
+  return c;
+}
+
+TEST(Agreement, PackedBertEmbedding) {
+  for (const std::int64_t width : {50, 384}) {
+    expect_agreement(packed_bert_embedding_case(width), DType::f32);
+    TestBackend ordered;
+    ordered.options.kernels.deterministic = true;
+    expect_agreement(packed_bert_embedding_case(width), DType::f32, ordered);
+  }
 }
 
 TEST(Agreement, OrderedEmbeddingGradientsAreTheSameBitsEveryTime) {

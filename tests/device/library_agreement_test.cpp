@@ -161,21 +161,44 @@ TEST(LibraryAgreement, LinearGradInputWithEveryActivation) {
   }
 }
 
+/// Sequences of 128, 77 and 1 tokens; packed ones have 10 more behind them that belong to none.
+OpCase attention_case(DType dtype, AttentionAttributes attributes) {
+  constexpr std::int64_t length = 128, depth = 64;
+  const std::vector<double> lengths{128, 77, 1};
+  const bool packed = attributes.max_length > 0;
+  const std::int64_t width = 3 * attributes.heads * depth;
+  OpCase c;
+  c.op = std::make_shared<Attention>(attributes);
+  c.inputs = {random_tensor(dtype, packed ? Shape{128 + 77 + 1 + 10, width} : Shape{3, length, width}, 11, -1.5, 1.5),
+              tensor(DType::i32, Shape{3}, lengths)};
+  if (attributes.dropout > 0) {
+    c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
+  } else if (packed) {
+    c.inputs.push_back(absent_tensor());
+  }
+  if (packed) c.inputs.push_back(offsets_of(lengths));
+  c.gradient_inputs = {0};
+  return with_long_sums(c, dtype);
+}
+
 TEST(LibraryAgreement, AttentionInBothForms) {
   for (const DType dtype : floating_dtypes) {
     for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
       for (const float dropout : {0.0f, 0.1f}) {
-        constexpr int heads = 12;
-        constexpr std::int64_t length = 128, depth = 64;
-        OpCase c;
-        c.op = std::make_shared<Attention>(AttentionAttributes{heads, dropout, 5, algorithm});
-        c.inputs = {random_tensor(dtype, Shape{3, length, 3 * heads * depth}, 11, -1.5, 1.5),
-                    tensor(DType::i32, Shape{3}, {128, 77, 1})};
-        if (dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
-        c.gradient_inputs = {0};
-        expect_agreement(with_long_sums(c, dtype), dtype);
+        expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm}), dtype);
+        for (const std::int64_t max_length : {128, 136}) {  // whose masks are drawn in a run and element by element
+          expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm, max_length}), dtype);
+        }
       }
     }
+  }
+}
+
+TEST(LibraryAgreement, PackedAttentionWithADeterministicGradient) {
+  TestBackend deterministic;
+  deterministic.options.kernels.deterministic = true;
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    expect_agreement(attention_case(dtype, {12, 0.1f, 5, AttentionAlgorithm::flash, 128}), dtype, deterministic);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/vector.cuh"
+#include "core/ops/math/sequences.h"
 
 namespace ptrain::cuda {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 struct Tokens {
   std::int64_t count;
   std::int64_t width;
+  SequencePlaces places = {};  // BERT's; none: every token counts
+
+  /// Tokens that belong to sequences: those behind packed ones do not count.
+  __device__ std::int64_t valid() const { return places.offsets != nullptr ? places.end() : count; }
 };
 
 __global__ void __launch_bounds__(block_threads)
@@ -31,19 +36,21 @@ struct BertTables {
 };
 
 __global__ void __launch_bounds__(block_threads)
-    bert_look_up_kernel(Tokens tokens, std::int64_t length, const std::int32_t* ids, const std::int32_t* types,
-                        BertTables tables, float* y) {
+    bert_look_up_kernel(Tokens tokens, const std::int32_t* ids, const std::int32_t* types, BertTables tables,
+                        float* y) {
   for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
     const std::int64_t t = i / tokens.width, c = i % tokens.width;
-    y[i] = tables.word[ids[t] * tokens.width + c] + tables.position[t % length * tokens.width + c] +
-           tables.token_type[types[t] * tokens.width + c];
+    const std::int64_t position = tokens.places.position(t);
+    y[i] = position < 0 ? 0.0f
+                        : tables.word[ids[t] * tokens.width + c] + tables.position[position * tokens.width + c] +
+                              tables.token_type[types[t] * tokens.width + c];
   }
 }
 
 /// Adds to a table of zeros.
 __global__ void __launch_bounds__(block_threads)
     scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
-  for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
+  for (std::int64_t i = grid_thread(); i < tokens.valid() * tokens.width; i += grid_threads()) {
     atomicAdd(table + ids[i / tokens.width] * tokens.width + i % tokens.width, dy[i]);
   }
 }
@@ -53,16 +60,17 @@ __global__ void __launch_bounds__(block_threads)
     ordered_scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
   __shared__ std::int32_t matches[block_threads];
   __shared__ int match_count;
-  const std::int64_t first = blockIdx.x;
+  const std::int64_t first = blockIdx.x, count = tokens.valid();
+  if (first >= count) return;
   const std::int32_t id = ids[first];
   for (std::int64_t begin = 0; begin < first; begin += block_threads) {
     const std::int64_t t = begin + threadIdx.x;
     if (__syncthreads_or(t < first && ids[t] == id ? 1 : 0) != 0) return;  // an earlier token's block does it
   }
   float* row = table + id * tokens.width;
-  for (std::int64_t begin = first; begin < tokens.count; begin += block_threads) {
+  for (std::int64_t begin = first; begin < count; begin += block_threads) {
     const std::int64_t t = begin + threadIdx.x;
-    const int mine = t < tokens.count && ids[t] == id ? 1 : 0;
+    const int mine = t < count && ids[t] == id ? 1 : 0;
     matches[threadIdx.x] = mine;
     if (__syncthreads_or(mine) == 0) continue;
     if (threadIdx.x == 0) {  // in token order
@@ -84,14 +92,15 @@ __global__ void __launch_bounds__(block_threads)
 
 /// Every sequence's row at a position, in order; zero beyond the sequences' length.
 __global__ void __launch_bounds__(block_threads)
-    position_grad_kernel(Tokens tokens, std::int64_t length, std::int64_t positions, const float* dy, float* table) {
+    position_grad_kernel(Tokens tokens, std::int64_t positions, const float* dy, float* table) {
   const std::int64_t i = grid_thread();
   if (i >= positions * tokens.width) return;
   const std::int64_t position = i / tokens.width, c = i % tokens.width;
   float sum = 0;
-  if (position < length) {
 #pragma unroll 8
-    for (std::int64_t t = position; t < tokens.count; t += length) sum += dy[t * tokens.width + c];
+  for (std::int64_t sequence = 0; sequence < tokens.places.count; ++sequence) {
+    const std::int64_t t = tokens.places.begin(sequence) + position;
+    sum += t < tokens.places.end(sequence) ? dy[t * tokens.width + c] : 0.0f;
   }
   table[i] = sum;
 }
@@ -101,10 +110,10 @@ __global__ void __launch_bounds__(block_threads)
     type_partials_kernel(Tokens tokens, const std::int32_t* types, const float* dy, float* partials) {
   const std::int64_t c = grid_thread();
   if (c >= tokens.width) return;
-  const std::int64_t parts = gridDim.y, part = blockIdx.y;
+  const std::int64_t parts = gridDim.y, part = blockIdx.y, count = tokens.valid();
   const int type = static_cast<int>(blockIdx.z);
   float sum = 0;
-  for (std::int64_t t = tokens.count * part / parts; t < tokens.count * (part + 1) / parts; ++t) {
+  for (std::int64_t t = count * part / parts; t < count * (part + 1) / parts; ++t) {
     if (types[t] == type) sum += dy[t * tokens.width + c];
   }
   partials[(part * gridDim.z + type) * tokens.width + c] = sum;
@@ -137,6 +146,21 @@ void table_gradient(const Device& device, bool deterministic, Tokens tokens, std
         tokens, tokens_ids, dy, sums);
   }
   CUDA_CHECK(cudaGetLastError());
+}
+
+/// The tokens of a BERT embedding's or its gradient's inputs, ids first, offsets of packed sequences at `slot`; without
+/// the places, which a run gives.
+Tokens tokens_of(const KernelContext& context, std::int64_t width, std::size_t slot) {
+  const TensorDesc& ids = context.inputs[0];
+  Tokens tokens{ids.count(), width};
+  tokens.places.count = context.inputs.size() > slot ? context.inputs[slot].shape[0] - 1 : ids.shape[0];
+  tokens.places.length = ids.shape[-1];
+  return tokens;
+}
+
+Tokens placed(Tokens tokens, const KernelArgs& args, std::size_t slot) {
+  tokens.places = sequence_places(tokens.places.count, tokens.places.length, args.inputs, slot);
+  return tokens;
 }
 
 class EmbeddingKernel final : public Kernel {
@@ -180,23 +204,22 @@ class EmbeddingGradKernel final : public Kernel {
 class BertEmbeddingKernel final : public Kernel {
  public:
   BertEmbeddingKernel(const KernelContext& context, Device& device)
-      : device_(device),
-        tokens_{context.inputs[0].count(), context.inputs[2].shape[1]},
-        length_(context.inputs[0].shape[1]) {}
+      : device_(device), tokens_(tokens_of(context, context.inputs[2].shape[1], offsets_input)) {}
 
   void run(const KernelArgs& args) override {
     const BertTables tables{static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
                             static_cast<const float*>(args.inputs[4])};
     bert_look_up_kernel<<<grid_blocks(device_, tokens_.count * tokens_.width), block_threads, 0, device_.stream()>>>(
-        tokens_, length_, static_cast<const std::int32_t*>(args.inputs[0]),
+        placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[0]),
         static_cast<const std::int32_t*>(args.inputs[1]), tables, static_cast<float*>(args.outputs[0]));
     CUDA_CHECK(cudaGetLastError());
   }
 
  private:
+  static constexpr std::size_t offsets_input = 5;
+
   Device& device_;
   Tokens tokens_;
-  std::int64_t length_;
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
@@ -204,8 +227,7 @@ class BertEmbeddingGradKernel final : public Kernel {
   BertEmbeddingGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         deterministic_(context.options.deterministic),
-        tokens_{context.inputs[0].count(), context.inputs[2].shape[2]},
-        length_(context.inputs[0].shape[1]),
+        tokens_(tokens_of(context, context.inputs[2].shape[-1], offsets_input)),
         rows_(context.op_as<BertEmbeddingGrad>().rows()),
         parts_(std::clamp<std::int64_t>(tokens_.count / 32, 1, 256)) {}
 
@@ -216,14 +238,15 @@ class BertEmbeddingGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const auto* dy = static_cast<const float*>(args.inputs[2]);
-    table_gradient(device_, deterministic_, tokens_, rows_.words, args.inputs[0], dy, args.outputs[0]);
+    const Tokens tokens = placed(tokens_, args, offsets_input);
+    table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[0], dy, args.outputs[0]);
     position_grad_kernel<<<blocks_for(rows_.positions * tokens_.width), block_threads, 0, device_.stream()>>>(
-        tokens_, length_, rows_.positions, dy, static_cast<float*>(args.outputs[1]));
+        tokens, rows_.positions, dy, static_cast<float*>(args.outputs[1]));
     CUDA_CHECK(cudaGetLastError());
     auto* partials = static_cast<float*>(args.workspace);
     const dim3 grid(blocks_for(tokens_.width), static_cast<unsigned>(parts_), static_cast<unsigned>(rows_.token_types));
     type_partials_kernel<<<grid, block_threads, 0, device_.stream()>>>(
-        tokens_, static_cast<const std::int32_t*>(args.inputs[1]), dy, partials);
+        tokens, static_cast<const std::int32_t*>(args.inputs[1]), dy, partials);
     CUDA_CHECK(cudaGetLastError());
     const std::int64_t count = rows_.token_types * tokens_.width;
     add_parts_kernel<<<blocks_for(count), block_threads, 0, device_.stream()>>>(partials, parts_, count,
@@ -232,10 +255,11 @@ class BertEmbeddingGradKernel final : public Kernel {
   }
 
  private:
+  static constexpr std::size_t offsets_input = 3;
+
   Device& device_;
   bool deterministic_;
   Tokens tokens_;
-  std::int64_t length_;
   BertTableRows rows_;
   std::int64_t parts_;
 };

@@ -1,0 +1,98 @@
+// Copies of single rows, whose places packed sequences give on the device.
+#include "core/ops/select_token.h"
+
+#include "core/cuda/check.h"
+#include "core/cuda/dispatch.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/vector.cuh"
+#include "core/ops/math/sequences.h"
+
+namespace ptrain::cuda {
+namespace {
+
+/// The rows of x (or dx), padded or packed, and which one of each of `batch` sequences is selected.
+struct Layout {
+  std::int64_t batch, length, tokens, width, index;
+  DType dtype;
+
+  Layout(const TensorDesc& x, const TensorDesc& y, std::int64_t selected)
+      : batch(y.shape[0]),
+        length(x.shape[-2]),
+        tokens(x.count() / x.shape[-1]),
+        width(x.shape[-1]),
+        index(selected),
+        dtype(x.dtype) {}
+};
+
+template <typename T>
+__global__ void __launch_bounds__(block_threads) select_kernel(Layout layout, SequencePlaces places, const T* x, T* y) {
+  const std::int64_t i = grid_thread();
+  if (i >= layout.batch * layout.width) return;
+  y[i] = x[(places.begin(i / layout.width) + layout.index) * layout.width + i % layout.width];
+}
+
+/// Into rows of zeros.
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    select_grad_kernel(Layout layout, SequencePlaces places, const T* dy, T* dx) {
+  const std::int64_t i = grid_thread();
+  if (i >= layout.batch * layout.width) return;
+  dx[(places.begin(i / layout.width) + layout.index) * layout.width + i % layout.width] = dy[i];
+}
+
+unsigned blocks_for(const Layout& layout) {
+  return static_cast<unsigned>((layout.batch * layout.width + block_threads - 1) / block_threads);
+}
+
+class SelectTokenKernel final : public Kernel {
+ public:
+  SelectTokenKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
+
+  void run(const KernelArgs& args) override {
+    const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
+    visit_floating(layout_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      select_kernel<<<blocks_for(layout_), block_threads, 0, device_.stream()>>>(
+          layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  Layout layout_;
+};
+
+class SelectTokenGradKernel final : public Kernel {
+ public:
+  SelectTokenGradKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
+
+  void run(const KernelArgs& args) override {
+    const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
+    const auto bytes = static_cast<std::size_t>(layout_.tokens * layout_.width) * size_of(layout_.dtype);
+    CUDA_CHECK(cudaMemsetAsync(args.outputs[0], 0, bytes, device_.stream()));
+    visit_floating(layout_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      select_grad_kernel<<<blocks_for(layout_), block_threads, 0, device_.stream()>>>(
+          layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+    });
+    CUDA_CHECK(cudaGetLastError());
+  }
+
+ private:
+  Device& device_;
+  Layout layout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_select_token(const KernelContext& context, Device& device) {
+  const Layout layout(context.inputs[0], context.outputs[0], context.op_as<SelectToken>().index());
+  return std::make_unique<SelectTokenKernel>(layout, device);
+}
+std::unique_ptr<Kernel> make_select_token_grad(const KernelContext& context, Device& device) {
+  const Layout layout(context.outputs[0], context.inputs[0], context.op_as<SelectTokenGrad>().index());
+  return std::make_unique<SelectTokenGradKernel>(layout, device);
+}
+
+}  // namespace ptrain::cuda
