@@ -11,32 +11,41 @@
 #include "core/ops/select_token.h"
 #include "core/ops/softmax_cross_entropy.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 namespace ptrain {
 namespace {
 
 constexpr std::array<const char*, 3> joined_parts{"query", "key", "value"};  // rows of "qkv", in this order
 
+constexpr std::int64_t capacity_granule = 16;  // tokens
+
+std::int64_t round_up(std::int64_t value, std::int64_t granule) { return (value + granule - 1) / granule * granule; }
+
 class BertBuilder {
  public:
-  BertBuilder(const BertSpec& spec, std::int64_t batch, Mode mode)
+  BertBuilder(const BertSpec& spec, const BatchShape& batch, Mode mode)
       : spec_(spec),
-        batch_(batch),
+        batch_(batch.rows),
+        packed_(spec.layout == TextLayout::packed),
+        capacity_(batch.tokens > 0 ? batch.tokens : round_up(batch.rows * spec.max_length, capacity_granule)),
         dropout_(mode == Mode::training ? spec.dropout : 0.0f),
         label_smoothing_(mode == Mode::training ? spec.label_smoothing : 0.0f) {}
 
   Graph build() {
-    const TensorDesc tokens{DType::i32, Shape{batch_, spec_.max_length}};
+    const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity_} : Shape{batch_, spec_.max_length}};
     const ValueId ids = graph_.add_input(model_io::ids, tokens);
     const ValueId token_types = graph_.add_input(model_io::token_types, tokens);
     lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{batch_}});
+    if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{batch_ + 1}});
     const ValueId labels = graph_.add_input(model_io::labels, {DType::i32, Shape{batch_}});
     if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
 
     ValueId x = embeddings(ids, token_types);
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);
-    x = graph_.add("first_token", std::make_shared<SelectToken>(), {x});
+    x = graph_.add("first_token", std::make_shared<SelectToken>(), with_offsets({x}));
     x = linear("bert.pooler.dense", x, spec_.hidden);
     x = graph_.add("pooled", std::make_shared<ActivationOp>(Activation::tanh), {x});
     const ValueId logits = linear("classifier", dropout("classifier.dropout", x), spec_.classes);
@@ -54,7 +63,8 @@ class BertBuilder {
         graph_.add_parameter(name + ".position_embeddings.weight", Shape{spec_.max_positions, spec_.hidden});
     const ValueId type =
         graph_.add_parameter(name + ".token_type_embeddings.weight", Shape{spec_.token_types, spec_.hidden});
-    ValueId x = graph_.add(name, std::make_shared<BertEmbedding>(), {ids, token_types, word, position, type});
+    ValueId x =
+        graph_.add(name, std::make_shared<BertEmbedding>(), with_offsets({ids, token_types, word, position, type}));
     x = layer_norm(name + ".LayerNorm", x);
     return dropout(name + ".dropout", x);
   }
@@ -74,7 +84,9 @@ class BertBuilder {
     attrs.dropout = dropout_;
     attrs.stream = next_stream();
     attrs.algorithm = spec_.attention;
-    const ValueId heads = graph_.add(name + ".self", std::make_shared<Attention>(attrs), {qkv, lengths_, rng_});
+    attrs.max_length = packed_ ? spec_.max_length : 0;
+    const ValueId heads =
+        graph_.add(name + ".self", std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
     const ValueId y = linear(name + ".output.dense", heads, spec_.hidden);
     return residual_norm(name + ".output", y, x);
   }
@@ -102,15 +114,24 @@ class BertBuilder {
     return graph_.add(name, std::make_shared<Linear>(), {x, weight, bias});
   }
 
+  /// The inputs of an op that knows sequences: packed ones have offsets behind the others.
+  std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const {
+    if (packed_) inputs.push_back(offsets_);
+    return inputs;
+  }
+
   std::uint32_t next_stream() { return ++streams_; }
 
   const BertSpec& spec_;
   std::int64_t batch_;
+  bool packed_;
+  std::int64_t capacity_;  // tokens, packed
   float dropout_;
   float label_smoothing_;
   std::uint32_t streams_ = 0;
   Graph graph_;
   ValueId lengths_ = no_value;
+  ValueId offsets_ = no_value;
   ValueId rng_ = no_value;
 };
 
@@ -123,7 +144,14 @@ class Bert final : public Model {
     return fmt::format("bert layers={} hidden={} heads={} vocab={} classes={}", spec_.layers, spec_.hidden, spec_.heads,
                        spec_.vocab_size, spec_.classes);
   }
-  Graph build(std::int64_t batch, Mode mode) const override { return BertBuilder(spec_, batch, mode).build(); }
+  Graph build(const BatchShape& batch, Mode mode) const override { return BertBuilder(spec_, batch, mode).build(); }
+  /// Eight capacities to each doubling, so that less than an eighth of one is empty but for the smallest.
+  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens) const override {
+    if (spec_.layout == TextLayout::padded) return 0;
+    const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
+    return std::min(round_up(tokens, std::max(capacity_granule, below / 8)),
+                    round_up(rows * spec_.max_length, capacity_granule));
+  }
   bool is_text() const override { return true; }
   std::string config_json() const override { return bert_config_json(spec_); }
 

@@ -9,6 +9,12 @@
 
 namespace ptrain {
 
+/// How sequences of different lengths share a batch.
+enum class TextLayout {
+  padded,  // each filled up to max_length
+  packed,  // one behind the other on one axis of tokens
+};
+
 struct BertSpec {
   std::int64_t layers = 12;
   std::int64_t hidden = 768;
@@ -20,7 +26,8 @@ struct BertSpec {
   float layer_norm_epsilon = 1e-12f;
   std::int64_t classes = 2;
   std::int64_t max_length = 128;  // tokens per sequence
-  float dropout = 0.1f;           // hidden states and attention weights
+  TextLayout layout = TextLayout::padded;
+  float dropout = 0.1f;  // hidden states and attention weights
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   Activation gelu = Activation::gelu_erf;
   float label_smoothing = 0;

@@ -15,9 +15,10 @@ enum class Mode { training, evaluation };
 /// Names of the values that are fed and read.
 namespace model_io {
 inline constexpr const char* images = "images";               // u8 [N,H,W,3]
-inline constexpr const char* ids = "input_ids";               // i32 [N,S]
-inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S]
+inline constexpr const char* ids = "input_ids";               // i32 [N,S], or packed [T]
+inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";             // i32 [N]
+inline constexpr const char* offsets = "sequence_offsets";    // i32 [N+1], packed: first tokens and the last one's end
 inline constexpr const char* labels = "labels";               // i32 [N]; -1 marks padding rows
 inline constexpr const char* rng = "rng";                     // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                   // output f32 []
@@ -48,6 +49,14 @@ struct Initializer {
   std::int64_t zero_from = -1;  // channels of the last axis from here on are zero; -1: none
 };
 
+/// What a graph is built for.
+struct BatchShape {
+  std::int64_t rows;    // N
+  std::int64_t tokens;  // T, the capacity of packed text; 0: for N sequences of the greatest length
+
+  BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0) : rows(row_count), tokens(token_capacity) {}
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -56,7 +65,10 @@ class Model {
   /// One line that tells apart models whose checkpoints do not fit each other.
   virtual std::string signature() const = 0;
   /// The forward graph with outputs "loss" and "logits". Throws Error{usage} when the input size does not fit.
-  virtual Graph build(std::int64_t batch, Mode mode) const = 0;
+  virtual Graph build(const BatchShape& batch, Mode mode) const = 0;
+  /// Where text is packed, the capacity T of the graph that a batch of N rows with so many tokens runs with: graphs are
+  /// static, and few different ones serve all batches. 0 where one graph does for every batch of N.
+  virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/) const { return 0; }
   virtual std::vector<WeightMapping> weights() const = 0;
   /// For every parameter and state of the graph.
   virtual Initializer initializer(const Value& variable) const = 0;

@@ -56,6 +56,7 @@ std::unique_ptr<Model> make_bert_model(const Config& config, const DatasetInfo& 
   }
   spec.classes = config.model.classes;
   spec.max_length = data.max_length;
+  spec.layout = config.data.padding == Padding::none ? TextLayout::packed : TextLayout::padded;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention =
       config.model.attention == AttentionMode::flash ? AttentionAlgorithm::flash : AttentionAlgorithm::math;

@@ -153,7 +153,9 @@ class ResNet final : public Model {
     return fmt::format("resnet{} classes={} stem={}", spec_.depth, spec_.classes,
                        spec_.stem == ResNetStem::small ? "small" : "imagenet");
   }
-  Graph build(std::int64_t batch, Mode mode) const override { return ResNetBuilder(spec_, batch, mode).build(); }
+  Graph build(const BatchShape& batch, Mode mode) const override {
+    return ResNetBuilder(spec_, batch.rows, mode).build();
+  }
   bool is_text() const override { return false; }
 
   std::vector<WeightMapping> weights() const override {

@@ -54,6 +54,10 @@ struct Choices<DataSource> {
   static constexpr std::array<std::string_view, 6> names{"idx", "image_folder", "packed", "cifar", "tsv", "synthetic"};
 };
 template <>
+struct Choices<Padding> {
+  static constexpr std::array<std::string_view, 2> names{"max_length", "none"};
+};
+template <>
 struct Choices<Augment> {
   static constexpr std::array<std::string_view, 4> names{"auto", "none", "crop_flip", "random_resized_crop"};
 };

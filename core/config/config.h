@@ -20,6 +20,7 @@ enum class AmpDType { automatic, bf16, fp16 };
 enum class Tristate { automatic, yes, no };
 enum class FusionMode { off, full, always };
 enum class DataSource { idx, image_folder, packed, cifar, tsv, synthetic };
+enum class Padding { max_length, none };
 enum class Augment { automatic, none, crop_flip, random_resized_crop };
 enum class OptimizerName { momentum, sgd, adamw, lars, lamb };
 enum class ScheduleName { constant, piecewise, cosine, linear };
@@ -73,7 +74,8 @@ struct DataConfig {
   std::int64_t batch_size = 32;   // samples per rank and step
   std::int64_t workers = 2;       // 0: load on the training thread
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
-  std::string vocab;              // WordPiece vocabulary file
+  Padding padding = Padding::max_length;
+  std::string vocab;  // WordPiece vocabulary file
   bool lowercase = true;
   Augment augment = Augment::automatic;
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing

@@ -51,6 +51,8 @@ std::vector<Key> data_keys() {
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
       data_key("max_length", &DataConfig::max_length, "tokens per sequence, [CLS] and [SEP] included")
           .between(3, 65536),
+      data_key("padding", &DataConfig::padding,
+               "max_length: every sequence is filled up; none: a batch's sequences lie one behind the other"),
       data_key("vocab", &DataConfig::vocab, "WordPiece vocabulary file (vocab.txt)"),
       data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased BERT does"),
       data_key("augment", &DataConfig::augment, "of training images; auto: by source"),

@@ -29,7 +29,7 @@ bool is_scaled(const Config& c) {
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> table = {
       {{"model.size", "model.attention", "model.gelu", "model.dropout", "model.vocab_size", "model.max_positions",
-        "data.max_length"},
+        "data.max_length", "data.padding"},
        is_bert,
        "model.name"},
       {{"model.stem", "model.zero_init_residual", "data.image_size", "data.augment", "dist.sync_batch_norm",

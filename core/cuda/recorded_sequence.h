@@ -14,6 +14,7 @@ class RecordedSequence final : public LaunchSequence {
   ~RecordedSequence() override;
 
   void run(const std::function<void()>& enqueue) override;
+  bool steady() const override { return executable_ != nullptr; }
 
  private:
   void record(const std::function<void()>& enqueue);

@@ -16,6 +16,8 @@ class LaunchSequence {
   virtual ~LaunchSequence() = default;
   /// Does what `enqueue` does; a backend may record its launches and replay the record from then on.
   virtual void run(const std::function<void()>& enqueue) { enqueue(); }
+  /// Whether later runs only do again what the last one did: nothing is left to be set up or recorded.
+  virtual bool steady() const { return true; }
 };
 
 /// A copy of one small value to the host, made again and again.

@@ -76,10 +76,16 @@ void Plan::bind(const PlanMemory& memory) {
 void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
 
 void Plan::run(Phase first, Phase last) {
-  if (laps_ != nullptr || recording_ == Recording::off) return enqueue(first, last);
+  if (!uses_sequence()) return enqueue(first, last);
+  sequence(first, last).run([&] { enqueue(first, last); });
+}
+
+bool Plan::steady(Phase first, Phase last) { return !uses_sequence() || sequence(first, last).steady(); }
+
+LaunchSequence& Plan::sequence(Phase first, Phase last) {
   std::unique_ptr<LaunchSequence>& sequence = sequences_[{first, last}];
   if (sequence == nullptr) sequence = backend_.make_sequence();
-  sequence->run([&] { enqueue(first, last); });
+  return *sequence;
 }
 
 void Plan::enqueue(Phase first, Phase last) {

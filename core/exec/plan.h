@@ -35,6 +35,8 @@ class Plan;
 
 /// Memory that plans which never run at the same time (training, evaluation) share.
 struct PlanMemory {
+  PlanMemory(Backend& backend, std::size_t arena_bytes, std::size_t workspace_bytes)
+      : arena(backend, arena_bytes), workspace(backend, workspace_bytes) {}
   PlanMemory(Backend& backend, std::initializer_list<const Plan*> plans);
 
   DeviceBuffer arena;
@@ -58,6 +60,8 @@ class Plan {
 
   /// Runs the nodes of the phases from `first` to `last`; on a device they may not have ended when it returns.
   void run(Phase first, Phase last);
+  /// Whether the next run of these phases is like all later ones, with no launches left to record.
+  bool steady(Phase first, Phase last);
 
   const Graph& graph() const { return graph_; }
   bool has_input(std::string_view name) const;
@@ -87,6 +91,9 @@ class Plan {
     std::int64_t runs = 0;
   };
 
+  /// Whether launches go through a sequence, which may record them.
+  bool uses_sequence() const { return laps_ == nullptr && recording_ == Recording::on; }
+  LaunchSequence& sequence(Phase first, Phase last);
   void enqueue(Phase first, Phase last);
   void count_laps(Phase first, Phase last);
   void* address(ValueId id) const;

@@ -45,12 +45,16 @@ json amp_json(const AmpReport& amp) {
 json throughput_json(const std::optional<Throughput>& throughput) {
   if (!throughput || throughput->seconds <= 0) return nullptr;
   const double value = static_cast<double>(throughput->samples) / throughput->seconds;
-  return {{"value", value},
-          {"unit", throughput->unit},
-          {"per_device", value / throughput->devices},
-          {"samples", throughput->samples},
-          {"seconds", throughput->seconds},
-          {"warmup_steps", throughput->warmup_steps}};
+  json written = {{"value", value},
+                  {"unit", throughput->unit},
+                  {"per_device", value / throughput->devices},
+                  {"samples", throughput->samples},
+                  {"seconds", throughput->seconds},
+                  {"warmup_steps", throughput->warmup_steps}};
+  if (const auto& tokens = throughput->tokens) {
+    written["tokens"] = {{"valid", tokens->valid}, {"computed", tokens->computed}};
+  }
+  return written;
 }
 
 json utilization_json(const std::optional<Utilization>& utilization) {

@@ -54,6 +54,12 @@ struct ModelReport {
   double flops_per_sample = 0;  // training: forward and backward
 };
 
+/// Tokens of text in the measured steps, of all ranks.
+struct TokenReport {
+  std::int64_t valid = 0;     // of the samples
+  std::int64_t computed = 0;  // padding included
+};
+
 /// Samples over time of the measured steps; the first `warmup_steps` are outside.
 struct Throughput {
   std::string unit = "samples/s";
@@ -61,6 +67,7 @@ struct Throughput {
   double seconds = 0;
   std::int64_t warmup_steps = 0;
   int devices = 1;
+  std::optional<TokenReport> tokens = {};  // of text
 };
 
 /// Times of the measured steps, in ms: whole step, waiting for data, computing.

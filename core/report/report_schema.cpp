@@ -197,7 +197,9 @@ json report_schema() {
                      {"distributed", distributed_schema()}};
   properties.update(measured_properties());
   json schema = object_of(properties, "What one run of ptrain did.");
-  schema["properties"]["gpu"] = gpu_schema();  // not required
+  schema["properties"]["gpu"] = gpu_schema();  // not required, nor are tokens
+  schema["properties"]["throughput"]["properties"]["tokens"] = object_of(
+      {{"valid", count("of the samples")}, {"computed", count("padding included")}}, "of text, in the measured steps");
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "ptrain.report/1";
   return schema;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/loader.h"
-#include "core/exec/plan.h"
+#include "core/train/plan_set.h"
 #include "core/train/run_result.h"
 
 #include <functional>
@@ -18,7 +18,8 @@ struct EvaluationOptions {
 };
 
 /// This rank evaluates its part; with several ranks the figures are those of all samples.
-/// Loss, top-1, top-5 and F1 of `plan` (a bound graph with outputs "loss" and "logits") over `data`.
-EvalResult evaluate(Plan& plan, const Dataset& data, const EvaluationOptions& options);
+/// Loss, top-1, top-5 and F1 of `plans` (bound, of a graph with outputs "loss" and "logits") over `data`. The time of
+/// compiling more of them is not in the result's.
+EvalResult evaluate(PlanSet& plans, const Dataset& data, const EvaluationOptions& options);
 
 }  // namespace ptrain

@@ -1,7 +1,10 @@
 #include "core/train/feeder.h"
 
+#include "core/base/errors.h"
 #include "core/ops/softmax_cross_entropy.h"
 #include "models/model.h"
+
+#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -11,12 +14,52 @@ void write(Plan& plan, const char* input, const std::vector<T>& values) {
   if (!values.empty()) plan.write_input(input, values.data(), values.size() * sizeof(T));
 }
 
+/// The valid tokens of `rows` [N,S], one row behind the other, filled up with zeros to `capacity`.
+std::vector<std::int32_t> packed(const std::vector<std::int32_t>& rows, const std::vector<std::int32_t>& lengths,
+                                 std::size_t capacity) {
+  const auto stride = static_cast<std::ptrdiff_t>(rows.size() / lengths.size());
+  std::vector<std::int32_t> tokens;
+  tokens.reserve(capacity);
+  auto row = rows.begin();
+  for (const std::int32_t length : lengths) {
+    tokens.insert(tokens.end(), row, row + length);
+    row += stride;
+  }
+  invariant(tokens.size() <= capacity, "a batch has more tokens than its plan has room for");
+  tokens.resize(capacity);
+  return tokens;
+}
+
+std::vector<std::int32_t> offsets_of(const std::vector<std::int32_t>& lengths) {
+  std::vector<std::int32_t> offsets(lengths.size() + 1);
+  std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
+  return offsets;
+}
+
+/// Tokens that the plan computes, padding included.
+std::int64_t capacity_of(const Plan& plan) {
+  return plan.has_input(model_io::ids) ? plan.graph().desc(plan.graph().find_value(model_io::ids)).count() : 0;
+}
+
 }  // namespace
+
+TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
+  if (batch.lengths.empty()) return {};
+  return {std::accumulate(batch.lengths.begin(), batch.lengths.begin() + batch.count, std::int64_t{0}),
+          capacity_of(plan)};
+}
 
 void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
   write(plan, model_io::images, batch.pixels);
-  write(plan, model_io::ids, batch.ids);
-  write(plan, model_io::token_types, batch.token_types);
+  if (plan.has_input(model_io::offsets)) {
+    const auto capacity = static_cast<std::size_t>(capacity_of(plan));
+    write(plan, model_io::ids, packed(batch.ids, batch.lengths, capacity));
+    write(plan, model_io::token_types, packed(batch.token_types, batch.lengths, capacity));
+    write(plan, model_io::offsets, offsets_of(batch.lengths));
+  } else {
+    write(plan, model_io::ids, batch.ids);
+    write(plan, model_io::token_types, batch.token_types);
+  }
   write(plan, model_io::lengths, batch.lengths);
   if (valid == static_cast<std::int64_t>(batch.labels.size())) {
     write(plan, model_io::labels, batch.labels);

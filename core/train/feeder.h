@@ -7,7 +7,16 @@
 namespace ptrain {
 
 /// Writes images or tokens, and labels; the labels of rows from `valid` on become the ignored label. The plan's inputs
-/// bear the names of models/model.h.
+/// bear the names of models/model.h; tokens are packed where it takes sequence offsets.
 void feed(Plan& plan, const Batch& batch, std::int64_t valid);
+
+/// Tokens of one or several batches.
+struct TokenCounts {
+  std::int64_t valid = 0;     // of the samples
+  std::int64_t computed = 0;  // padding included
+};
+
+/// Of a batch that `plan` runs; 0 of images.
+TokenCounts count_tokens(const Plan& plan, const Batch& batch);
 
 }  // namespace ptrain

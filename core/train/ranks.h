@@ -17,6 +17,9 @@ struct RankStep {
   double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
   double waited_seconds = 0;  // part of computing: for other ranks, and for transfers that backward did not hide
   double signal = 0;          // that this rank received; 0: none
+  double tokens = 0, computed_tokens = 0;  // of text: of the samples, and with padding
+  double flops = 0;                        // forward and backward
+  double sets_up = 0;  // 1 where a plan was compiled or its launches recorded, which is no step's work
 };
 
 class Ranks {

@@ -52,12 +52,12 @@ void fill_speed(Report& report, const Model& model, const RunResult& result) {
   const int devices = std::max(1, static_cast<int>(result.ranks.size()));
   report.throughput = Throughput{model.is_text() ? "sequences/s" : "images/s", result.samples, result.seconds,
                                  result.warmup_steps, devices};
+  if (model.is_text()) report.throughput->tokens = TokenReport{result.tokens.valid, result.tokens.computed};
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
-  const double samples_per_second = static_cast<double>(result.samples) / result.seconds;
   std::optional<double> peak = result.peak_flops;  // of one rank's device, all ranks at work
   if (peak) *peak *= devices;
-  report.utilization = Utilization{samples_per_second * result.flops_per_sample, peak};
+  report.utilization = Utilization{result.flops / result.seconds, peak};
 }
 
 RankReport rank_report(const RankTotals& totals, double steps) {

@@ -4,6 +4,7 @@
 #include "core/exec/plan.h"
 #include "core/passes/amp.h"
 #include "core/report/report.h"
+#include "core/train/feeder.h"
 #include "core/train/ranks.h"
 
 #include <string>
@@ -58,6 +59,9 @@ struct RunResult {
   std::int64_t warmup_steps = 0;                       // of these, not measured
   std::int64_t samples = 0;                            // measured, of all ranks
   double seconds = 0;                                  // measured: training only, no evaluation, no checkpoints
+  double flops = 0;                                    // measured, of all ranks: forward and backward
+  TokenCounts tokens;                                  // measured, of all ranks, of text
+  std::int64_t set_up_steps = 0;                       // behind warm-up, not measured: they set a plan up
   std::vector<double> step_ms, reader_ms, compute_ms;  // one entry per measured step
 
   std::optional<double> first_loss, last_loss;  // of the whole training, resumed parts included

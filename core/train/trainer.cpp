@@ -124,30 +124,57 @@ void Trainer::launch_step(Loader& loader, std::int64_t step, Flight& flight) {
   flight.waited_before = ranks_.waited_seconds();
   RankStep& mine = flight.mine;
   mine = {};
-  const auto lr = static_cast<float>(schedule_.at(step));
-  training_->write_input(flat::learning_rate, &lr, sizeof lr);
-  const std::int64_t micro_steps = config_.train.accumulate_steps;
-  for (std::int64_t micro = 0; micro < micro_steps; ++micro) {
-    Stopwatch watch;
-    ranks_.note("waiting for data", step + 1);
-    const Batch& batch = loader.next();
-    mine.reader_seconds += watch.restart();
-    mine.samples += static_cast<double>(batch.count);
-    ranks_.note("forward and backward", step + 1);
-    feed(*training_, batch, batch.count);
-    if (training_->has_input(model_io::rng)) {
-      const std::array<std::int64_t, 3> rng{config_.seed, step, micro * ranks_.world_size() + ranks_.rank()};
-      training_->write_input(model_io::rng, rng.data(), sizeof rng);
-    }
-    if (training_->has_input(flat::micro_step)) {
-      const auto index = static_cast<std::int32_t>(micro);
-      training_->write_input(flat::micro_step, &index, sizeof index);
-    }
-    training_->run(Phase::forward, micro + 1 == micro_steps ? Phase::update : Phase::backward);
-    flight.losses[static_cast<std::size_t>(micro)]->start(training_->output(loss_output));
-    mine.compute_seconds += watch.seconds();
+  for (std::int64_t micro = 0; micro < config_.train.accumulate_steps; ++micro) {
+    launch_micro_step(loader, step, micro, flight);
   }
   if (flight.loss_scale != nullptr) flight.loss_scale->start(variables_.at(loss_scale_state).data);
+}
+
+void Trainer::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, Flight& flight) {
+  RankStep& mine = flight.mine;
+  Stopwatch watch;
+  ranks_.note("waiting for data", step + 1);
+  const Batch& batch = loader.next();
+  mine.reader_seconds += watch.restart();
+  mine.samples += static_cast<double>(batch.count);
+  ranks_.note("forward and backward", step + 1);
+  PlanSet::Member& member = plan_for(batch, mine);
+  Plan& plan = member.plan;
+  const auto lr = static_cast<float>(schedule_.at(step));
+  plan.write_input(flat::learning_rate, &lr, sizeof lr);
+  feed(plan, batch, batch.count);
+  if (plan.has_input(model_io::rng)) {
+    const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
+    // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number
+    // of the step.
+    const bool packed = plan.has_input(model_io::offsets);
+    const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
+    plan.write_input(model_io::rng, rng.data(), sizeof rng);
+  }
+  if (plan.has_input(flat::micro_step)) {
+    const auto index = static_cast<std::int32_t>(micro);
+    plan.write_input(flat::micro_step, &index, sizeof index);
+  }
+  const Phase last = micro + 1 == config_.train.accumulate_steps ? Phase::update : Phase::backward;
+  if (training_->size() > 1 && !plan.steady(Phase::forward, last)) mine.sets_up = 1;
+  plan.run(Phase::forward, last);
+  flight.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
+  const TokenCounts tokens = count_tokens(plan, batch);
+  mine.tokens += static_cast<double>(tokens.valid);
+  mine.computed_tokens += static_cast<double>(tokens.computed);
+  mine.flops += member.cost.flops;
+  ++member.batches;
+  mine.compute_seconds += watch.seconds();
+}
+
+PlanSet::Member& Trainer::plan_for(const Batch& batch, RankStep& mine) {
+  const std::size_t compiled = training_->size();
+  PlanSet::Member& member = training_->for_batch(batch);
+  if (training_->size() > compiled) {
+    mine.sets_up = 1;
+    result_.search_seconds += member.plan.compile_seconds();
+  }
+  return member;
 }
 
 void Trainer::finish_flight() {
@@ -218,8 +245,17 @@ void Trainer::record_step(std::int64_t step, const TrainObserver::Step& s, std::
     if (result_.steps == result_.warmup_steps) start_measuring();
     return;
   }
+  if (std::any_of(by_rank.begin(), by_rank.end(), [](const RankStep& rank) { return rank.sets_up > 0; })) {
+    ++result_.set_up_steps;
+    return;
+  }
   result_.samples += s.samples;
   result_.seconds += s.step_seconds;
+  for (const RankStep& rank : by_rank) {
+    result_.flops += rank.flops;
+    result_.tokens.valid += std::llround(rank.tokens);
+    result_.tokens.computed += std::llround(rank.computed_tokens);
+  }
   result_.step_ms.push_back(s.step_seconds * 1e3);
   result_.reader_ms.push_back(s.reader_seconds * 1e3);
   result_.compute_ms.push_back(s.compute_seconds * 1e3);
@@ -234,11 +270,19 @@ void Trainer::start_measuring() {
 
 void Trainer::end_measuring() {
   if (gpu_watch_) result_.gpu = gpu_watch_->stop();
+  if (result_.set_up_steps > 0) {
+    observer_.on_note(fmt::format("{} steps that set up a plan for a new number of tokens are left out of the timing",
+                                  result_.set_up_steps));
+  }
+  if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+  result_.search_hash = backend_.search_cache().hash();
+  const bool packed = model_.token_capacity(config_.data.batch_size, 1) > 0;
+  if (packed && result_.samples > 0) result_.flops_per_sample = result_.flops / static_cast<double>(result_.samples);
   if (!ranks_.several()) return;
   Communicator& communicator = *ranks_.communicator();
   Exchanged exchanged;
   exchanged.engine = std::string(communicator.transport().engine());
-  exchanged.steps = static_cast<std::int64_t>(result_.step_ms.size());
+  exchanged.steps = result_.steps - result_.warmup_steps;  // since start_measuring()
   exchanged.times = communicator.times() - exchanged_before_;
   for (std::size_t rank = 0; rank < result_.ranks.size(); ++rank) {
     result_.ranks[rank].host = communicator.transport().host_index(static_cast<int>(rank));
@@ -295,7 +339,9 @@ EvalResult Trainer::evaluate_now() {
   options.add_up = [this](std::span<double> sums) { ranks_.add_up(sums); };
   options.progress = [this](std::int64_t done, std::int64_t total) { observer_.on_eval_progress(done, total); };
   options.stop = [] { return SignalGuard::received() != 0; };
+  const double compiled_before = evaluation_->compile_seconds();
   EvalResult evaluated = evaluate(*evaluation_, *evaluation_data_, options);
+  result_.search_seconds += evaluation_->compile_seconds() - compiled_before;
   evaluated.step = result_.first_step + result_.steps;
   evaluated.epoch = evaluated.step / std::max<std::int64_t>(1, steps_per_epoch_);
   agreed_signal_ = static_cast<int>(ranks_.largest(SignalGuard::received()));

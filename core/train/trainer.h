@@ -7,6 +7,7 @@
 #include "core/data/dataset.h"
 #include "core/data/loader.h"
 #include "core/train/gpu_watch.h"
+#include "core/train/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/run_result.h"
 #include "core/train/schedule.h"
@@ -70,6 +71,9 @@ class Trainer {
  private:
   void watch_gpu(const std::string& pci_bus_id);
   void compile_plans();
+  PlanSet make_plans(Mode mode, std::int64_t batch);
+  /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
+  Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
   void set_up_start();
   /// Throws OutOfMemory unless a step and `workspace` bytes fit into memory.
   void require_memory(std::int64_t workspace) const;
@@ -88,6 +92,9 @@ class Trainer {
 
   void run_step(Loader& loader, std::int64_t step);
   void launch_step(Loader& loader, std::int64_t step, Flight& flight);
+  void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, Flight& flight);
+  /// The plan for a batch, compiled now if it is the first of its kind.
+  PlanSet::Member& plan_for(const Batch& batch, RankStep& mine);
   void finish_step(Flight& flight);
   /// Waits for the step that is still under way, if one is.
   void finish_flight();
@@ -117,8 +124,8 @@ class Trainer {
   RunResult result_;
 
   Variables variables_;
-  std::optional<Plan> training_;
-  std::optional<Plan> evaluation_;
+  std::optional<PlanSet> training_;
+  std::optional<PlanSet> evaluation_;
   std::optional<PlanMemory> memory_;
   Schedule schedule_;
   std::int64_t steps_per_epoch_ = 0;

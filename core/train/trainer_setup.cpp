@@ -15,15 +15,8 @@
 namespace ptrain {
 namespace {
 
-Cost step_cost(const Plan& plan) {
-  Cost total;
-  for (const NodeProfile& node : plan.profile()) {
-    if (node.phase > Phase::backward) continue;
-    total.flops += node.cost.flops;
-    total.bytes += node.cost.bytes;
-  }
-  return total;
-}
+/// Batches that are looked at before training.
+constexpr int first_batches = 32;
 
 std::int64_t parameter_count(const Model& model) {
   std::int64_t count = 0;
@@ -69,26 +62,13 @@ void Trainer::compile() {
 }
 
 void Trainer::compile_plans() {
-  const DType low = backend_.preferred_low_precision();
-  PipelineOptions options = training_options(config_, low);
-  if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
-  PlanOptions plan = plan_options(config_);
-  if (config_.fusion == FusionMode::full && backend_.fuses_convolutions()) {
-    options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
-  }
-  plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
-
-  const Stopwatch choosing;
-  PipelineResult built = build_training_graph(model_.build(config_.data.batch_size, Mode::training), options);
-  result_.amp = built.amp;
-  result_.loss_scaling = options.loss_scaling;
-  training_.emplace(std::move(built.graph), backend_, variables_, plan);
-  result_.search_seconds = choosing.seconds();
+  training_.emplace(make_plans(Mode::training, config_.data.batch_size));
+  const Cost cost = compile_for_first_batches(*training_, training_data_, loader_options(config_, Split::train));
+  result_.search_seconds = training_->compile_seconds();
   if (evaluation_data_ != nullptr) {
-    const std::int64_t batch = config_.eval.batch_size > 0 ? config_.eval.batch_size : config_.data.batch_size;
-    PipelineResult inference =
-        build_inference_graph(model_.build(batch, Mode::evaluation), evaluation_options(config_, low));
-    evaluation_.emplace(std::move(inference.graph), backend_, variables_, plan);
+    const LoaderOptions loader = loader_options(config_, Split::eval);
+    evaluation_.emplace(make_plans(Mode::evaluation, loader.batch_size));
+    compile_for_first_batches(*evaluation_, *evaluation_data_, loader);
     result_.search_seconds += evaluation_->compile_seconds();
   }
   if (config_.output.per_op) training_->enable_profile();
@@ -105,10 +85,51 @@ void Trainer::compile_plans() {
   result_.planned_peak_bytes = backend_.memory_use().resident_bytes +
                                ranks_.ranks_in_process() * (result_.variable_bytes + result_.arena_bytes +
                                                             result_.workspace_bytes + result_.input_bytes);
-  const Cost cost = step_cost(*training_);
   result_.flops_per_sample = cost.flops / static_cast<double>(config_.data.batch_size);
   result_.bytes_per_sample = cost.bytes / static_cast<double>(config_.data.batch_size);
   result_.parameters = parameter_count(model_);
+}
+
+PlanSet Trainer::make_plans(Mode mode, std::int64_t batch) {
+  const DType low = backend_.preferred_low_precision();
+  PlanOptions plan = plan_options(config_);
+  plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
+  PlanSet::Shapes shapes;
+  shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
+  if (mode == Mode::evaluation) {
+    shapes.build = [this, batch, low](std::int64_t tokens) {
+      return build_inference_graph(model_.build({batch, tokens}, Mode::evaluation), evaluation_options(config_, low))
+          .graph;
+    };
+  } else {
+    PipelineOptions options = training_options(config_, low);
+    if (config_.fusion == FusionMode::full && backend_.fuses_convolutions()) {
+      options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
+    }
+    if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
+    result_.loss_scaling = options.loss_scaling;
+    shapes.build = [this, batch, options](std::int64_t tokens) {
+      PipelineResult built = build_training_graph(model_.build({batch, tokens}, Mode::training), options);
+      result_.amp = built.amp;
+      return std::move(built.graph);
+    };
+  }
+  const std::int64_t most_tokens = batch * training_data_.info().max_length;
+  return {std::move(shapes), most_tokens, backend_, variables_, plan};
+}
+
+Cost Trainer::compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options) {
+  if (model_.token_capacity(options.batch_size, 1) == 0) return plans.largest_member().cost;
+  ranks_.shard(options);
+  options.workers = 0;
+  Loader loader(data, options);
+  Cost mean;
+  for (int i = 0; i < first_batches; ++i) {
+    const Cost cost = plans.for_batch(loader.next()).cost;
+    mean.flops += cost.flops / first_batches;
+    mean.bytes += cost.bytes / first_batches;
+  }
+  return mean;
 }
 
 void Trainer::check_memory() const { require_memory(0); }
@@ -130,13 +151,10 @@ void Trainer::prepare() {
   const bool others_take_it_too = ranks_.several() && backend_.host_reads_device();
   if (!others_take_it_too) require_memory(result_.workspace_bytes);
   variables_.allocate();
-  if (evaluation_) {
-    memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_, &*evaluation_});
-    evaluation_->bind(*memory_);
-  } else {
-    memory_.emplace(backend_, std::initializer_list<const Plan*>{&*training_});
-  }
+  memory_.emplace(backend_, static_cast<std::size_t>(result_.arena_bytes),
+                  static_cast<std::size_t>(result_.workspace_bytes));
   training_->bind(*memory_);
+  if (evaluation_) evaluation_->bind(*memory_);
   for (Flight& flight : flights_) {
     for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
       flight.losses.push_back(backend_.make_readback(sizeof(float)));

@@ -32,6 +32,26 @@ class Reports(ProgramTest):
         self.train("out", "-o", "train.steps=3")
         jsonschema.validate(self.report("out"), json.loads(run("schema", "report").stdout))
 
+    def test_packed_text_trains_the_same_in_fewer_tokens(self):
+        for output, padding in (("padded", "max_length"), ("packed", "none")):
+            result = self.train(output, "-o", f"data.padding={padding}", "-o", "model.dropout=0", "-o", "train.steps=12")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        for padded, packed in zip(self.losses("padded"), self.losses("packed"), strict=True):
+            self.assertAlmostEqual(packed, padded, delta=1e-5 * padded)
+        padded, packed = (self.report(output) for output in ("padded", "packed"))
+        self.assertEqual(packed["accuracy"]["top1"], padded["accuracy"]["top1"])
+        self.assertEqual(packed["config"]["data"]["padding"], "none")
+        tokens = {name: report["throughput"]["tokens"] for name, report in (("padded", padded), ("packed", packed))}
+        self.assertEqual(tokens["packed"]["valid"], tokens["padded"]["valid"])
+        self.assertLess(tokens["packed"]["computed"], tokens["padded"]["computed"])
+        self.assertLess(packed["model"]["flops_per_sample"], padded["model"]["flops_per_sample"])
+
+    def test_plan_reads_the_padding(self):
+        plans = [json.loads(run("plan", self.config, "--json", "-o", f"data.padding={padding}").stdout)
+                 for padding in ("max_length", "none")]
+        self.assertEqual(*(plan["parameters"] for plan in plans))
+        self.assertLess(plans[1]["flops_per_sample"], plans[0]["flops_per_sample"])
+
     def test_the_same_seed_gives_the_same_losses_and_weights(self):
         for output, seed in (("a", 1), ("b", 1), ("c", 2)):
             self.assertEqual(self.train(output, "--seed", seed, "--amp", "O1").returncode, 0)

@@ -87,11 +87,11 @@ std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
   }
   if (type == "attention") {
     const auto& attrs = static_cast<const Attention&>(*node.op).attrs();
-    return attention_graph(target(), {attrs, in[0]}, attrs);
+    return attention_graph(target(), {attrs, in}, attrs);
   }
   if (type == "attention_grad") {
     const auto& attrs = static_cast<const AttentionGrad&>(*node.op).attrs();
-    return attention_grad_graph(target(), {attrs, in[0]}, attrs, /*deterministic=*/true);
+    return attention_grad_graph(target(), {attrs, in}, attrs, /*deterministic=*/true);
   }
   return std::nullopt;
 }
@@ -176,19 +176,22 @@ class BertPlans : public ::testing::TestWithParam<DType> {};
 
 TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
   if (!has_driver_library()) GTEST_SKIP() << "cuDNN lists no attention without libcuda.so.1";
-  for (const std::int64_t length : {128, 384, 512}) {
-    BertSpec spec;
-    spec.layers = 1;
-    spec.hidden = 768;
-    spec.heads = 12;
-    spec.intermediate = 3072;
-    spec.vocab_size = 1000;
-    spec.max_positions = 512;
-    spec.classes = 2;
-    spec.max_length = length;
-    spec.dropout = 0.1f;
-    const Graph graph = training_graph(*make_bert(spec), 16, AmpLevel::O1, GetParam());
-    EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/false), 2u) << length;
+  for (const TextLayout layout : {TextLayout::padded, TextLayout::packed}) {
+    for (const std::int64_t length : {128, 384, 512}) {
+      BertSpec spec;
+      spec.layers = 1;
+      spec.hidden = 768;
+      spec.heads = 12;
+      spec.intermediate = 3072;
+      spec.vocab_size = 1000;
+      spec.max_positions = 512;
+      spec.classes = 2;
+      spec.max_length = length;
+      spec.layout = layout;
+      spec.dropout = 0.1f;
+      const Graph graph = training_graph(*make_bert(spec), 16, AmpLevel::O1, GetParam());
+      EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/false), 2u) << length;
+    }
   }
 }
 

@@ -48,6 +48,14 @@ TEST(Resume, BertWithDropoutAndScalerContinuesBitForBit) {
   expect_resumes_exactly(config, 5, 20);
 }
 
+TEST(Resume, PackedTextWithDropoutContinuesBitForBit) {
+  Config config = bert_config();
+  config.data.padding = Padding::none;
+  config.data.max_length = 32;
+  config.train.accumulate_steps = 2;
+  expect_resumes_exactly(config, 3, 6);
+}
+
 TEST(Resume, AccumulationWithBatchesLeftOverContinuesBitForBit) {
   Config config = bert_config();
   config.train.accumulate_steps = 3;  // 8 batches an epoch: two steps, two batches left over
