@@ -49,9 +49,9 @@ std::size_t Plan::input_bytes() const {
   return bytes;
 }
 
-void Plan::bind(const PlanMemory& memory) {
+void Plan::bind(std::byte* arena, std::byte* workspace) {
   sequences_.clear();
-  workspace_ = memory.workspace.data();
+  workspace_ = workspace;
   addresses_.assign(graph_.values().size(), nullptr);
   for (std::size_t i = 0; i < graph_.values().size(); ++i) {
     const Value& value = graph_.values()[i];
@@ -61,7 +61,7 @@ void Plan::bind(const PlanMemory& memory) {
     } else if (value.storage != Storage::activation) {
       addresses_[i] = variables_.at(value.name).data;
     } else if (value.base == no_value) {
-      addresses_[i] = memory.arena.data() + memory_.offsets[i];
+      addresses_[i] = arena + memory_.offsets[i];
     } else {
       const ValueId root = graph_.root(static_cast<ValueId>(i));
       addresses_[i] = variables_.at(graph_.value(root).name).data + value.byte_offset;

@@ -56,7 +56,9 @@ class Plan {
 
   /// Allocates the inputs and binds every pointer. The variables must have been allocated, and `memory` outlive the
   /// plan.
-  void bind(const PlanMemory& memory);
+  void bind(const PlanMemory& memory) { bind(memory.arena.data(), memory.workspace.data()); }
+  /// The same with memory of at least arena_bytes() and workspace_bytes() wherever it lies.
+  void bind(std::byte* arena, std::byte* workspace);
 
   /// Runs the nodes of the phases from `first` to `last`; on a device they may not have ended when it returns.
   void run(Phase first, Phase last);

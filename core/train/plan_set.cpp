@@ -38,11 +38,18 @@ PlanSet::Member& PlanSet::compile(std::int64_t capacity) {
   return member;
 }
 
+std::int64_t PlanSet::capacity_for(const Batch& batch) const {
+  return shapes_.capacity(std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0}));
+}
+
+PlanSet::Member* PlanSet::find(const Batch& batch) {
+  const auto found = members_.find(capacity_for(batch));
+  return found != members_.end() ? &found->second : nullptr;
+}
+
 PlanSet::Member& PlanSet::for_batch(const Batch& batch) {
-  const std::int64_t tokens = std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0});
-  const std::int64_t capacity = shapes_.capacity(tokens);
-  const auto found = members_.find(capacity);
-  return found != members_.end() ? found->second : compile(capacity);
+  Member* const found = find(batch);
+  return found != nullptr ? *found : compile(capacity_for(batch));
 }
 
 std::size_t PlanSet::arena_bytes() const {
@@ -69,13 +76,15 @@ void PlanSet::bind(const PlanMemory& memory) {
 }
 
 void PlanSet::bind(Plan& plan) {
-  const auto holds = [&plan](const PlanMemory& memory) {
-    return memory.arena.bytes() >= plan.arena_bytes() && memory.workspace.bytes() >= plan.workspace_bytes();
-  };
-  if (holds(*memory_)) return plan.bind(*memory_);
-  const auto own = std::find_if(own_memory_.begin(), own_memory_.end(), holds);
-  plan.bind(own != own_memory_.end() ? *own
-                                     : own_memory_.emplace_back(backend_, std::initializer_list<const Plan*>{&plan}));
+  plan.bind(memory_of(memory_->arena, own_arenas_, plan.arena_bytes()),
+            memory_of(memory_->workspace, own_workspaces_, plan.workspace_bytes()));
+}
+
+std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes) {
+  if (shared.bytes() >= bytes) return shared.data();
+  const auto found =
+      std::find_if(own.begin(), own.end(), [bytes](const DeviceBuffer& buffer) { return buffer.bytes() >= bytes; });
+  return found != own.end() ? found->data() : own.emplace_back(backend_, bytes).data();
 }
 
 void PlanSet::enable_profile() {

@@ -29,6 +29,8 @@ class PlanSet {
 
   Plan& largest() { return largest_->plan; }
   const Member& largest_member() const { return *largest_; }
+  /// The plan that runs the batch; null before for_batch() has compiled it.
+  Member* find(const Batch& batch);
   /// The smallest plan that holds the batch; compiles it if no batch needed it before.
   Member& for_batch(const Batch& batch);
 
@@ -40,8 +42,8 @@ class PlanSet {
   double compile_seconds() const { return compile_seconds_; }
   std::size_t size() const { return members_.size(); }
 
-  /// As Plan::bind, for these plans and those that are compiled later. One that needs more than `memory` has takes its
-  /// own.
+  /// As Plan::bind, for these plans and those that are compiled later. One that needs a larger arena or workspace than
+  /// `memory` has takes its own.
   void bind(const PlanMemory& memory);
 
   /// As Plan's.
@@ -51,8 +53,11 @@ class PlanSet {
   std::vector<NodeProfile> profile() const;
 
  private:
+  std::int64_t capacity_for(const Batch& batch) const;
   Member& compile(std::int64_t capacity);
   void bind(Plan& plan);
+  /// Of `shared` or, where that is too small, of one of `own`, which is made if need be.
+  std::byte* memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
 
   Shapes shapes_;
   Backend& backend_;
@@ -61,7 +66,7 @@ class PlanSet {
   std::map<std::int64_t, Member> members_;  // by capacity
   Member* largest_ = nullptr;
   const PlanMemory* memory_ = nullptr;
-  std::list<PlanMemory> own_memory_;
+  std::list<DeviceBuffer> own_arenas_, own_workspaces_;
   double compile_seconds_ = 0;
   bool profiles_ = false;
 };

@@ -138,7 +138,8 @@ void Trainer::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t 
   mine.reader_seconds += watch.restart();
   mine.samples += static_cast<double>(batch.count);
   ranks_.note("forward and backward", step + 1);
-  PlanSet::Member& member = plan_for(batch, mine);
+  const Phase last = micro + 1 == config_.train.accumulate_steps ? Phase::update : Phase::backward;
+  PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
   const auto lr = static_cast<float>(schedule_.at(step));
   plan.write_input(flat::learning_rate, &lr, sizeof lr);
@@ -155,8 +156,6 @@ void Trainer::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t 
     const auto index = static_cast<std::int32_t>(micro);
     plan.write_input(flat::micro_step, &index, sizeof index);
   }
-  const Phase last = micro + 1 == config_.train.accumulate_steps ? Phase::update : Phase::backward;
-  if (training_->size() > 1 && !plan.steady(Phase::forward, last)) mine.sets_up = 1;
   plan.run(Phase::forward, last);
   flight.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
   const TokenCounts tokens = count_tokens(plan, batch);
@@ -167,14 +166,15 @@ void Trainer::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t 
   mine.compute_seconds += watch.seconds();
 }
 
-PlanSet::Member& Trainer::plan_for(const Batch& batch, RankStep& mine) {
-  const std::size_t compiled = training_->size();
-  PlanSet::Member& member = training_->for_batch(batch);
-  if (training_->size() > compiled) {
-    mine.sets_up = 1;
-    result_.search_seconds += member.plan.compile_seconds();
-  }
-  return member;
+PlanSet::Member& Trainer::plan_for(const Batch& batch, Phase last, RankStep& mine) {
+  PlanSet::Member* const found = training_->find(batch);
+  if (found != nullptr && (training_->size() == 1 || found->plan.steady(Phase::forward, last))) return *found;
+  finish_flight();  // which would end only when the plan is set up
+  mine.sets_up = 1;
+  if (found != nullptr) return *found;
+  PlanSet::Member& compiled = training_->for_batch(batch);
+  result_.search_seconds += compiled.plan.compile_seconds();
+  return compiled;
 }
 
 void Trainer::finish_flight() {
@@ -274,7 +274,9 @@ void Trainer::end_measuring() {
     observer_.on_note(fmt::format("{} steps that set up a plan for a new number of tokens are left out of the timing",
                                   result_.set_up_steps));
   }
-  if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+  if (ranks_.is_main()) {  // what was searched while steps ran
+    if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+  }
   result_.search_hash = backend_.search_cache().hash();
   const bool packed = model_.token_capacity(config_.data.batch_size, 1) > 0;
   if (packed && result_.samples > 0) result_.flops_per_sample = result_.flops / static_cast<double>(result_.samples);

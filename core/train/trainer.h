@@ -93,8 +93,9 @@ class Trainer {
   void run_step(Loader& loader, std::int64_t step);
   void launch_step(Loader& loader, std::int64_t step, Flight& flight);
   void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, Flight& flight);
-  /// The plan for a batch, compiled now if it is the first of its kind.
-  PlanSet::Member& plan_for(const Batch& batch, RankStep& mine);
+  /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
+  /// phases up to `last` as all later ones will.
+  PlanSet::Member& plan_for(const Batch& batch, Phase last, RankStep& mine);
   void finish_step(Flight& flight);
   /// Waits for the step that is still under way, if one is.
   void finish_flight();
