@@ -1,8 +1,8 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
+#include "core/train/feeder.h"
 #include "core/train/weights.h"
-#include "models/bert.h"
 #include "models/resnet.h"
 #include "tests/test_backend.h"
 
@@ -16,7 +16,7 @@
 namespace ptrain::golden {
 namespace {
 
-std::unique_ptr<Model> make_model(const nlohmann::json& json) {
+std::unique_ptr<Model> make_model(const nlohmann::json& json, TextLayout layout) {
   const nlohmann::json& sizes = json.at("bert");
   if (sizes.empty()) {
     ResNetSpec spec;
@@ -34,6 +34,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json) {
   spec.max_positions = sizes.at("max_positions");
   spec.classes = json.at("classes");
   spec.max_length = json.at("size");
+  spec.layout = layout;
   spec.dropout = 0;
   return make_bert(spec);
 }
@@ -70,7 +71,7 @@ bool is_running_statistic(std::string_view name) {
 
 }  // namespace
 
-Golden load_golden(const std::string& name) {
+Golden load_golden(const std::string& name, TextLayout layout) {
   const char* moved = std::getenv("PTRAIN_SOURCE_DIR");  // where the tests run away from the source tree
   std::ifstream file(std::string(moved != nullptr ? moved : PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
   const nlohmann::json json = nlohmann::json::parse(file);
@@ -87,7 +88,7 @@ Golden load_golden(const std::string& name) {
     golden.gradients.push_back({key, Shape(value.at("shape").get<std::vector<std::int64_t>>()), value.at("norm"),
                                 value.at("negligible"), value.at("sketch")});
   }
-  golden.model = make_model(json);
+  golden.model = make_model(json, layout);
   return golden;
 }
 
@@ -119,15 +120,18 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
 }
 
 void GoldenRun::feed(int step) {
-  write(model_io::labels, labels(step, golden_.batch, golden_.classes));
-  if (!golden_.model->is_text()) {
-    write(model_io::images, images(step, golden_.batch, golden_.size));
-    return;
+  Batch batch;
+  batch.count = golden_.batch;
+  batch.labels = labels(step, golden_.batch, golden_.classes);
+  if (golden_.model->is_text()) {
+    TextBatch sentences = text(step, golden_.batch, golden_.size, golden_.vocab_size);
+    batch.ids = std::move(sentences.ids);
+    batch.token_types = std::move(sentences.token_types);
+    batch.lengths = std::move(sentences.lengths);
+  } else {
+    batch.pixels = images(step, golden_.batch, golden_.size);
   }
-  const TextBatch batch = text(step, golden_.batch, golden_.size, golden_.vocab_size);
-  write(model_io::ids, batch.ids);
-  write(model_io::token_types, batch.token_types);
-  write(model_io::lengths, batch.lengths);
+  ptrain::feed(*plan_, batch, batch.count);
 }
 
 float GoldenRun::step(int step) {

@@ -3,7 +3,7 @@
 
 #include "core/exec/plan.h"
 #include "core/passes/pipeline.h"
-#include "models/model.h"
+#include "models/bert.h"
 #include "tests/golden/sketch.h"
 
 #include <memory>
@@ -34,8 +34,8 @@ struct Golden {
   std::unique_ptr<Model> model;     // without dropout
 };
 
-/// Throws when the file is absent or lacks a field.
-Golden load_golden(const std::string& name);
+/// `layout` is how the model takes text. Throws when the file is absent or lacks a field.
+Golden load_golden(const std::string& name, TextLayout layout = TextLayout::padded);
 
 /// fp32 training on the backend under test.
 class GoldenRun {
@@ -51,10 +51,6 @@ class GoldenRun {
 
  private:
   void feed(int step);
-  template <typename T>
-  void write(const char* input, const std::vector<T>& values) {
-    plan_->write_input(input, values.data(), values.size() * sizeof(T));
-  }
 
   const Golden& golden_;
   std::unique_ptr<Backend> backend_;
