@@ -31,23 +31,25 @@ dnnl::memory::desc ConvolutionProblem::stored_w(dnnl::memory::data_type type) co
   return {w_, type, grouped_ ? Tag::gohwi : Tag::ohwi};
 }
 
-dnnl::convolution_forward::primitive_desc ConvolutionProblem::forward(dnnl::memory::data_type data,
-                                                                      dnnl::memory::data_type weights) const {
+ConvolutionProblem::Forward ConvolutionProblem::forward(dnnl::memory::data_type data,
+                                                        dnnl::memory::data_type weights) const {
   return forward_desc<dnnl::convolution_forward>(engine_, user_scratchpad(), dnnl::prop_kind::forward_training,
                                                  algorithm, x(data), any_w(weights), y(data), strides_, dilations_,
                                                  padding_before_, padding_after_);
 }
 
-dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::grad_input(dnnl::memory::data_type data) const {
-  return backward_desc<dnnl::convolution_backward_data>(engine_, user_scratchpad(), forward(data, data), algorithm,
-                                                        x(data), any_w(data), y(data), strides_, dilations_,
-                                                        padding_before_, padding_after_);
+dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::grad_input(dnnl::memory::data_type data,
+                                                                               const Forward& hint) const {
+  return backward_desc<dnnl::convolution_backward_data>(engine_, user_scratchpad(), hint, algorithm, x(data),
+                                                        any_w(data), y(data), strides_, dilations_, padding_before_,
+                                                        padding_after_);
 }
 
-dnnl::convolution_backward_weights::primitive_desc ConvolutionProblem::grad_weight(dnnl::memory::data_type data) const {
-  return backward_desc<dnnl::convolution_backward_weights>(engine_, user_scratchpad(), forward(data, data), algorithm,
-                                                           x(data), any_w(dnnl::memory::data_type::f32), y(data),
-                                                           strides_, dilations_, padding_before_, padding_after_);
+dnnl::convolution_backward_weights::primitive_desc ConvolutionProblem::grad_weight(dnnl::memory::data_type data,
+                                                                                   const Forward& hint) const {
+  return backward_desc<dnnl::convolution_backward_weights>(engine_, user_scratchpad(), hint, algorithm, x(data),
+                                                           any_w(dnnl::memory::data_type::f32), y(data), strides_,
+                                                           dilations_, padding_before_, padding_after_);
 }
 
 void with_compute_type(DType dtype, const std::function<void(dnnl::memory::data_type)>& add) {

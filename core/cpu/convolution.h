@@ -22,12 +22,14 @@ class ConvolutionProblem {
   /// Weights in whatever layout the primitive likes best.
   dnnl::memory::desc any_w(dnnl::memory::data_type type) const { return {w_, type, dnnl::memory::format_tag::any}; }
 
+  using Forward = dnnl::convolution_forward::primitive_desc;
   /// Forward descriptor for data, weights and result types; a hint for the backward ones.
-  dnnl::convolution_forward::primitive_desc forward(dnnl::memory::data_type data,
-                                                    dnnl::memory::data_type weights) const;
-  dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data) const;
+  Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights) const;
+  /// The hint must outlive the walk over the descriptor's implementations: oneDNN reads it again for each.
+  dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data, const Forward& hint) const;
   /// Weight gradients are fp32 whatever the data.
-  dnnl::convolution_backward_weights::primitive_desc grad_weight(dnnl::memory::data_type data) const;
+  dnnl::convolution_backward_weights::primitive_desc grad_weight(dnnl::memory::data_type data,
+                                                                 const Forward& hint) const;
 
   const dnnl::engine& engine() const { return engine_; }
 

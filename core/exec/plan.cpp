@@ -1,6 +1,5 @@
 #include "core/exec/plan.h"
 
-#include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/exec/all_reduce_kernels.h"
 
@@ -23,7 +22,6 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
       variables_(variables),
       memory_(plan_memory(graph_, options.memory)),
       recording_(options.recording) {
-  const Stopwatch watch;
   variables_.declare(graph_);
   for (const Node& node : graph_.nodes()) {
     const std::vector<TensorDesc> inputs = graph_.input_descs(node);
@@ -35,7 +33,6 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
   }
-  compile_seconds_ = watch.seconds();
 }
 
 std::unique_ptr<Kernel> Plan::make_kernel(const KernelContext& context) const {

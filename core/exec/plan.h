@@ -51,8 +51,6 @@ class Plan {
   std::size_t arena_bytes() const { return static_cast<std::size_t>(memory_.arena_bytes); }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   std::size_t input_bytes() const;
-  /// Seconds spent choosing implementations.
-  double compile_seconds() const { return compile_seconds_; }
 
   /// Allocates the inputs and binds every pointer. The variables must have been allocated, and `memory` outlive the
   /// plan.
@@ -115,7 +113,6 @@ class Plan {
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
-  double compile_seconds_ = 0;
   std::unique_ptr<LapTimer> laps_;  // while profiling
 };
 

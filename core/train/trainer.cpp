@@ -172,8 +172,9 @@ PlanSet::Member& Trainer::plan_for(const Batch& batch, Phase last, RankStep& min
   finish_flight();  // which would end only when the plan is set up
   mine.sets_up = 1;
   if (found != nullptr) return *found;
+  const double compiled_before = training_->compile_seconds();
   PlanSet::Member& compiled = training_->for_batch(batch);
-  result_.search_seconds += compiled.plan.compile_seconds();
+  result_.search_seconds += training_->compile_seconds() - compiled_before;
   return compiled;
 }
 
@@ -301,7 +302,8 @@ void Trainer::end_measuring() {
 
 void Trainer::collect_guard() {
   if (config_.batch_norm_guard_every_steps == 0) return;
-  const GuardFinding mine = training_->guard_finding().value_or(GuardFinding{});
+  // Models with batch norms have one plan.
+  const GuardFinding mine = training_->largest_member().plan.guard_finding().value_or(GuardFinding{});
   std::array<double, 1> compared{static_cast<double>(mine.compared)};
   ranks_.add_up(compared);
   const double worst = ranks_.largest(mine.worst_drift);
@@ -310,10 +312,8 @@ void Trainer::collect_guard() {
   if (worst > statistics_drift_bound) {
     observer_.on_note(
         fmt::format("batch_norm_guard_every_steps: statistics of persistent batch norms differ from plain ones by up "
-                    "to {:.2g} of a "
-                    "standard deviation, more than the {:g} that rounding explains; "
-                    "flags.cudnn_batchnorm_spatial_persistent: false "
-                    "computes them plainly",
+                    "to {:.2g} of a standard deviation, more than the {:g} that rounding explains; "
+                    "flags.cudnn_batchnorm_spatial_persistent: false computes them plainly",
                     worst, statistics_drift_bound));
   }
 }

@@ -215,6 +215,11 @@ void CudnnGraph::output(Tensor tensor, const TensorLayout& layout) {
   parts_->bound.push_back({tensor, layout, true});
   parts_->bound_layouts.push_back(layout);
 }
+void CudnnGraph::set_ragged(Tensor tensor, Tensor offsets) {
+  for (Parts::Bound& bound : parts_->bound) {
+    if (bound.tensor == tensor) bound.offsets = offsets;
+  }
+}
 CudnnGraph::Tensor CudnnGraph::constant(float value) {
   const Tensor tensor = parts_->add();
   parts_->constants.emplace_back(tensor, value);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace ptrain::testing {
 namespace {
 
@@ -12,6 +14,10 @@ struct Problem {
   Shape x, w;
   Conv2dAttributes conv;
 };
+
+void PrintTo(const Problem& p, std::ostream* out) {
+  *out << p.x.to_string() << " " << p.w.to_string() << " " << p.conv.to_string();
+}
 
 /// relu(x * scale + offset), rounded to x's dtype.
 HostTensor prologue(const HostTensor& x, const HostTensor& scale, const HostTensor& offset) {

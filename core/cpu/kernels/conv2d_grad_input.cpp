@@ -11,8 +11,9 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelContext& context) {
   const ConvolutionProblem problem(context.op_as<Conv2dGradInput>().attrs().conv, dx.shape, w.shape, dy.shape);
   std::vector<std::unique_ptr<Kernel>> candidates;
   with_compute_type(dy.dtype, [&](dnnl::memory::data_type type) {
+    const auto hint = problem.forward(type, type);
     add_candidates<dnnl::convolution_backward_data>(
-        candidates, problem.engine(), problem.grad_input(type), context.options.exhaustive_search,
+        candidates, problem.engine(), problem.grad_input(type, hint), context.options.exhaustive_search,
         [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{

@@ -12,13 +12,14 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
   const TensorDesc &x = context.inputs[0], &dy = context.inputs[1], &dw = context.outputs[0];
   const Conv2dAttributes& conv = context.op_as<Conv2dGradWeight>().attrs().conv;
   const ConvolutionProblem problem(conv, x.shape, dw.shape, dy.shape);
-  // Only the first of oneDNN's: 3.2 crashes when asked for the next one of some weight gradients.
   std::vector<std::unique_ptr<Kernel>> candidates;
   if (auto kernel = make_weight_gradient_by_taps({x.shape, dy.shape, dw, conv}, x.dtype))
     candidates.push_back(std::move(kernel));
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
+    const auto hint = problem.forward(type, type);
     add_candidates<dnnl::convolution_backward_weights>(
-        candidates, problem.engine(), problem.grad_weight(type), /*all=*/false, [&](const auto& desc) {
+        candidates, problem.engine(), problem.grad_weight(type, hint), context.options.exhaustive_search,
+        [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{
                   {DNNL_ARG_SRC, 0, x.dtype, problem.x(compute_type(x.dtype)), desc.src_desc()},
