@@ -6,8 +6,8 @@
 #   tests      the device tests
 #   memory     out of memory: exit code 1 and the plan's figure
 #   sanitizer  compute-sanitizer on the short tests
-#   resnet     ResNet-50, 224 px: AMP level x cudnn_exhaustive_search x cudnn_batchnorm_spatial_persistent
-#   bert       BERT-base, length 128: AMP level x attention
+#   resnet     ResNet-50, 224 px: AMP level x cudnn_exhaustive_search x cudnn_batchnorm_spatial_persistent; fusion
+#   bert       BERT-base, length 128: AMP level x attention; packed sequences
 #   peers      the same work in ptrain and PyTorch, by turns (wants python3 with torch, torchvision, transformers)
 # Reports and a table go to DIR (results/<gpu>). Environment: PTRAIN_BUILD is the build folder (build/cuda),
 # PTRAIN_PYTHON the Python for the peers.
@@ -107,7 +107,7 @@ part_memory() {
 }
 
 part_sanitizer() {
-  local tool filter='Agreement.*:Accumulate*:GradNorm*:LossScale*:OptimizerUpdate*:Embedding*:SoftmaxCrossEntropy*:LayerNorm*'
+  local tool filter='Agreement.*:Accumulate*:GradNorm*:LossScale*:OptimizerUpdate*:*BatchNorm*:Embedding*:SoftmaxCrossEntropy*:LayerNorm*'
   if ! command -v compute-sanitizer >/dev/null; then
     check 'compute-sanitizer (not installed)' 77
     return
@@ -122,7 +122,7 @@ part_sanitizer() {
 }
 
 part_resnet() {
-  local level search persistent
+  local level search persistent fusion
   for level in O0 O1 O2; do
     for search in true false; do
       for persistent in true false; do
@@ -132,6 +132,10 @@ part_resnet() {
           flags.cudnn_batchnorm_spatial_persistent=$persistent
       done
     done
+  done
+  for fusion in off always; do
+    train "resnet50_O2_fusion-${fusion}" 60 resnet50 amp.level=O2 amp.dtype=auto fusion=$fusion data.image_size=224 \
+      data.batch_size=256 data.augment=none data.synthetic_samples=1024 train.steps=40 train.measure_after_steps=12
   done
 }
 
@@ -144,6 +148,11 @@ part_bert() {
         data.synthetic_samples=2048 train.steps=60 train.measure_after_steps=12 train.optimizer.name=adamw \
         train.optimizer.lr=2e-5
     done
+  done
+  for level in O0 O2; do
+    train "bert_base_${level}_packed" 60 bert model.size=base model.vocab_size=30522 data.padding=none amp.level=$level \
+      amp.dtype=auto data.max_length=128 data.batch_size=128 data.synthetic_samples=2048 train.steps=60 \
+      train.measure_after_steps=12 train.optimizer.name=adamw train.optimizer.lr=2e-5
   done
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds, and runs every test. Ends with ctest's summary of all tests.
-# Where nvcc is, the CUDA build is compiled too; its tests run where there is a GPU.
+# Where nvcc is, the CUDA build is compiled too; its tests run on a GPU where there is one, and on emulated libraries.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tidy  also runs clang-tidy over all sources (minutes)
@@ -61,12 +61,14 @@ if ((asan)); then
   done
 fi
 if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
-  step "CUDA build: the program and the device tests, compiled only"
+  step "CUDA build: the program and the device tests, on emulated libraries where there is no GPU"
   scripts/install_deps.sh --cuda
   cmake --preset cuda
-  cmake --build build/cuda --parallel "$jobs" --target ptrain device_test cuda_registry_test plans_test
+  cmake --build build/cuda --parallel "$jobs" \
+    --target ptrain device_test cuda_registry_test plans_test emulated_device_test
   ctest --test-dir build/cuda/tests/device --output-on-failure
   ctest --test-dir build/cuda/tests/plans --output-on-failure
+  ctest --test-dir build/cuda/tests/emulation --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure

@@ -42,7 +42,7 @@ cudaError_t cudaMalloc(T** memory, std::size_t bytes) {
 }
 
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
-inline int __float_as_int(float value) { return std::bit_cast<int>(value); }
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 
 /// Threads run one at a time.
 template <typename T>
