@@ -133,6 +133,59 @@ TEST(DeviceTraining, PackedTextTrainsAsPaddedText) {
   }
 }
 
+TEST(DeviceTraining, NormsInConvolutionsTrainAsApart) {
+  for (const AmpDType dtype : {AmpDType::fp16, AmpDType::bf16}) {
+    Config config = resnet_config();
+    config.amp.level = AmpLevel::O2;
+    config.amp.dtype = dtype;
+    config.fusion = FusionMode::off;
+    const std::vector<double> apart = losses(config);
+    for (const FusionMode fusion : {FusionMode::full, FusionMode::always}) {
+      config.fusion = fusion;
+      expect_near_losses(losses(config), apart, 0.05);
+    }
+  }
+}
+
+/// How many kernels of a run call themselves `prefix`...
+int count_kernels(const RunResult& result, std::string_view type, std::string_view prefix) {
+  int count = 0;
+  for (const NodeProfile& node : result.kernels) count += node.type == type && node.implementation.starts_with(prefix);
+  return count;
+}
+
+OptionEffects effects_of(const Config& config, const RunResult& result) {
+  std::vector<KernelChoice> chosen;
+  for (const NodeProfile& node : result.kernels) chosen.push_back({node.type, node.implementation});
+  return make_test_backend()->effects(plan_options(config).kernels, chosen);
+}
+
+TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
+  Config config = resnet_config();
+  config.amp.level = AmpLevel::O2;
+  config.train.steps = 1;
+  config.fusion = FusionMode::off;
+  for (const bool persistent : {true, false}) {
+    config.flags.cudnn_batchnorm_spatial_persistent = persistent;
+    const RunResult result = train(config).result;
+    const int norms = count_kernels(result, "batch_norm", "");
+    EXPECT_EQ(count_kernels(result, "batch_norm", "persistent cudnn:"), persistent ? norms : 0);
+    EXPECT_EQ(count_kernels(result, "batch_norm", "native:spatial"), persistent ? 0 : norms);
+    EXPECT_EQ(count_kernels(result, "conv2d", "cudnn:"), norms);
+    EXPECT_EQ(effects_of(config, result).persistent_batch_norm, persistent);
+  }
+  config.flags.cudnn_batchnorm_spatial_persistent = true;
+  config.fusion = FusionMode::always;
+  const RunResult fused = train(config).result;
+  // The stem's convolution, of four channels, is the one that cuDNN cannot fuse.
+  const int convolutions = count_kernels(fused, "normed_conv2d", "");
+  EXPECT_EQ(count_kernels(fused, "normed_conv2d", "fused cudnn:"), convolutions - 1);
+  EXPECT_EQ(count_kernels(fused, "batch_norm_finalize", ""), convolutions);
+  const std::string reason = effects_of(config, fused).persistent_batch_norm_reason;
+  EXPECT_NE(reason.find(fmt::format("{} batch norms are fused into convolutions", convolutions)), std::string::npos)
+      << reason;
+}
+
 TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
   Config config = repeatable(bert_config());
   const Outcome whole = train_in_new_directory(config);
