@@ -5,6 +5,7 @@
 #include "core/cuda/channel_extent.h"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
+#include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
 
@@ -117,9 +118,9 @@ struct Statistics {
 
 /// From StatisticsTerm's two sums of `count` values; `origin` is the first.
 __device__ inline Statistics statistics_of(float origin, double first, double second, double count, double epsilon) {
-  const double shift = first / count;
-  const double variance = fmax(0.0, second / count - shift * shift);
-  return {static_cast<float>(static_cast<double>(origin) + shift), static_cast<float>(1.0 / sqrt(variance + epsilon))};
+  const BatchStatistics deviations = batch_statistics(first, second, count);
+  return {static_cast<float>(static_cast<double>(origin) + deviations.mean),
+          static_cast<float>(1.0 / sqrt(deviations.variance + epsilon))};
 }
 
 }  // namespace ptrain::cuda

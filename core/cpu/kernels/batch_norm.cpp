@@ -78,9 +78,9 @@ class BatchNormKernel final : public Kernel {
     };
     float* exchanged = partial;  // block 0's sums, which are read before they are overwritten
     rows_.reduce(partial, [&](std::int64_t c, double s1, double s2) {
-      const double shift = s1 / local_count;
-      const double mean = static_cast<double>(static_cast<float>(x[c])) + shift;
-      const double variance = std::max(0.0, s2 / local_count - shift * shift);
+      const BatchStatistics deviations = batch_statistics(s1, s2, local_count);
+      const double mean = static_cast<double>(static_cast<float>(x[c])) + deviations.mean;
+      const double variance = deviations.variance;
       if (collectives_ == nullptr) return finish(c, mean, variance);
       // First and second moment about the running mean, which is the same on every rank and near the batch's.
       const double deviation = mean - static_cast<double>(running_mean[c]);
