@@ -170,6 +170,13 @@ for part in "${parts[@]}"; do
   echo "== $part (after $SECONDS s)"
   "part_$part"
 done
-"$python" scripts/gpu_table.py "$out" | tee "$out/table.md"
+shopt -s nullglob
+reports=("$out"/{resnet,bert}*.json)
+if ((${#reports[@]})); then
+  columns=run,precision,speed,step,memory,mfu,datasheet,search,exhaustive_search,persistent_batch_norm,status
+  "$bin/ptrain" table "${reports[@]}" --columns $columns --format markdown --output "$out/table.md"
+  check table $?
+  cat "$out/table.md"
+fi
 echo "Reports: $out. ${#failed[@]} failed${failed[*]:+: ${failed[*]}}; ${#skipped[@]} skipped${skipped[*]:+: ${skipped[*]}}"
 ((${#failed[@]} == 0))

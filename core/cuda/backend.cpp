@@ -1,6 +1,7 @@
 #include "core/cuda/backend.h"
 
 #include "core/base/errors.h"
+#include "core/base/gpu_datasheet.h"
 #include "core/cuda/check.h"
 #include "core/cuda/event_timer.h"
 #include "core/cuda/option_effects.h"
@@ -43,6 +44,10 @@ class CudaBackend final : public Backend {
   }
 
   SearchCache& search_cache() override { return cache_; }
+
+  std::optional<double> datasheet_peak_flops(DType dtype, const KernelOptions& options) const override {
+    return ptrain::datasheet_peak_flops(device_.properties().name, dtype, options.tf32);
+  }
 
   std::string pci_bus_id() const override {
     char text[32];

@@ -75,6 +75,8 @@ class Backend {
   virtual bool fuses_convolutions() const { return false; }
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
+  /// FLOP/s of matrix products in `dtype` that the device's data sheet gives; absent where there is none to know.
+  virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
   /// "0000:3b:00.0" of an NVIDIA GPU; empty for other devices.
   virtual std::string pci_bus_id() const { return {}; }
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.

@@ -59,10 +59,15 @@ json throughput_json(const std::optional<Throughput>& throughput) {
 
 json utilization_json(const std::optional<Utilization>& utilization) {
   if (!utilization) return nullptr;
-  const auto peak = utilization->peak_flops;
-  return {{"achieved_flops", utilization->achieved_flops},
-          {"peak_flops", or_null(peak)},
-          {"mfu", peak && *peak > 0 ? json(utilization->achieved_flops / *peak) : json(nullptr)}};
+  const double achieved = utilization->achieved_flops;
+  const auto of = [&](std::optional<double> peak) {
+    return peak && *peak > 0 ? json(achieved / *peak) : json(nullptr);
+  };
+  return {{"achieved_flops", achieved},
+          {"peak_flops", or_null(utilization->peak_flops)},
+          {"mfu", of(utilization->peak_flops)},
+          {"datasheet_peak_flops", or_null(utilization->datasheet_peak_flops)},
+          {"datasheet_mfu", of(utilization->datasheet_peak_flops)}};
 }
 
 json range_json(const std::optional<RangeReport>& range) {

@@ -76,8 +76,9 @@ struct LatencyReport {
 };
 
 struct Utilization {
-  double achieved_flops = 0;         // FLOP/s over the measured steps
-  std::optional<double> peak_flops;  // FLOP/s; absent when unknown
+  double achieved_flops = 0;                   // FLOP/s over the measured steps
+  std::optional<double> peak_flops;            // FLOP/s, measured; absent when the run was too short for it
+  std::optional<double> datasheet_peak_flops;  // FLOP/s; absent where no data sheet is known
 };
 
 struct RangeReport {

@@ -135,13 +135,37 @@ TableCell accuracy_cell(const Source& source) {
   return {fmt::format("{:.4f}", mean), mean, sources};
 }
 
-TableCell mfu_cell(const Source& source) {
+/// A member of the report's utilization; reports older than it lack it.
+TableCell utilization_cell(const Source& source, const char* name) {
   const json* report = source.report();
-  if (report == nullptr || report->at("utilization").is_null() || report->at("utilization").at("mfu").is_null()) {
-    return nothing();
-  }
-  const double mfu = report->at("utilization").at("mfu");
-  return {fmt::format("{:.0f} %", 100 * mfu), mfu, {{source.reported->report_file, "/utilization/mfu"}}};
+  const json::json_pointer pointer = json::json_pointer("/utilization") / name;
+  if (report == nullptr || !report->contains(pointer) || report->at(pointer).is_null()) return nothing();
+  const double share = report->at(pointer);
+  return {fmt::format("{:.0f} %", 100 * share), share, {{source.reported->report_file, pointer.to_string()}}};
+}
+
+TableCell mfu_cell(const Source& source) { return utilization_cell(source, "mfu"); }
+TableCell datasheet_cell(const Source& source) { return utilization_cell(source, "datasheet_mfu"); }
+
+TableCell search_cell(const Source& source) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const double seconds = report->at("progress").at("search_seconds");
+  return {fmt::format("{:.1f} s", seconds), seconds, {{source.reported->report_file, "/progress/search_seconds"}}};
+}
+
+/// "true / false": asked for, but without effect.
+TableCell flag_cell(const Source& source, const std::string& flag) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const json& state = report->at("flags").at(flag);
+  return text_cell(source, fmt::format("{} / {}", state.at("requested").dump(), state.at("effective").dump()),
+                   "/flags/" + flag);
+}
+
+TableCell exhaustive_search_cell(const Source& source) { return flag_cell(source, "cudnn_exhaustive_search"); }
+TableCell persistent_batch_norm_cell(const Source& source) {
+  return flag_cell(source, "cudnn_batchnorm_spatial_persistent");
 }
 
 TableCell runs_cell(const Source& source) {
@@ -178,6 +202,10 @@ const std::vector<ColumnMaker>& makers() {
       {{"memory", "Peak memory", true}, memory_cell},
       {{"accuracy", "Top-1", true}, accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
+      {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
+      {{"search", "Kernel search", true}, search_cell},
+      {{"exhaustive_search", "Exhaustive search, asked / in effect", false}, exhaustive_search_cell},
+      {{"persistent_batch_norm", "Persistent batch norm, asked / in effect", false}, persistent_batch_norm_cell},
       {{"runs", "Good runs", true}, runs_cell},
       {{"status", "Status", false}, status_cell},
   };

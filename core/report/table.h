@@ -40,7 +40,7 @@ struct Table {
   std::vector<TableRow> rows;
 };
 
-/// Columns to choose from: run, work, precision, batch, speed, step, memory, accuracy, mfu, runs, status.
+/// Columns to choose from.
 const std::vector<TableColumn>& table_columns();
 /// "run,precision,batch,speed,step,memory,accuracy"
 std::string default_columns();

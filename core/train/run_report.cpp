@@ -55,9 +55,10 @@ void fill_speed(Report& report, const Model& model, const RunResult& result) {
   if (model.is_text()) report.throughput->tokens = TokenReport{result.tokens.valid, result.tokens.computed};
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
-  std::optional<double> peak = result.peak_flops;  // of one rank's device, all ranks at work
-  if (peak) *peak *= devices;
-  report.utilization = Utilization{result.flops / result.seconds, peak};
+  Utilization& utilization = report.utilization.emplace();
+  utilization.achieved_flops = result.flops / result.seconds;
+  if (result.peak_flops) utilization.peak_flops = *result.peak_flops * devices;  // each measured with all at work
+  if (result.datasheet_peak_flops) utilization.datasheet_peak_flops = *result.datasheet_peak_flops * devices;
 }
 
 RankReport rank_report(const RankTotals& totals, double steps) {

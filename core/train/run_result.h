@@ -82,11 +82,12 @@ struct RunResult {
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
-  std::optional<double> peak_flops;  // FLOP/s of matrix products in the run's precision, measured after it
-  std::optional<GpuReport> gpu;      // of rank 0, over the measured steps
-  double setup_seconds = 0;          // from the start to the first step, search included
-  double search_seconds = 0;         // choosing and compiling kernels
-  std::string search_hash;           // over all choices of the search
+  // FLOP/s of matrix products in the run's precision on rank 0's device: measured after the run, and by its data sheet.
+  std::optional<double> peak_flops, datasheet_peak_flops;
+  std::optional<GpuReport> gpu;  // of rank 0, over the measured steps
+  double setup_seconds = 0;      // from the start to the first step, search included
+  double search_seconds = 0;     // choosing and compiling kernels
+  std::string search_hash;       // over all choices of the search
   std::vector<NodeProfile> kernels;
   std::optional<GuardFinding> batch_norm_guard;  // of all ranks; none where nothing was compared
   std::int64_t bad_samples = 0;

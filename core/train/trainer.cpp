@@ -92,10 +92,12 @@ void Trainer::train() {
   }
   result_.measured_peak_bytes = backend_.memory_use().peak_resident_bytes;
   result_.kernels = training_->profile();
+  const DType low = training_options(config_, backend_.preferred_low_precision()).amp.dtype;
+  const DType precision = config_.amp.level == AmpLevel::O0 ? DType::f32 : low;
+  const KernelOptions kernels = plan_options(config_).kernels;
+  result_.datasheet_peak_flops = backend_.datasheet_peak_flops(precision, kernels);
   if (result_.seconds > worth_a_peak_measurement) {
-    const DType low = training_options(config_, backend_.preferred_low_precision()).amp.dtype;
-    result_.peak_flops = measure_peak_flops(backend_, config_.amp.level == AmpLevel::O0 ? DType::f32 : low,
-                                            plan_options(config_).kernels);
+    result_.peak_flops = measure_peak_flops(backend_, precision, kernels);
   }
 }
 

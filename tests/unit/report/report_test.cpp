@@ -55,7 +55,7 @@ Report full_report() {
   report.throughput = Throughput{"samples/s", 640, 2.0, 5, 2};
   const std::vector<double> times{10, 11, 12};
   report.latency_ms = LatencyReport{summarize(times), summarize({}), summarize(times)};
-  report.utilization = Utilization{1e11, 4e11};
+  report.utilization = Utilization{1e11, 4e11, 5e11};
   report.memory = {1000, 1010};
   report.loss = {2.3, 0.4};
   report.accuracy = AccuracyReport{0.9, 0.99, std::nullopt, 0.3, 1000};
@@ -73,7 +73,17 @@ TEST(Report, ThroughputIsSamplesOverTime) {
   const json throughput = to_json(full_report())["throughput"];
   EXPECT_EQ(throughput["value"], 320.0);
   EXPECT_EQ(throughput["per_device"], 160.0);
-  EXPECT_EQ(to_json(full_report())["utilization"]["mfu"], 0.25);
+}
+
+TEST(Report, ArithmeticIsHeldAgainstTheMeasuredPeakAndTheDataSheets) {
+  Report report = full_report();
+  json utilization = to_json(report)["utilization"];
+  EXPECT_EQ(utilization["mfu"], 0.25);
+  EXPECT_EQ(utilization["datasheet_mfu"], 0.2);
+  report.utilization->datasheet_peak_flops.reset();
+  utilization = to_json(report)["utilization"];
+  EXPECT_EQ(utilization["mfu"], 0.25);
+  EXPECT_TRUE(utilization["datasheet_mfu"].is_null());
 }
 
 TEST(Report, WritesWhatIsNotFiniteAsNull) {
