@@ -90,6 +90,15 @@ void check_training(const Config& config, const Refusal& refuse) {
   }
 }
 
+void check_distribution(const DistConfig& dist, const Refusal& refuse) {
+  if (!dist.reproducible) return;
+  if (dist.average != GradAverage::fp32) refuse("dist.average", "dist.reproducible adds up in fp32");
+  if (dist.sync_batch_norm) {
+    refuse("dist.sync_batch_norm",
+           "statistics over all ranks depend on their number, which dist.reproducible rules out");
+  }
+}
+
 void check_run(const Config& config, const Refusal& refuse) {
   if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
   if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
@@ -105,6 +114,7 @@ void check_across(LoadedConfig& loaded) {
   check_amp(loaded.config, refuse);
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);
+  check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);
   note_unread(loaded);
 }

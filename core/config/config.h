@@ -132,6 +132,7 @@ struct DistConfig {
   std::int64_t bucket_mb = 25;
   GradAverage average = GradAverage::fp32;  // in what gradients of low-precision parameters (O2) are averaged
   bool sync_batch_norm = false;
+  bool reproducible = false;  // losses do not depend on how many ranks share a step's micro-batches
   std::int64_t timeout_seconds = 30;
 };
 

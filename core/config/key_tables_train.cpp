@@ -116,6 +116,8 @@ std::vector<Key> run_keys() {
       dist_key("average", &DistConfig::average,
                "of O2's low-precision gradients: in fp32, or in the gradient's type, half the bytes"),
       dist_key("sync_batch_norm", &DistConfig::sync_batch_norm, "batch statistics over all ranks"),
+      dist_key("reproducible", &DistConfig::reproducible,
+               "adds up in the data's order: micro-batches of one size give any number of ranks the same losses"),
       dist_key("timeout_seconds", &DistConfig::timeout_seconds, "within which a dead or hung rank ends the run")
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder of report, metrics and checkpoints"),

@@ -40,11 +40,11 @@ class GradAllReducePass {
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       if (node.phase != Phase::forward && statistics_ != no_value && !statistics_started_) {
-        start("exchange.statistics", statistics_);
+        start("exchange.statistics", statistics_, mean_factor(), Phase::exchange);
         statistics_started_ = true;
       }
       if (node.phase == Phase::update && !waited) {
-        to().add_node("exchange.wait", std::make_shared<AllReduceWait>(), waited_, Phase::exchange);
+        to().add_node("exchange.wait", std::make_shared<AllReduceWait>(), waited_, exchange_phase());
         waited = true;
       }
       if (is_accumulation(node)) continue;  // done bucket by bucket
@@ -135,9 +135,12 @@ class GradAllReducePass {
     to().value(id).byte_offset = offset * static_cast<std::int64_t>(size_of(to().desc(buffer).dtype));
   }
 
-  void start(std::string name, ValueId data) {
-    const float factor = 1.0f / static_cast<float>(options_.world_size);
-    to().add_node(std::move(name), std::make_shared<AllReduceStart>(factor), {data}, Phase::exchange);
+  float mean_factor() const { return 1.0f / static_cast<float>(options_.world_size); }
+  /// Of gradients.
+  Phase exchange_phase() const { return options_.reproducible ? Phase::backward : Phase::exchange; }
+
+  void start(std::string name, ValueId data, float factor, Phase phase) {
+    to().add_node(std::move(name), std::make_shared<AllReduceStart>(factor), {data}, phase);
     waited_.push_back(data);
   }
 
@@ -151,11 +154,12 @@ class GradAllReducePass {
                     {exchanged, gradients, rewriter_.mapped(buffer.micro_step)}, Phase::backward);
     } else if (exchanges_copy(buffer)) {
       const ValueId copy = copies_.at(buffer.gradients);
-      place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, Phase::exchange), copy,
+      place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, exchange_phase()), copy,
             bucket.begin);
       exchanged = part(copy, bucket);
     }
-    start("exchange." + name, exchanged);
+    // Gradients that are added up in one order are the mean's parts from the start (build_training_graph).
+    start("exchange." + name, exchanged, options_.reproducible ? 1.0f : mean_factor(), exchange_phase());
   }
 
   /// The update and the norm read the widened copy where there is one.

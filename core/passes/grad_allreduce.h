@@ -4,6 +4,9 @@
 // bucket's exchange starts right after the node that makes its last gradient; one wait stands before the update, so the
 // norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
 // accumulation only the last micro-batch exchanges (Phase::exchange), bucket by bucket as its sum is complete.
+//
+// Sums that do not depend on the number of ranks (DistributionOptions::reproducible) are made in the order of the data:
+// every micro-batch exchanges, rank 0 adding its gradients to the sum so far and the others starting afresh.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -24,6 +27,9 @@ struct DistributionOptions {
   GradExchange exchange = GradExchange::fp32;
   /// Batch norms normalise by the statistics of all ranks' samples.
   bool sync_batch_norm = false;
+  /// Gradients are summed over micro-batches and ranks in one order, whichever rank has which micro-batch. Not for
+  /// GradExchange::gradient_dtype.
+  bool reproducible = false;
 };
 
 /// Adds the exchange to a graph that add_optimizer made. Unless batch norms are synchronised, their running statistics

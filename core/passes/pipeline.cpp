@@ -53,8 +53,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
                             : no_value;
   const ValueId loss = result.graph.find_output(loss_output);
   invariant(loss != no_value, "the model has no output named loss");
-  const float factor = 1.0f / static_cast<float>(options.accumulate_steps);
-  const ValueId seed = result.graph.add("loss.grad", std::make_shared<SeedGradient>(factor), {scale}, Phase::backward);
+  const bool reproducible = options.distribution && options.distribution->reproducible;
+  const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
+  const auto seed_op = std::make_shared<SeedGradient>(1.0f / static_cast<float>(added_up));
+  const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Phase::backward);
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);
   if (options.fusion != Fusion::off) differentiated = fuse_gradients(differentiated);

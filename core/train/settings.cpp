@@ -128,6 +128,7 @@ DistributionOptions distribution_options(const Config& config, int world_size) {
   options.bucket_bytes = config.dist.bucket_mb << 20;
   options.exchange = config.dist.average == GradAverage::fp32 ? GradExchange::fp32 : GradExchange::gradient_dtype;
   options.sync_batch_norm = config.dist.sync_batch_norm;
+  options.reproducible = config.dist.reproducible;
   return options;
 }
 

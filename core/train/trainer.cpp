@@ -155,7 +155,9 @@ void Trainer::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t 
     plan.write_input(model_io::rng, rng.data(), sizeof rng);
   }
   if (plan.has_input(flat::micro_step)) {
-    const auto index = static_cast<std::int32_t>(micro);
+    // Rank 0 has the sum so far where micro-batches are added up in the data's order.
+    const bool starts_afresh = config_.dist.reproducible && ranks_.rank() != 0;
+    const auto index = static_cast<std::int32_t>(starts_afresh ? 0 : micro);
     plan.write_input(flat::micro_step, &index, sizeof index);
   }
   plan.run(Phase::forward, last);

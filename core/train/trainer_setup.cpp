@@ -43,6 +43,8 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
   if (const std::string gpu = backend_.pci_bus_id(); !gpu.empty() && ranks_.is_main()) watch_gpu(gpu);
   if (!ranks_.several() || backend_.host_reads_device()) return;
   if (config_.dist.sync_batch_norm) fail_usage("dist.sync_batch_norm: is made for device cpu only");
+  if (config_.dist.reproducible)
+    fail_usage("dist.reproducible: is made for device cpu only; NCCL adds in its own order");
   device_collectives_ = make_nccl_collectives(backend_, *communicator);
 }
 

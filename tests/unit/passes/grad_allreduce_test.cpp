@@ -1,6 +1,8 @@
 // The exchange of gradients: every element once, as early as it can be, and not for every micro-batch.
 #include "core/passes/grad_allreduce.h"
 
+#include "core/ops/all_reduce.h"
+#include "core/ops/seed_gradient.h"
 #include "core/passes/pipeline.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -138,6 +140,25 @@ TEST(GradAllReduce, ExchangesSumsOfMicroBatchesOnTheLastOnly) {
         accumulated += graph.desc(node.inputs[0]).count();
     }
     EXPECT_EQ(accumulated, graph.desc(total).count());
+  }
+}
+
+TEST(GradAllReduce, ReproducibleSumsAreExchangedAtEveryMicroBatch) {
+  for (const AmpLevel level : all_levels) {
+    for (const int accumulate_steps : {1, 3}) {
+      PipelineOptions options = distributed_pipeline(level);
+      options.accumulate_steps = accumulate_steps;
+      options.distribution->reproducible = true;
+      const Graph graph = build_training_graph(all_models()[0].graph, options).graph;
+      const auto& seed = static_cast<const SeedGradient&>(*node_of_type(graph, "seed_gradient").op);
+      EXPECT_EQ(seed.factor(), 1.0f / static_cast<float>(4 * accumulate_steps)) << "a part of the mean from the start";
+      for (const Node* node : starts(graph)) {
+        if (graph.value(node->inputs[0]).name == flat::statistics) continue;
+        EXPECT_EQ(node->phase, Phase::backward);
+        EXPECT_EQ(static_cast<const AllReduceStart&>(*node->op).factor(), 1.0f);
+      }
+      EXPECT_EQ(node_of_type(graph, "all_reduce_wait").phase, Phase::backward) << "before the next one adds to the sum";
+    }
   }
 }
 

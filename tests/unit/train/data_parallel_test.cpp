@@ -70,18 +70,36 @@ TEST(DataParallel, LossesInLowPrecisionFollowThoseOfOneRank) {
 
 /// The same micro-batches, added in the same order: every bit is the same, dropout masks included, in low precision
 /// too.
-TEST(DataParallel, FourRanksAreOneRankWithFourMicroBatches) {
+TEST(DataParallel, ReproducibleLossesDoNotDependOnTheNumberOfRanks) {
   for (Config config : {resnet_on_ranks(), bert_on_ranks()}) {
     for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
-      SCOPED_TRACE(fmt::format("{} {}", config.model.name, choice_name(level)));
       config.amp.level = level;
       config.data.batch_size = 2;
-      config.dist.average = GradAverage::fp32;
       config.dist.sync_batch_norm = false;
+      config.dist.reproducible = true;
       Config alone = config;
       alone.train.accumulate_steps = 4;
-      EXPECT_EQ(train_on_ranks(config, 4)[0].result.losses, losses(alone));
+      const std::vector<double> one = losses(alone);
+      for (const int world_size : {2, 4}) {
+        SCOPED_TRACE(fmt::format("{} {}, {} ranks", config.model.name, choice_name(level), world_size));
+        config.train.accumulate_steps = 4 / world_size;
+        EXPECT_EQ(train_on_ranks(config, world_size)[0].result.losses, one);
+      }
     }
+  }
+}
+
+TEST(DataParallel, ReproducibleLossesAreThoseOfOneRankForNumbersThatAreNoPowersOfTwo) {
+  Config config = bert_on_ranks();
+  config.data.batch_size = 1;
+  config.train.steps = 8;
+  config.dist.reproducible = true;
+  Config alone = config;
+  alone.train.accumulate_steps = 6;
+  const std::vector<double> one = losses(alone);
+  for (const int world_size : {2, 3, 6}) {
+    config.train.accumulate_steps = 6 / world_size;
+    EXPECT_LT(difference(train_on_ranks(config, world_size)[0].result.losses, one), 1e-14) << world_size << " ranks";
   }
 }
 
