@@ -11,6 +11,9 @@ using Clock = std::chrono::steady_clock;
 
 struct CUevent_st {
   Clock::time_point recorded;
+  // Where it was recorded last, if in a capture:
+  cudaStream_t origin = nullptr, stream = nullptr;
+  std::size_t after = 0;  // what the stream had enqueued
 };
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
@@ -26,7 +29,7 @@ constexpr int fresh = 0xff;  // a NaN in every floating dtype
 
 std::map<void*, std::size_t> allocations;
 std::size_t used_memory = 0;
-int capturing_streams = 0;
+int captures = 0;  // under way
 cudaError_t last_error = cudaSuccess;
 
 cudaError_t answer(cudaError_t status) {
@@ -36,7 +39,7 @@ cudaError_t answer(cudaError_t status) {
 
 /// What waits or allocates is refused while a stream is captured.
 cudaError_t unless_capturing() {
-  return answer(capturing_streams > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+  return answer(captures > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
 }
 
 cudaError_t allocate(void** memory, std::size_t bytes) {
@@ -67,7 +70,10 @@ cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); 
 const char* cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
 const char* cudaGetErrorName(cudaError_t) { return "emulated"; }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) {
+  const char* asked = std::getenv("EMULATED_GPUS");
+  return *count = asked != nullptr ? std::atoi(asked) : 1, cudaSuccess;
+}
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) { return text[0] = 0, cudaSuccess; }
 
@@ -121,7 +127,20 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return unless_capturing(); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event->origin == nullptr) {
+    return answer(stream->origin != nullptr ? cudaErrorStreamCaptureIsolation : cudaSuccess);
+  }
+  if (event->origin->origin == nullptr) return answer(cudaErrorCapturedEvent);  // of a capture that has ended
+  if (stream->origin == nullptr) {
+    *stream = {};
+    stream->origin = event->origin;
+    event->origin->forked.push_back(stream);
+  } else if (stream->origin == stream) {
+    event->stream->joined = event->after;
+  }
+  return cudaSuccess;
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = new CUevent_st;
@@ -134,6 +153,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   emulation::enqueue(stream, [=] { event->recorded = Clock::now(); });
+  event->origin = stream->origin;
+  event->stream = stream;
+  event->after = stream->enqueued;
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
@@ -144,15 +166,21 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  stream->capturing = true;
-  ++capturing_streams;
+  *stream = {};
+  stream->origin = stream;
+  ++captures;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  stream->capturing = false;
-  --capturing_streams;
-  *graph = new CUgraph_st{std::exchange(stream->captured, {})};
-  return cudaSuccess;
+  --captures;
+  const CUstream_st capture = std::exchange(*stream, {});
+  bool joined = true;
+  for (const cudaStream_t fork : capture.forked) {
+    joined = joined && fork->joined == fork->enqueued;
+    *fork = {};
+  }
+  *graph = joined ? new CUgraph_st{capture.captured} : nullptr;
+  return answer(joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;

@@ -8,18 +8,21 @@
 
 /// What cudaStream_t points to.
 struct CUstream_st {
-  bool capturing = false;
+  CUstream_st* origin = nullptr;  // where the capture began that this stream takes part in
+  std::size_t enqueued = 0;       // in it
+  std::size_t joined = 0;         // of these, what the origin waits for
+
+  // Of a capture's origin:
   std::vector<std::function<void()>> captured;
+  std::vector<CUstream_st*> forked;
 };
 
 namespace emulation {
 
 inline void enqueue(cudaStream_t stream, std::function<void()> work) {
-  if (stream->capturing) {
-    stream->captured.push_back(std::move(work));
-  } else {
-    work();
-  }
+  if (stream->origin == nullptr) return work();
+  ++stream->enqueued;
+  stream->origin->captured.push_back(std::move(work));
 }
 
 }  // namespace emulation

@@ -1,0 +1,110 @@
+// NCCL as far as ranks that are processes of one machine call it: sums in rank order, through shared memory.
+#include "core/base/dtype.h"
+#include "tests/emulation/stream.h"
+
+#include <fcntl.h>
+#include <nccl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <random>
+
+namespace {
+
+constexpr std::size_t slot_bytes = std::size_t{1} << 20;
+
+/// At the start of the shared memory; zeroed as the kernel hands it out. A slot for each rank follows.
+struct Meeting {
+  std::atomic<int> arrived, generation;
+  std::atomic<bool> aborted;
+};
+
+}  // namespace
+
+/// What ncclComm_t points to.
+struct ncclComm {
+  int ranks, rank;
+  std::size_t bytes;
+  Meeting* meeting;
+
+  char* slot(int of) const { return reinterpret_cast<char*>(meeting + 1) + static_cast<std::size_t>(of) * slot_bytes; }
+
+  void barrier() const {
+    const int generation = meeting->generation;
+    if (++meeting->arrived == ranks) {
+      meeting->arrived = 0;
+      ++meeting->generation;
+    }
+    while (meeting->generation == generation && !meeting->aborted) sched_yield();
+  }
+
+  template <typename T>
+  void all_reduce(T* data, std::size_t count, float factor) const {
+    constexpr std::size_t most = slot_bytes / sizeof(T);
+    for (std::size_t first = 0; first < count && !meeting->aborted; first += most) {
+      const std::size_t part = std::min(most, count - first);
+      std::copy_n(data + first, part, reinterpret_cast<T*>(slot(rank)));
+      barrier();
+      for (std::size_t i = 0; i < part; ++i) {
+        float sum = 0;
+        for (int r = 0; r < ranks; ++r) sum += static_cast<float>(reinterpret_cast<const T*>(slot(r))[i]);
+        data[first + i] = T(factor * sum);
+      }
+      barrier();
+    }
+  }
+};
+
+extern "C" {
+
+const char* ncclGetErrorString(ncclResult_t) { return "an error of the emulation"; }
+ncclResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, ncclSuccess; }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  std::random_device random;
+  std::snprintf(id->internal, sizeof id->internal, "/emulated-nccl-%08x%08x", random(), random());
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank) {
+  const int file = shm_open(id.internal, O_CREAT | O_RDWR, 0600);
+  const std::size_t bytes = sizeof(Meeting) + static_cast<std::size_t>(ranks) * slot_bytes;
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return ncclSystemError;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) return ncclSystemError;
+  *communicator = new ncclComm{ranks, rank, bytes, static_cast<Meeting*>(memory)};
+  (*communicator)->barrier();
+  if (rank == 0) shm_unlink(id.internal);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  munmap(communicator->meeting, communicator->bytes);
+  delete communicator;
+  return ncclSuccess;
+}
+
+/// The memory stays: a sum that is under way reads it until it sees the end.
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  communicator->meeting->aborted = true;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  if (from != to || (op != ncclSum && op != ncclAvg)) return ncclInvalidArgument;
+  const float factor = op == ncclAvg ? 1.0f / static_cast<float>(communicator->ranks) : 1.0f;
+  emulation::enqueue(stream, [=] {
+    if (type == ncclFloat32) communicator->all_reduce(static_cast<float*>(to), count, factor);
+    if (type == ncclFloat16) communicator->all_reduce(static_cast<ptrain::f16*>(to), count, factor);
+    if (type == ncclBfloat16) communicator->all_reduce(static_cast<ptrain::bf16*>(to), count, factor);
+  });
+  return type == ncclFloat32 || type == ncclFloat16 || type == ncclBfloat16 ? ncclSuccess : ncclInvalidArgument;
+}
+
+}  // extern "C"
