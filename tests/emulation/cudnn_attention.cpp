@@ -1,0 +1,125 @@
+// cuDNN's attention, forward and backward, of the emulated CudnnGraph.
+#include "tests/emulation/cudnn_graph_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ptrain::cuda {
+namespace {
+
+using emulation::Index;
+using emulation::State;
+using emulation::Values;
+
+/// What rows beyond a length come out as.
+constexpr float undefined = 77;
+
+/// One query's weights over the keys, before dropout: exp(score - lse), and the score row's lse.
+struct Softmax {
+  std::vector<float> weights;
+  float lse;
+};
+
+struct AttentionValues {
+  const Values &q, &k, &v, &lengths;
+  const Values* mask;
+  float scale, mask_scale;
+
+  AttentionValues(const State& state, const CudnnGraph::AttentionInputs& inputs)
+      : q(state[inputs.q]),
+        k(state[inputs.k]),
+        v(state[inputs.v]),
+        lengths(state[inputs.key_lengths]),
+        mask(inputs.mask ? &state[*inputs.mask] : nullptr),
+        scale(inputs.scale),
+        mask_scale(inputs.mask_scale) {}
+
+  Index length(Index n) const { return static_cast<Index>(lengths.at(n, 0, 0, 0)); }
+  Index width() const { return q.dims[3]; }
+  float kept(Index n, Index head, Index i, Index j) const {
+    return mask == nullptr ? 1.0f : mask->at(n, head, i, j) * mask_scale;
+  }
+  float dot(const Values& a, Index i, const Values& b, Index j, Index n, Index head) const {
+    float sum = 0;
+    for (Index d = 0; d < width(); ++d) sum += a.at(n, head, i, d) * b.at(n, head, j, d);
+    return sum;
+  }
+  float score(Index n, Index head, Index i, Index j) const { return scale * dot(q, i, k, j, n, head); }
+  Softmax softmax(Index n, Index head, Index i) const {
+    Softmax row{std::vector<float>(static_cast<std::size_t>(length(n))), 0};
+    float largest = -std::numeric_limits<float>::infinity();
+    for (Index j = 0; j < length(n); ++j) {
+      row.weights[static_cast<std::size_t>(j)] = score(n, head, i, j);
+      largest = std::max(largest, row.weights[static_cast<std::size_t>(j)]);
+    }
+    double sum = 0;
+    for (float& weight : row.weights) sum += weight = std::exp(weight - largest);
+    for (float& weight : row.weights) weight = static_cast<float>(weight / sum);
+    row.lse = largest + static_cast<float>(std::log(sum));
+    return row;
+  }
+
+  /// [B,heads,S,columns], zero as far as the sequences reach.
+  Values result(Index columns) const {
+    Values values({q.dims[0], q.dims[1], q.dims[2], columns});
+    values.each([&](Index n, Index head, Index i, Index d) {
+      if (i >= length(n)) values.at(n, head, i, d) = undefined;
+    });
+    return values;
+  }
+  /// Calls visit(n, head, i) for the queries within their sequence's length.
+  template <typename Visit>
+  void for_queries(Visit&& visit) const {
+    for (Index n = 0; n < q.dims[0]; ++n)
+      for (Index head = 0; head < q.dims[1]; ++head)
+        for (Index i = 0; i < length(n); ++i) visit(n, head, i);
+  }
+};
+
+}  // namespace
+
+CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
+  parts_->has_attention = true;
+  const auto [out, lse] = parts_->add_operation<2>([=](const State& state) {
+    const AttentionValues a(state, inputs);
+    Values outs = a.result(a.width()), lses = a.result(1);
+    a.for_queries([&](Index n, Index head, Index i) {
+      const Softmax row = a.softmax(n, head, i);
+      lses.at(n, head, i, 0) = row.lse;
+      for (Index j = 0; j < a.length(n); ++j) {
+        const float weight = row.weights[static_cast<std::size_t>(j)] * a.kept(n, head, i, j);
+        for (Index d = 0; d < a.width(); ++d) outs.at(n, head, i, d) += weight * a.v.at(n, head, j, d);
+      }
+    });
+    return std::array{std::move(outs), std::move(lses)};
+  });
+  return {out, lse};
+}
+
+CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs& inputs, Tensor out, Tensor dout,
+                                                          Tensor lse, bool /*deterministic*/) {
+  parts_->has_attention = true;
+  const auto [dq, dk, dv] = parts_->add_operation<3>([=](const State& state) {
+    const AttentionValues a(state, inputs);
+    const Values &o = state[out], &g = state[dout], &logs = state[lse];
+    Values gq = a.result(a.width()), gk = gq, gv = gq;
+    a.for_queries([&](Index n, Index head, Index i) {
+      const float shared = a.dot(g, i, o, i, n, head);
+      for (Index j = 0; j < a.length(n); ++j) {
+        const float weight = std::exp(a.score(n, head, i, j) - logs.at(n, head, i, 0));
+        const float kept = a.kept(n, head, i, j);
+        const float ds = weight * (kept * a.dot(g, i, a.v, j, n, head) - shared) * a.scale;
+        for (Index d = 0; d < a.width(); ++d) {
+          gq.at(n, head, i, d) += ds * a.k.at(n, head, j, d);
+          gk.at(n, head, j, d) += ds * a.q.at(n, head, i, d);
+          gv.at(n, head, j, d) += weight * kept * g.at(n, head, i, d);
+        }
+      }
+    });
+    return std::array{std::move(gq), std::move(gk), std::move(gv)};
+  });
+  return {dq, dk, dv};
+}
+
+}  // namespace ptrain::cuda
