@@ -2,6 +2,7 @@
 // With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients are also written there, for parity.py.
 #include "core/base/parallel.h"
 #include "core/io/safetensors.h"
+#include "tests/case_name.h"
 #include "tests/golden/golden_run.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <tuple>
 
 namespace ptrain::golden {
 namespace {
@@ -83,7 +83,16 @@ std::vector<float> expect_pytorchs(const Golden& golden, GoldenRun& run, Dump& d
   return losses;
 }
 
-class ModelGolden : public ::testing::TestWithParam<std::tuple<const char*, Fusion>> {};
+struct Case {
+  const char* model;
+  Fusion fusion;
+};
+void PrintTo(const Case& c, std::ostream* out) {
+  constexpr std::array<const char*, 3> fusions{"unfused", "fused", "always fused"};
+  *out << c.model << ' ' << fusions[static_cast<std::size_t>(c.fusion)];
+}
+
+class ModelGolden : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   set_thread_count(1);  // small kernels on several threads only wait for each other on a busy machine
@@ -103,17 +112,12 @@ TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   expect_pytorchs(golden, run, unwritten);
 }
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, Fusion>>& instance) {
-  constexpr std::array<const char*, 3> fusions{"_unfused", "_fused", "_always_fused"};
-  return std::get<0>(instance.param) + std::string(fusions[static_cast<std::size_t>(std::get<1>(instance.param))]);
-}
-
 INSTANTIATE_TEST_SUITE_P(All, ModelGolden,
-                         ::testing::Combine(::testing::Values("resnet50", "minilm", "bert_base"),
-                                            ::testing::Values(Fusion::full, Fusion::off)),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(NormsInConvolutions, ModelGolden, ::testing::Values(std::tuple{"resnet50", Fusion::always}),
-                         name_of);
+                         ::testing::Values(Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off},
+                                           Case{"resnet50", Fusion::always}, Case{"minilm", Fusion::full},
+                                           Case{"minilm", Fusion::off}, Case{"bert_base", Fusion::full},
+                                           Case{"bert_base", Fusion::off}),
+                         testing::case_name);
 
 }  // namespace
 }  // namespace ptrain::golden

@@ -122,8 +122,7 @@ TEST_P(AttentionAlgorithms, PackedSequencesGiveThePaddedOnesRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, AttentionAlgorithms,
-                         ::testing::Values(AttentionAlgorithm::flash, AttentionAlgorithm::math),
-                         [](const auto& p) { return std::string(name_of(p.param)); });
+                         ::testing::Values(AttentionAlgorithm::flash, AttentionAlgorithm::math), case_name);
 
 /// Long enough for several tiles in both directions, where finite differences would take too long.
 TEST(Attention, FlashGradientAgreesWithMathOverSeveralTiles) {

@@ -14,6 +14,9 @@ struct Problem {
   bool relu = false;
   bool residual = false;
 };
+void PrintTo(const Problem& p, std::ostream* out) {
+  *out << p.x.to_string() << (p.residual ? " residual" : "") << (p.relu ? " relu" : "");
+}
 
 std::vector<HostTensor> make_inputs(const Problem& p, DType dtype) {
   const Shape channels{p.x[-1]};
@@ -69,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BatchNormCases,
                                            Problem{{2, 3, 5, 16}, false, true}, Problem{{2, 3, 5, 16}, true, true},
                                            Problem{{3, 3, 3, 21}, true, true}, Problem{{4, 1, 1, 40}, true},
                                            Problem{{9, 5}, true, true}, Problem{{1, 9, 9, 1}},
-                                           Problem{{1, 5, 7, 3}, true}));
+                                           Problem{{1, 5, 7, 3}, true}),
+                         case_name);
 
 TEST(BatchNorm, KeepsPrecisionWhenTheMeanIsLarge) {
   OpCase c = make_case({{2, 40, 40, 16}}, DType::f32);

@@ -9,10 +9,7 @@
 namespace ptrain::testing {
 namespace {
 
-struct Problem {
-  Shape x, w;
-  Conv2dAttributes conv;
-};
+using Problem = Conv2dProblem;
 
 OpCase make_case(const Problem& p, DType data, DType weights) {
   const Conv2dAttributes conv = p.conv;
@@ -47,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{1, 9, 8, 4}, {3, 7, 7, 4}, {.stride = 2, .padding = 3}},    // stem
                       Problem{{2, 6, 6, 3}, {8, 3, 3, 3}, {.padding = 2, .dilation = 2}},  // dilated
                       Problem{{1, 5, 5, 8}, {12, 3, 3, 2}, {.padding = 1, .groups = 4}},   // grouped
-                      Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}));                // leftover pixels
+                      Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}),                 // leftover pixels
+    case_name);
 
 /// The weight gradient by the kernel that is preferred when nothing is timed: with AVX-512 the own one.
 template <typename Data, typename Result>
@@ -69,28 +67,6 @@ std::vector<double> preferred_grad_weight(const Conv2dGradWeight& op, const std:
   return {dw.begin(), dw.end()};
 }
 
-/// dw[k][r][s][c] = sum over n, p, q of dy[n][p][q][k] x[n][h][w][c], where (h, w) lies under tap (r, s) of (p, q).
-std::vector<double> reference_grad_weight(const Conv2dAttributes& conv, const Shape& weight, const HostTensor& x,
-                                          const HostTensor& dy) {
-  const Shape &in = x.desc.shape, &out = dy.desc.shape;
-  const std::int64_t channels = in[3], filters = out[3];
-  std::vector<double> dw(static_cast<std::size_t>(weight.count()));
-  for (std::int64_t m = 0; m < out.count() / filters; ++m) {
-    const std::int64_t q = m % out[2], p = m / out[2] % out[1], n = m / (out[2] * out[1]);
-    for (std::int64_t i = 0; i < weight.count(); ++i) {
-      const std::int64_t c = i % channels, s = i / channels % weight[2], r = i / (channels * weight[2]) % weight[1];
-      const std::int64_t k = i / (channels * weight[2] * weight[1]);
-      const std::int64_t h = p * conv.stride - conv.padding + r * conv.dilation;
-      const std::int64_t w = q * conv.stride - conv.padding + s * conv.dilation;
-      if (h < 0 || h >= in[1] || w < 0 || w >= in[2]) continue;
-      dw[static_cast<std::size_t>(i)] +=
-          dy.values[static_cast<std::size_t>(m * filters + k)] *
-          x.values[static_cast<std::size_t>(((n * in[1] + h) * in[2] + w) * channels + c)];
-    }
-  }
-  return dw;
-}
-
 TEST(Conv2d, PreferredWeightGradientAgreesWhereverPixelsEndAndPaddingBegins) {
   const std::vector<Problem> problems{
       {{3, 17, 19, 32}, {64, 1, 1, 32}, {}},
@@ -102,14 +78,13 @@ TEST(Conv2d, PreferredWeightGradientAgreesWhereverPixelsEndAndPaddingBegins) {
       {{1, 3, 3, 288}, {320, 1, 1, 288}, {}},  // several blocks, the last a part
   };
   for (const Problem& p : problems) {
-    const Shape y{p.x[0], p.conv.output_size(p.x[1], p.w[1]), p.conv.output_size(p.x[2], p.w[2]), p.w[0]};
     const Conv2dGradWeight full({p.conv, {DType::f32, p.w}}), rounded({p.conv, {DType::bf16, p.w}});
-    const std::vector<HostTensor> f32{random_tensor(DType::f32, p.x, 1), random_tensor(DType::f32, y, 2)};
-    const std::vector<double> expected_f32 = reference_grad_weight(p.conv, p.w, f32[0], f32[1]);
+    const std::vector<HostTensor> f32{random_tensor(DType::f32, p.x, 1), random_tensor(DType::f32, p.y(), 2)};
+    const std::vector<double> expected_f32 = reference_conv2d_grad_weight(p.conv, f32[0], f32[1], p.w);
     const auto from_f32 = preferred_grad_weight<float, float>(full, f32);
     expect_close(from_f32, expected_f32, tolerance(DType::f32), "f32");
-    const std::vector<HostTensor> low{random_tensor(DType::bf16, p.x, 1), random_tensor(DType::bf16, y, 2)};
-    const std::vector<double> expected = reference_grad_weight(p.conv, p.w, low[0], low[1]);
+    const std::vector<HostTensor> low{random_tensor(DType::bf16, p.x, 1), random_tensor(DType::bf16, p.y(), 2)};
+    const std::vector<double> expected = reference_conv2d_grad_weight(p.conv, low[0], low[1], p.w);
     const auto from_bf16 = preferred_grad_weight<bf16, float>(full, low);
     expect_close(from_bf16, expected, 1e-5, "bf16, dw f32");
     const auto rounded_once = preferred_grad_weight<bf16, bf16>(rounded, low);

@@ -21,7 +21,7 @@ TEST_P(GlobalAveragePoolCases, AgreeWithReferenceInEveryDtype) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GlobalAveragePoolCases,
-                         ::testing::Values(Shape{1, 1, 1, 3}, Shape{2, 3, 3, 32}, Shape{2, 3, 2, 19}));
+                         ::testing::Values(Shape{1, 1, 1, 3}, Shape{2, 3, 3, 32}, Shape{2, 3, 2, 19}), case_name);
 
 }  // namespace
 }  // namespace ptrain::testing

@@ -15,6 +15,7 @@ struct Problem {
   Shape x;
   MaxPool2dAttributes pool;
 };
+void PrintTo(const Problem& p, std::ostream* out) { *out << p.x.to_string() << ' ' << p.pool.to_string(); }
 
 /// Values far enough apart in every dtype that neither rounding nor a finite difference changes the maximum.
 HostTensor distinct_tensor(DType dtype, const Shape& shape) {
@@ -38,7 +39,8 @@ TEST_P(MaxPool2dCases, AgreeWithReferenceInEveryDtype) {
 INSTANTIATE_TEST_SUITE_P(Shapes, MaxPool2dCases,
                          ::testing::Values(Problem{{1, 1, 1, 3}, {3, 2, 1}}, Problem{{2, 7, 6, 16}, {3, 2, 1}},
                                            Problem{{1, 4, 4, 20}, {2, 2, 0}}, Problem{{1, 9, 5, 1}, {3, 1, 1}},
-                                           Problem{{1, 8, 8, 17}, {2, 3, 0}}));
+                                           Problem{{1, 8, 8, 17}, {2, 3, 0}}),
+                         case_name);
 
 TEST(MaxPool2d, LetsNanThrough) {
   std::vector<HostTensor> inputs{tensor(DType::f32, {1, 2, 2, 1}, {1, std::nan(""), 3, 2})};

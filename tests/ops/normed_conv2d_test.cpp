@@ -10,14 +10,7 @@
 namespace ptrain::testing {
 namespace {
 
-struct Problem {
-  Shape x, w;
-  Conv2dAttributes conv;
-};
-
-void PrintTo(const Problem& p, std::ostream* out) {
-  *out << p.x.to_string() << " " << p.w.to_string() << " " << p.conv.to_string();
-}
+using Problem = Conv2dProblem;
 
 /// relu(x * scale + offset), rounded to x's dtype.
 HostTensor prologue(const HostTensor& x, const HostTensor& scale, const HostTensor& offset) {
@@ -42,10 +35,6 @@ HostTensor channels(const Shape& data, std::uint64_t seed, double low = -1, doub
   return random_tensor(DType::f32, {data[-1]}, seed, low, high);
 }
 
-Shape output_shape(const Problem& p) {
-  return {p.x[0], p.conv.output_size(p.x[1], p.w[1]), p.conv.output_size(p.x[2], p.w[2]), p.w[0]};
-}
-
 OpCase forward_case(const Problem& p, DType dtype, bool with_prologue) {
   OpCase c{.op = std::make_shared<NormedConv2d>(p.conv),
            .inputs = {random_tensor(dtype, p.x, 1), random_tensor(dtype, p.w, 2)},
@@ -65,7 +54,7 @@ OpCase forward_case(const Problem& p, DType dtype, bool with_prologue) {
 OpCase grad_input_case(const Problem& p, DType dtype) {
   return {
       .op = std::make_shared<NormedConv2dGradInput>(p.conv),
-      .inputs = {random_tensor(dtype, output_shape(p), 1), random_tensor(dtype, p.w, 2), random_tensor(dtype, p.x, 3),
+      .inputs = {random_tensor(dtype, p.y(), 1), random_tensor(dtype, p.w, 2), random_tensor(dtype, p.x, 3),
                  channels(p.x, 4, -0.2, 0.2), channels(p.x, 5, 0.5, 2), channels(p.x, 6, 0.5, 1.5), channels(p.x, 7)},
       .reference =
           [conv = p.conv](const std::vector<HostTensor>& in) {
@@ -88,7 +77,7 @@ OpCase grad_input_case(const Problem& p, DType dtype) {
 OpCase grad_weight_case(const Problem& p, DType dtype) {
   const TensorDesc weight{dtype, p.w};
   return {.op = std::make_shared<NormedConv2dGradWeight>(NormedConv2dGradWeight::Attributes{p.conv, weight}),
-          .inputs = {random_tensor(dtype, p.x, 1), random_tensor(dtype, output_shape(p), 2), channels(p.x, 3, 0.5, 1.5),
+          .inputs = {random_tensor(dtype, p.x, 1), random_tensor(dtype, p.y(), 2), channels(p.x, 3, 0.5, 1.5),
                      channels(p.x, 4)},
           .reference = [conv = p.conv, weight](const std::vector<HostTensor>& in) {
             const HostTensor a = prologue(in[0], in[2], in[3]);
@@ -118,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NormedConv2dCases,
                          ::testing::Values(Problem{{2, 6, 6, 16}, {24, 1, 1, 16}, {}},
                                            Problem{{2, 7, 5, 16}, {16, 3, 3, 16}, {.padding = 1}},
                                            Problem{{2, 8, 8, 8}, {16, 3, 3, 8}, {.stride = 2, .padding = 1}},
-                                           Problem{{3, 5, 5, 5}, {7, 1, 1, 5}, {.stride = 2}}));
+                                           Problem{{3, 5, 5, 5}, {7, 1, 1, 5}, {.stride = 2}}),
+                         case_name);
 
 TEST(NormedConv2d, RefusesAScaleWithoutAnOffset) {
   const TensorDesc data{DType::f32, {1, 4, 4, 8}}, weight{DType::f32, {8, 1, 1, 8}}, scale{DType::f32, {8}};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/plan.h"
+#include "tests/case_name.h"
 #include "tests/test_backend.h"
 
 #include <functional>

@@ -7,6 +7,7 @@
 #include "core/passes/pipeline.h"
 #include "models/bert.h"
 #include "models/resnet.h"
+#include "tests/case_name.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -152,7 +153,7 @@ TEST_P(ResNetPlans, EveryBatchNormHasAPersistentPlan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, ResNetPlans, ::testing::Values(DType::f16, DType::bf16, DType::f32),
-                         [](const auto& p) { return std::string(name_of(p.param)); });
+                         testing::case_name);
 
 /// In fp16, where cuDNN has them; the stem's convolution, of four channels, is the one it has not.
 TEST(NormedConvolutionPlans, AllOfResNetButTheStemAreFused) {
@@ -195,8 +196,7 @@ TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, BertPlans, ::testing::Values(DType::f16, DType::bf16),
-                         [](const auto& p) { return std::string(name_of(p.param)); });
+INSTANTIATE_TEST_SUITE_P(Dtypes, BertPlans, ::testing::Values(DType::f16, DType::bf16), testing::case_name);
 
 /// Shapes of the op tests: few channels, groups, weights in another dtype than the data.
 TEST(ConvolutionPlans, OddShapesCompile) {

@@ -6,6 +6,17 @@
 
 namespace ptrain::testing {
 
+/// x[N,H,W,C] and w[K,R,S,C/groups].
+struct Conv2dProblem {
+  Shape x, w;
+  Conv2dAttributes conv;
+
+  Shape y() const { return {x[0], conv.output_size(x[1], w[1]), conv.output_size(x[2], w[2]), w[0]}; }
+};
+inline void PrintTo(const Conv2dProblem& p, std::ostream* out) {
+  *out << p.x.to_string() << " by " << p.w.to_string() << ' ' << p.conv.to_string();
+}
+
 /// Calls visit(x index, w index, y index) for every product of the convolution of x[N,H,W,C] with w[K,R,S,C/groups].
 template <typename Visit>
 void for_conv2d_products(const Conv2dAttributes& conv, const Shape& xs, const Shape& ws, Visit&& visit) {

@@ -1,6 +1,7 @@
 // JPEG and PNG decoding: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
 #include "core/data/jpeg.h"
 #include "core/data/png_image.h"
+#include "tests/case_name.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +93,8 @@ TEST_P(JpegForms, TruncationIsABadSampleThatNamesTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllForms, JpegForms,
-                         ::testing::Values(JpegKind::rgb, JpegKind::grey, JpegKind::cmyk, JpegKind::progressive));
+                         ::testing::Values(JpegKind::rgb, JpegKind::grey, JpegKind::cmyk, JpegKind::progressive),
+                         testing::case_name);
 
 TEST(Jpeg, RefusesAHeaderThatClaimsMoreThanTheFileHolds) {
   std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(16, 16), 16, 16, JpegKind::rgb);

@@ -7,6 +7,7 @@
 #include <png.h>
 #include <zlib.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace ptrain {
@@ -21,6 +22,11 @@ std::vector<std::uint8_t> make_picture(int width, int height) {
     }
   }
   return rgb;
+}
+
+std::string_view name_of(JpegKind kind) {
+  constexpr std::array<std::string_view, 4> names{"rgb", "grey", "cmyk", "progressive"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 std::vector<std::uint8_t> encode_jpeg(const std::vector<std::uint8_t>& rgb, int width, int height, JpegKind kind) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptrain {
@@ -45,6 +46,7 @@ class TemporaryDirectory {
 /// A smooth RGB8 picture.
 std::vector<std::uint8_t> make_picture(int width, int height);
 enum class JpegKind { rgb, grey, cmyk, progressive };
+std::string_view name_of(JpegKind kind);
 std::vector<std::uint8_t> encode_jpeg(const std::vector<std::uint8_t>& rgb, int width, int height, JpegKind kind);
 /// `color_type` and `depth` as libpng names them; the value of every channel follows from the red of `rgb`.
 std::vector<std::uint8_t> encode_png(const std::vector<std::uint8_t>& rgb, int width, int height, int color_type,
