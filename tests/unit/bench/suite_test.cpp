@@ -3,7 +3,7 @@
 #include "core/base/errors.h"
 #include "core/bench/sweep.h"
 #include "core/io/atomic_file.h"
-#include "tests/unit/io/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 

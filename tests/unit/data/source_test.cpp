@@ -3,6 +3,7 @@
 #include "core/data/idx.h"
 #include "core/data/image_pack.h"
 #include "core/data/pack_folder.h"
+#include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "core/dist/predict.h"
 
 #include "core/base/errors.h"
-#include "tests/unit/io/temporary_directory.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include "core/report/environment.h"
 #include "core/report/metrics_log.h"
 #include "core/report/schema_check.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -19,22 +19,6 @@ namespace ptrain {
 namespace {
 
 using nlohmann::json;
-
-/// A folder that is removed at the end of a test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "ptrain_report_XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 Report failed_report() {
   Report report = make_report(Config{});
@@ -123,13 +107,13 @@ TEST(Report, NamesNoHost) {
 }
 
 TEST(Report, IsWrittenIntoNewFolders) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   write_report(full_report(), folder / "a/b/report.json");
   EXPECT_EQ(json::parse(read_file(folder / "a/b/report.json"))["status"], "ok");
 }
 
 TEST(Report, RefusesAFolderThatCannotBeMade) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   std::ofstream(folder / "file") << "x";
   try {
     write_report(full_report(), folder / "file/report.json");
@@ -142,7 +126,7 @@ TEST(Report, RefusesAFolderThatCannotBeMade) {
 
 TEST(Report, FitsItsSchemaByPythonsJsonschema) {
   if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) GTEST_SKIP() << "Python has no jsonschema";
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   write_file_atomic(folder / "schema.json", report_schema().dump());
   write_report(full_report(), folder / "report.json");
   const std::string script =
@@ -175,7 +159,7 @@ TEST(SchemaCheck, FindsEachKindOfProblem) {
 }
 
 TEST(MetricsLog, KeepsWholeLinesUpToTheResumedStep) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const auto path = folder / "metrics.jsonl";
   {
     MetricsLog log(path, 0);
@@ -192,7 +176,7 @@ TEST(MetricsLog, KeepsWholeLinesUpToTheResumedStep) {
 }
 
 TEST(MetricsLog, NamesAFullDisk) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   std::error_code error;
   std::filesystem::create_symlink("/dev/full", folder / "metrics.jsonl", error);
   if (error || !std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";

@@ -8,8 +8,8 @@
 #include "core/train/settings.h"
 #include "core/train/trainer.h"
 #include "models/registry.h"
+#include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
-#include "tests/unit/io/temporary_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "core/io/safetensors.h"
 #include "models/bert.h"
 #include "models/resnet.h"
+#include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
-#include "tests/unit/io/temporary_directory.h"
 
 #include <gtest/gtest.h>
 

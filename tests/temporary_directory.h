@@ -3,8 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -31,6 +34,17 @@ class TemporaryDirectory {
     int count = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
     return count;
+  }
+  /// Writes a file, and the folders that its name begins with; returns its path.
+  std::string write(const std::string& name, std::span<const std::uint8_t> bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return file.string();
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    return write(name, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
   }
 
  private:
