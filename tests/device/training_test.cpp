@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace ptrain {
 namespace {
 
@@ -19,25 +17,17 @@ Config packed_bert_config() {
   Config config = bert_config();
   config.model.max_positions = 64;
   config.data.max_length = 64;
-  config.data.padding = Padding::none;
-  return config;
+  return packed(config);
 }
 
 std::vector<Config> both_models() { return {resnet_config(), bert_config(), packed_bert_config()}; }
-
-void expect_near_losses(const std::vector<double>& actual, const std::vector<double>& expected, double limit) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    EXPECT_LE(std::abs(actual[i] - expected[i]), limit * std::abs(expected[i])) << "step " << i;
-  }
-}
 
 TEST(DeviceTraining, FollowsTheCpu) {
   for (Config config : both_models()) {
     for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
       config.model.attention = attention;
       const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
-      expect_near_losses(losses(config), expected, 2e-3);
+      EXPECT_LE(difference(losses(config), expected), 2e-3);
       for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
         for (const AmpDType dtype : {AmpDType::bf16, AmpDType::fp16}) {
           SCOPED_TRACE(fmt::format("{} {} {}", config.model.name, choice_name(level), choice_name(dtype)));
@@ -45,7 +35,7 @@ TEST(DeviceTraining, FollowsTheCpu) {
           low.amp.level = level;
           low.amp.dtype = dtype;
           low.train.steps = 2;
-          expect_near_losses(losses(low), {expected.begin(), expected.begin() + 2}, 0.05);
+          EXPECT_LE(difference(losses(low), {expected.begin(), expected.begin() + 2}), 0.05);
         }
       }
     }
@@ -74,27 +64,18 @@ TEST(DeviceTraining, PersistentBatchNormsKeepToPlainStatistics) {
 Config repeatable(Config config) {
   config.train.steps = 8;
   config.deterministic = true;
-  config.output.save = true;
   return config;
-}
-
-Outcome train_in_new_directory(Config config) {
-  const TemporaryDirectory directory;
-  config.output.dir = directory.path().string();
-  return train(config);
 }
 
 void expect_same(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.result.losses, b.result.losses);
-  ASSERT_FALSE(a.state.empty());
-  ASSERT_EQ(a.state.size(), b.state.size());
-  for (const auto& [name, bytes] : a.state) EXPECT_TRUE(b.state.at(name) == bytes) << name;
+  expect_same_state(a, b);
 }
 
 TEST(DeviceTraining, TheSameRunTwiceGivesTheSameBits) {
   for (const Config& model : both_models()) {
     const Config config = repeatable(model);
-    expect_same(train_in_new_directory(config), train_in_new_directory(config));
+    expect_same(train_and_save(config), train_and_save(config));
   }
 }
 
@@ -105,9 +86,9 @@ TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
         Config config = repeatable(model);
         config.amp.level = level;
         config.train.accumulate_steps = accumulate;
-        const Outcome recorded = train_in_new_directory(config);
+        const Outcome recorded = train_and_save(config);
         config.cuda_graphs = false;
-        expect_same(recorded, train_in_new_directory(config));
+        expect_same(recorded, train_and_save(config));
       }
     }
   }
@@ -126,9 +107,9 @@ TEST(DeviceTraining, PackedTextTrainsAsPaddedText) {
       config.model.attention = attention;
       config.amp.level = level;
       config.train.steps = 12;
-      const std::vector<double> packed = losses(config);
+      const std::vector<double> without_padding = losses(config);
       config.data.padding = Padding::max_length;
-      expect_near_losses(packed, losses(config), level == AmpLevel::O0 ? 1e-4 : 0.05);
+      EXPECT_LE(difference(without_padding, losses(config)), level == AmpLevel::O0 ? 1e-4 : 0.05);
     }
   }
 }
@@ -142,7 +123,7 @@ TEST(DeviceTraining, NormsInConvolutionsTrainAsApart) {
     const std::vector<double> apart = losses(config);
     for (const FusionMode fusion : {FusionMode::full, FusionMode::always}) {
       config.fusion = fusion;
-      expect_near_losses(losses(config), apart, 0.05);
+      EXPECT_LE(difference(losses(config), apart), 0.05);
     }
   }
 }
@@ -187,16 +168,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
 }
 
 TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
-  Config config = repeatable(bert_config());
-  const Outcome whole = train_in_new_directory(config);
-  const TemporaryDirectory directory;
-  config.output.dir = directory.path().string();
-  config.train.steps = 5;
-  train(config);
-  config.train.steps = 8;
-  config.resume = "auto";
-  const Outcome resumed = train(config);
-  for (const auto& [name, bytes] : whole.state) EXPECT_TRUE(resumed.state.at(name) == bytes) << name;
+  expect_resumes_exactly(repeatable(bert_config()), 5, 8);
 }
 
 TEST(DeviceTraining, EvaluatesAsTheCpuDoes) {

@@ -1,11 +1,8 @@
 // Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
-#include "core/dist/communicator.h"
-
 #include "core/base/clock.h"
 #include "core/cpu/backend.h"
 #include "core/dist/bench.h"
-#include "core/dist/rank_failure.h"
-#include "core/dist/threads.h"
+#include "tests/unit/dist/run_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -14,32 +11,25 @@
 namespace ptrain {
 namespace {
 
-/// Runs body(communicator) on a thread per rank; returns what each rank threw, by rank.
-template <typename Body>
-std::vector<std::string> run_ranks(int world_size, double timeout_seconds, Body body) {
-  auto transports = make_thread_transports(world_size, timeout_seconds);
-  std::vector<std::string> errors(transports.size());
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < transports.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      Communicator communicator(std::move(transports[rank]));
-      try {
-        body(communicator);
-        communicator.close();
-      } catch (const RankFailure& failure) {
-        errors[rank] = failure.what();
-      } catch (const std::exception& error) {
-        errors[rank] = fmt::format("own: {}", error.what());
-        communicator.abort(error.what());
-      }
-    });
+using testing::run_ranks;
+
+/// What each rank threw, by rank; "own: ..." where it was not told of by another.
+std::vector<std::string> messages(const std::vector<std::exception_ptr>& failures) {
+  std::vector<std::string> errors(failures.size());
+  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+    try {
+      if (failures[rank]) std::rethrow_exception(failures[rank]);
+    } catch (const RankFailure& failure) {
+      errors[rank] = failure.what();
+    } catch (const std::exception& error) {
+      errors[rank] = fmt::format("own: {}", error.what());
+    }
   }
-  for (std::thread& thread : threads) thread.join();
   return errors;
 }
 
-void expect_none(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
+void expect_none(const std::vector<std::exception_ptr>& failures) {
+  for (const std::string& error : messages(failures)) EXPECT_EQ(error, "");
 }
 
 TEST(Communicator, AllReducesInTheBackgroundGiveEveryRankTheSum) {
@@ -78,14 +68,14 @@ TEST(Communicator, GathersAndBroadcasts) {
 
 TEST(Communicator, ARankThatFailsEndsTheOthersNamed) {
   const Stopwatch watch;
-  const auto errors = run_ranks(4, 30, [](Communicator& communicator) {
+  const auto errors = messages(run_ranks(4, 30, [](Communicator& communicator) {
     communicator.note("forward and backward", 7);
     float value = 1;
     communicator.start_all_reduce(&value, 1, DType::f32, 1);
     communicator.wait_all_reduces();
     if (communicator.rank() == 2) throw std::runtime_error("the disk is full");
     for (;;) communicator.barrier();
-  });
+  }));
   EXPECT_LT(watch.seconds(), 3);
   for (const int rank : {0, 1, 3}) {
     const std::string& error = errors[static_cast<std::size_t>(rank)];
@@ -97,11 +87,11 @@ TEST(Communicator, ARankThatFailsEndsTheOthersNamed) {
 
 TEST(Communicator, ARankThatHangsEndsTheOthersWithinTheTimeout) {
   const Stopwatch watch;
-  const auto errors = run_ranks(3, 0.6, [](Communicator& communicator) {
+  const auto errors = messages(run_ranks(3, 0.6, [](Communicator& communicator) {
     communicator.note("waiting for data", 3);
     if (communicator.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2000));
     communicator.barrier();
-  });
+  }));
   EXPECT_LT(watch.seconds(), 2.9);
   for (const std::string& error : errors) {
     EXPECT_NE(error.find("rank 1 on"), std::string::npos) << error;

@@ -1,31 +1,22 @@
-// The real models in small, and what tests ask of their graphs.
+// Graphs of the small models, and what tests ask of them.
 #pragma once
 
 #include "core/passes/pipeline.h"
-#include "models/bert.h"
-#include "models/resnet.h"
+#include "tests/small_models.h"
 
 #include <map>
 #include <string>
 
 namespace ptrain::testing {
 
-/// Batch 2, 4 classes. Images of 64 px and above get the ImageNet stem.
+/// Batch 2.
 inline Graph resnet_graph(int depth, std::int64_t image_size = 32, Mode mode = Mode::training) {
-  ResNetSpec spec;
-  spec.depth = depth;
-  spec.classes = 4;
-  spec.image_size = image_size;
-  spec.stem = image_size < 64 ? ResNetStem::small : ResNetStem::imagenet;
-  return make_resnet(spec)->build(2, mode);
+  return make_resnet(small_resnet(depth, image_size))->build(2, mode);
 }
 
-/// BERT tiny, batch 2, 16 tokens.
+/// Batch 2.
 inline Graph bert_graph(float dropout = 0.1f, Mode mode = Mode::training) {
-  BertSpec spec = bert_spec_of_size("tiny");
-  spec.vocab_size = 100;
-  spec.max_positions = 32;
-  spec.max_length = 16;
+  BertSpec spec = tiny_bert();
   spec.dropout = dropout;
   return make_bert(spec)->build(2, mode);
 }

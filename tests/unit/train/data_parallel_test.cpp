@@ -12,25 +12,22 @@ namespace {
 using namespace testing;
 
 /// Global batch 8, 20 steps.
-Config resnet_on_ranks() {
-  Config config = resnet_config();
+Config for_ranks(Config config) {
   config.data.batch_size = 8;
   config.data.synthetic_samples = 64;
   config.train.steps = 20;
-  config.train.optimizer.lr = 1e-3;
-  config.dist.sync_batch_norm = true;
   config.dist.bucket_mb = 1;
   return config;
 }
 
-Config bert_on_ranks() {
-  Config config = bert_config();
-  config.data.batch_size = 8;
-  config.data.synthetic_samples = 64;
-  config.train.steps = 20;
-  config.dist.bucket_mb = 1;
+Config resnet_on_ranks() {
+  Config config = for_ranks(resnet_config());
+  config.train.optimizer.lr = 1e-3;
+  config.dist.sync_batch_norm = true;
   return config;
 }
+
+Config bert_on_ranks() { return for_ranks(bert_config()); }
 
 std::vector<double> losses_on_ranks(const Config& config, int world_size) {
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(config, world_size), world_size);
@@ -136,11 +133,9 @@ TEST(DataParallel, OverflowSkipsTheStepOnEveryRank) {
 
 TEST(DataParallel, RanksKeepTheSameModelWithTheirOwnBatchStatistics) {
   const TemporaryDirectory directory;
-  Config config = resnet_on_ranks();
+  Config config = saved_to(directory, resnet_on_ranks());  // which checks that the ranks' parameters are equal
   config.dist.sync_batch_norm = false;
   config.train.steps = 3;
-  config.output.save = true;  // checks that the ranks' parameters are equal
-  config.output.dir = directory.path().string();
   config.eval.every_epochs = 1;
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(config, 2), 2);
   ASSERT_EQ(outcomes[1].result.evaluations.size(), 1u);
@@ -170,8 +165,7 @@ TEST(DataParallel, ResumesAtAnotherWorldSize) {
   for (Config config : {resnet_on_ranks(), bert_on_ranks()}) {
     const std::vector<double> whole = losses(config);
     const TemporaryDirectory directory;
-    config.output.dir = directory.path().string();
-    config.output.save = true;
+    config = saved_to(directory, config);
     config.train.steps = 7;
     train_on_ranks(shared_out(config, 4), 4);
     config.resume = "auto";

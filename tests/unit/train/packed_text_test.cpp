@@ -24,11 +24,6 @@ Config padded_config() {
   return config;
 }
 
-Config packed(Config config) {
-  config.data.padding = Padding::none;
-  return config;
-}
-
 TEST(PackedText, LossesAreThoseOfPaddedText) {
   for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
     Config config = padded_config();
@@ -46,11 +41,8 @@ TEST(PackedText, GradientsOfTheFirstStepAreThoseOfPaddedText) {
   config.train.steps = 1;
   config.train.optimizer.name = OptimizerName::momentum;  // whose first moment is the first gradient
   config.train.optimizer.weight_decay = 0;
-  config.output.save = true;
-  const auto gradients = [](Config c) {
-    const TemporaryDirectory directory;
-    c.output.dir = directory.path().string();
-    const std::vector<std::byte> bytes = train(c).state.at(flat::moment1);
+  const auto gradients = [](const Config& c) {
+    const std::vector<std::byte> bytes = train_and_save(c).state.at(flat::moment1);
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
@@ -113,12 +105,10 @@ TEST(PackedText, MicroBatchesOfDifferentCapacitiesAreOneBatch) {
 }
 
 TEST(PackedText, RanksOfDifferentCapacitiesTrainWhatOneRankTrains) {
-  Config config = padded_config();
-  config.dist.bucket_mb = 1;
-  config.output.save = true;  // checks that the ranks' parameters are equal
-  config.eval.every_epochs = 1;
   const TemporaryDirectory directory;
-  config.output.dir = directory.path().string();
+  Config config = saved_to(directory, padded_config());  // which checks that the ranks' parameters are equal
+  config.dist.bucket_mb = 1;
+  config.eval.every_epochs = 1;
   const RunResult one = train(config).result;
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(packed(config), 2), 2);
   for (const Outcome& outcome : outcomes) {

@@ -9,31 +9,6 @@ namespace {
 
 using namespace testing;
 
-/// Trains to the end, and again in two parts; both must agree in every loss and every saved byte.
-void expect_resumes_exactly(Config config, std::int64_t stop, std::int64_t end) {
-  const TemporaryDirectory whole_directory, parts_directory;
-  config.output.save = true;
-  config.output.dir = whole_directory.path().string();
-  config.train.steps = end;
-  const Outcome whole = train(config);
-
-  config.output.dir = parts_directory.path().string();
-  config.train.steps = stop;
-  const Outcome first = train(config);
-  config.train.steps = end;
-  config.resume = "auto";
-  const Outcome second = train(config);
-  EXPECT_EQ(second.result.first_step, stop);
-
-  std::vector<double> losses = first.result.losses;
-  losses.insert(losses.end(), second.result.losses.begin(), second.result.losses.end());
-  EXPECT_EQ(losses, whole.result.losses);
-  ASSERT_FALSE(whole.state.empty());
-  ASSERT_EQ(second.state.size(), whole.state.size());
-  for (const auto& [name, bytes] : whole.state) EXPECT_TRUE(second.state.at(name) == bytes) << name;
-  EXPECT_EQ(second.result.first_loss, whole.result.first_loss);
-}
-
 TEST(Resume, ResNetWithAugmentationContinuesBitForBit) {
   Config config = resnet_config();
   config.data.augment = Augment::crop_flip;
@@ -49,8 +24,7 @@ TEST(Resume, BertWithDropoutAndScalerContinuesBitForBit) {
 }
 
 TEST(Resume, PackedTextWithDropoutContinuesBitForBit) {
-  Config config = bert_config();
-  config.data.padding = Padding::none;
+  Config config = packed(bert_config());
   config.data.max_length = 32;
   config.train.accumulate_steps = 2;
   expect_resumes_exactly(config, 3, 6);
@@ -64,9 +38,7 @@ TEST(Resume, AccumulationWithBatchesLeftOverContinuesBitForBit) {
 
 TEST(Resume, HasNothingToDoWhenAllStepsAreDone) {
   const TemporaryDirectory directory;
-  Config config = bert_config();
-  config.output.save = true;
-  config.output.dir = directory.path().string();
+  Config config = saved_to(directory, bert_config());
   train(config);
   config.resume = "auto";
   const Outcome again = train(config);
@@ -76,9 +48,7 @@ TEST(Resume, HasNothingToDoWhenAllStepsAreDone) {
 
 TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
   const TemporaryDirectory directory;
-  Config config = bert_config();
-  config.output.save = true;
-  config.output.dir = directory.path().string();
+  Config config = saved_to(directory, bert_config());
   config.train.steps = 1;
   config.train.optimizer.name = OptimizerName::momentum;
   config.resume = train(config).result.checkpoint;

@@ -8,6 +8,7 @@
 #include "core/train/settings.h"
 #include "core/train/trainer.h"
 #include "models/registry.h"
+#include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
 
@@ -20,39 +21,6 @@
 
 namespace ptrain::testing {
 
-/// ResNet-18 on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
-inline Config resnet_config() {
-  Config config;
-  config.model.name = "resnet18";
-  config.model.classes = 4;
-  config.data.source = DataSource::synthetic;
-  config.data.image_size = 16;
-  config.data.batch_size = 4;
-  config.data.workers = 0;
-  config.data.synthetic_samples = 32;
-  config.train.steps = 4;
-  config.train.optimizer.lr = 0.005;
-  config.train.schedule.name = ScheduleName::constant;
-  config.eval.every_epochs = 0;
-  config.output.save = false;
-  config.flags.cudnn_exhaustive_search = false;
-  return config;
-}
-
-/// BERT tiny on synthetic text of 16 tokens, batch 4, AdamW.
-inline Config bert_config() {
-  Config config = resnet_config();
-  config.model.name = "bert";
-  config.model.size = ModelSize::tiny;
-  config.model.classes = 2;
-  config.model.vocab_size = 100;
-  config.model.max_positions = 32;
-  config.data.max_length = 16;
-  config.train.optimizer.name = OptimizerName::adamw;
-  config.train.optimizer.lr = 5e-4;
-  return config;
-}
-
 struct Outcome {
   RunResult result;
   std::vector<std::string> notes;
@@ -60,12 +28,14 @@ struct Outcome {
   std::map<std::string, std::vector<std::byte>> state;
 };
 
-/// Largest relative difference of two loss curves.
+/// Largest relative difference of two loss curves; NaN when there is one.
 inline double difference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   double worst = 0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    worst = std::max(worst, std::abs(a[i] - b[i]) / std::abs(b[i]));
+    const double error = std::abs(a[i] - b[i]) / std::abs(b[i]);
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
   }
   return worst;
 }
@@ -103,6 +73,46 @@ inline Outcome train(const Config& config, const std::function<void(Trainer&)>& 
 }
 
 inline std::vector<double> losses(const Config& config) { return train(config).result.losses; }
+
+/// With checkpoints in `directory`.
+inline Config saved_to(const TemporaryDirectory& directory, Config config) {
+  config.output.save = true;
+  config.output.dir = directory.path().string();
+  return config;
+}
+
+/// Trains in a directory of its own, with the last checkpoint's tensors in the outcome.
+inline Outcome train_and_save(const Config& config) {
+  const TemporaryDirectory directory;
+  return train(saved_to(directory, config));
+}
+
+inline void expect_same_state(const Outcome& a, const Outcome& b) {
+  ASSERT_FALSE(a.state.empty());
+  ASSERT_EQ(a.state.size(), b.state.size());
+  for (const auto& [name, bytes] : a.state) EXPECT_TRUE(b.state.at(name) == bytes) << name;
+}
+
+/// Trains to the end, and again in two parts; both must agree in every loss and every saved byte.
+inline void expect_resumes_exactly(Config config, std::int64_t stop, std::int64_t end) {
+  config.train.steps = end;
+  const Outcome whole = train_and_save(config);
+
+  const TemporaryDirectory directory;
+  config = saved_to(directory, config);
+  config.train.steps = stop;
+  const Outcome first = train(config);
+  config.train.steps = end;
+  config.resume = "auto";
+  const Outcome second = train(config);
+  EXPECT_EQ(second.result.first_step, stop);
+
+  std::vector<double> all = first.result.losses;
+  all.insert(all.end(), second.result.losses.begin(), second.result.losses.end());
+  EXPECT_EQ(all, whole.result.losses);
+  expect_same_state(whole, second);
+  EXPECT_EQ(second.result.first_loss, whole.result.first_loss);
+}
 
 /// With output.per_op: every op has a time in every step, and together they are most of the steps and no more than the
 /// run.

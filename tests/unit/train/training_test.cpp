@@ -137,11 +137,8 @@ TEST(Training, ClippingBoundsTheChangeOfAStep) {
   config.train.optimizer.weight_decay = 0;
   config.train.clip_norm = 1e-3;
   const auto weights_after = [&config](std::int64_t steps) {
-    const TemporaryDirectory directory;
-    config.output.dir = directory.path().string();
-    config.output.save = true;
     config.train.steps = steps;
-    return train(config).state.at(flat::master);
+    return train_and_save(config).state.at(flat::master);
   };
   const std::vector<std::byte> one = weights_after(1), two = weights_after(2);
   double squares = 0;
@@ -177,12 +174,9 @@ TEST(Training, ASkippedStepLeavesWeightsAndMomentsAlone) {
   config.amp.level = AmpLevel::O2;
   config.amp.dtype = AmpDType::fp16;
   config.amp.scaler.init = std::ldexp(1.0, 60);
-  config.output.save = true;
   const auto state_after = [&config](std::int64_t steps) {
-    const TemporaryDirectory directory;
-    config.output.dir = directory.path().string();
     config.train.steps = steps;
-    return train(config).state;
+    return train_and_save(config).state;
   };
   const auto one = state_after(1), three = state_after(3);
   for (const char* name : {flat::master, flat::low, flat::moment1, flat::moment2, flat::updates}) {

@@ -3,8 +3,7 @@
 
 #include "core/base/errors.h"
 #include "core/io/safetensors.h"
-#include "models/bert.h"
-#include "models/resnet.h"
+#include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
 
@@ -16,19 +15,14 @@ namespace ptrain {
 namespace {
 
 std::unique_ptr<Model> resnet18(std::int64_t classes = 4) {
-  ResNetSpec spec;
-  spec.depth = 18;
+  ResNetSpec spec = testing::small_resnet(18, 16);
   spec.classes = classes;
-  spec.image_size = 16;
-  spec.stem = ResNetStem::small;
   return make_resnet(spec);
 }
 
 std::unique_ptr<Model> bert_tiny(std::int64_t vocab_size = 100) {
-  BertSpec spec = bert_spec_of_size("tiny");
+  BertSpec spec = testing::tiny_bert();
   spec.vocab_size = vocab_size;
-  spec.max_positions = 32;
-  spec.max_length = 16;
   return make_bert(spec);
 }
 

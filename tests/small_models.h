@@ -1,0 +1,68 @@
+// The real models in small, as specifications for tests of graphs and as configurations for tests of training.
+#pragma once
+
+#include "core/config/config.h"
+#include "models/bert.h"
+#include "models/resnet.h"
+
+namespace ptrain::testing {
+
+/// 4 classes. Images of 64 px and above get the ImageNet stem.
+inline ResNetSpec small_resnet(int depth, std::int64_t image_size) {
+  ResNetSpec spec;
+  spec.depth = depth;
+  spec.classes = 4;
+  spec.image_size = image_size;
+  spec.stem = image_size < 64 ? ResNetStem::small : ResNetStem::imagenet;
+  return spec;
+}
+
+/// BERT tiny of 100 words and sequences of 16 tokens.
+inline BertSpec tiny_bert() {
+  BertSpec spec = bert_spec_of_size("tiny");
+  spec.vocab_size = 100;
+  spec.max_positions = 32;
+  spec.max_length = 16;
+  return spec;
+}
+
+/// ResNet-18 on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
+inline Config resnet_config() {
+  Config config;
+  config.model.name = "resnet18";
+  config.model.classes = 4;
+  config.data.source = DataSource::synthetic;
+  config.data.image_size = 16;
+  config.data.batch_size = 4;
+  config.data.workers = 0;
+  config.data.synthetic_samples = 32;
+  config.train.steps = 4;
+  config.train.optimizer.lr = 0.005;
+  config.train.schedule.name = ScheduleName::constant;
+  config.eval.every_epochs = 0;
+  config.output.save = false;
+  config.flags.cudnn_exhaustive_search = false;
+  return config;
+}
+
+/// `tiny_bert` on synthetic text, batch 4, AdamW.
+inline Config bert_config() {
+  Config config = resnet_config();
+  config.model.name = "bert";
+  config.model.size = ModelSize::tiny;
+  config.model.classes = 2;
+  config.model.vocab_size = 100;
+  config.model.max_positions = 32;
+  config.data.max_length = 16;
+  config.train.optimizer.name = OptimizerName::adamw;
+  config.train.optimizer.lr = 5e-4;
+  return config;
+}
+
+/// The same with batches packed.
+inline Config packed(Config config) {
+  config.data.padding = Padding::none;
+  return config;
+}
+
+}  // namespace ptrain::testing
