@@ -20,7 +20,8 @@ class PlannedGraph {
   std::size_t workspace_bytes() const { return graph_->workspace_bytes(plan_); }
   /// "cudnn:eng62_k2=4_k13=0": engine and knobs.
   std::string implementation() const { return "cudnn:" + graph_->plan_names()[plan_]; }
-  /// Pointers in the order in which the graph's tensors were bound.
+  std::span<const TensorLayout> bound() const { return graph_->bound(); }
+  /// Pointers in the order of bound().
   void run(std::span<void* const> pointers, void* workspace) const { graph_->run(plan_, pointers, workspace); }
 
  private:

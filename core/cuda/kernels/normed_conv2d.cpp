@@ -20,18 +20,57 @@ const float* floats(const KernelArgs& args, int input) {
   return static_cast<const float*>(args.inputs[static_cast<std::size_t>(input)]);
 }
 
-/// The fused plan, if cuDNN has one: it wants data and weights of one dtype.
-Planning plan_fused(const KernelContext& context, Device& device, const TensorDesc& weights,
-                    const std::function<CudnnGraph()>& build) {
-  if (weights.dtype != context.inputs[0].dtype) return {std::nullopt, "data and weights differ in dtype"};
-  return plan_graph(context, device, convolution_rules(context), Search::as_asked, build);
-}
+/// cuDNN's fused graph, bound to the op's `inputs` in that order, to its outputs, and to what else cuDNN hands out.
+class FusedKernel final : public Kernel {
+ public:
+  FusedKernel(const KernelContext& context, Device& device, PlannedGraph planned, std::vector<int> inputs)
+      : device_(device), planned_(std::move(planned)), inputs_(std::move(inputs)) {
+    const auto bound = planned_.bound();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const TensorDesc& desc = context.inputs[static_cast<std::size_t>(inputs_[i])];
+      if (desc.dtype == bound[i].dtype) continue;
+      rounded_.push_back({i, desc, bound[i].dtype, layout_.take(bound[i].span_bytes())});
+    }
+    for (const TensorLayout& unused : bound.subspan(inputs_.size() + context.outputs.size())) {
+      unused_.push_back(layout_.take(unused.span_bytes()));
+    }
+    scratch_ = layout_.take(planned_.workspace_bytes());
+  }
 
-/// "fused cudnn:...", or what runs instead and why.
-std::string describe(const Planning& fused, const Kernel* convolution) {
-  if (fused.planned) return "fused " + fused.planned->implementation();
-  return fmt::format("separate {} ({})", convolution->implementation(), fused.reason);
-}
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  std::string implementation() const override { return "fused " + planned_.implementation(); }
+
+  void run(const KernelArgs& args) override {
+    pointers_.clear();
+    for (const int input : inputs_) pointers_.push_back(args.inputs[static_cast<std::size_t>(input)]);
+    for (const Rounded& r : rounded_) {
+      void* result = r.result.in(args.workspace);
+      convert(device_, r.desc.dtype, pointers_[r.index], r.dtype, result, r.desc.count());
+      pointers_[r.index] = result;
+    }
+    pointers_.insert(pointers_.end(), args.outputs.begin(), args.outputs.end());
+    for (const WorkspacePart& unused : unused_) pointers_.push_back(unused.in(args.workspace));
+    planned_.run(pointers_, scratch_.in(args.workspace));
+  }
+
+ private:
+  /// A norm's scale or offset, which the graph takes in the dtype of the data.
+  struct Rounded {
+    std::size_t index;
+    TensorDesc desc;
+    DType dtype;
+    WorkspacePart result;
+  };
+
+  Device& device_;
+  PlannedGraph planned_;
+  std::vector<int> inputs_;
+  WorkspaceLayout layout_;
+  std::vector<Rounded> rounded_;
+  std::vector<WorkspacePart> unused_;
+  WorkspacePart scratch_;
+  std::vector<void*> pointers_;
+};
 
 /// A kernel that does a part of what `context`'s does.
 std::unique_ptr<Kernel> make_part(const KernelContext& context, Device& device, CudaKernelFactory make, const Op& op,
@@ -39,34 +78,11 @@ std::unique_ptr<Kernel> make_part(const KernelContext& context, Device& device, 
   return make({op, inputs, std::span(&output, 1), context.options, context.search_cache, context.collectives}, device);
 }
 
-/// A norm's scale and offset in the dtype of the data.
-class LowAffine {
- public:
-  LowAffine(const TensorDesc& data, WorkspaceLayout& layout)
-      : dtype_(data.dtype),
-        channels_(data.shape[-1]),
-        scale_(layout.take(static_cast<std::size_t>(channels_) * size_of(dtype_))),
-        offset_(layout.take(static_cast<std::size_t>(channels_) * size_of(dtype_))) {}
-
-  /// Pointers to both.
-  std::array<void*, 2> round(const Device& device, const void* scale, const void* offset, void* workspace) const {
-    const std::array<void*, 2> results{scale_.in(workspace), offset_.in(workspace)};
-    convert(device, DType::f32, scale, dtype_, results[0], channels_);
-    convert(device, DType::f32, offset, dtype_, results[1], channels_);
-    return results;
-  }
-
- private:
-  DType dtype_;
-  std::int64_t channels_;
-  WorkspacePart scale_, offset_;
-};
-
 /// relu(x * scale + offset) in the workspace.
-class SeparatePrologue {
+class Prologue {
  public:
-  SeparatePrologue(const KernelContext& context, Device& device, const TensorDesc& x, const TensorDesc& channels,
-                   WorkspaceLayout& layout)
+  Prologue(const KernelContext& context, Device& device, const TensorDesc& x, const TensorDesc& channels,
+           WorkspaceLayout& layout)
       : result_(layout.take(x.bytes())),
         apply_(make_part(context, device, make_batch_norm_apply, BatchNormApply({.relu = true}),
                          {x, channels, channels, absent_input(), absent_input(), absent_input()}, x)) {}
@@ -83,46 +99,48 @@ class SeparatePrologue {
   std::unique_ptr<Kernel> apply_;
 };
 
-class NormedConv2dKernel final : public Kernel {
+/// The plain convolution, with passes over the data before or after it.
+class SeparateKernel : public Kernel {
+ public:
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  std::string implementation() const override {
+    return fmt::format("separate {} ({})", convolution_->implementation(), reason_);
+  }
+
+ protected:
+  SeparateKernel(Device& device, std::string reason) : device_(device), reason_(std::move(reason)) {}
+
+  /// `other_bytes` of scratch are for what runs before or after the convolution.
+  void set_convolution(std::unique_ptr<Kernel> convolution, std::size_t other_bytes) {
+    convolution_ = std::move(convolution);
+    scratch_ = layout_.take(std::max(convolution_->workspace_bytes(), other_bytes));
+  }
+
+  Device& device_;
+  WorkspaceLayout layout_;
+  WorkspacePart scratch_;
+  std::unique_ptr<Kernel> convolution_;
+
+ private:
+  std::string reason_;  // why it is not fused
+};
+
+class SeparateConv2d final : public SeparateKernel {
  public:
   using Op = NormedConv2d;
 
-  NormedConv2dKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(channel_extent(device, context.outputs[0])) {
+  SeparateConv2d(const KernelContext& context, Device& device, std::string reason)
+      : SeparateKernel(device, std::move(reason)),
+        dtype_(context.inputs[Op::x].dtype),
+        rows_(channel_extent(device, context.outputs[0])) {
     const TensorDesc &x = context.inputs[Op::x], &w = context.inputs[Op::w], &scale = context.inputs[Op::scale];
-    const auto& conv = context.op_as<Op>().attrs();
-    const bool has_prologue = !is_absent(scale);
-    fused_ = plan_fused(context, device, w, [&] {
-      return normed_convolution_graph(CudnnTarget(device.cudnn()), conv, x, w, context.outputs[0], has_prologue);
-    });
-    if (fused_.planned) {
-      if (has_prologue) low_affine_.emplace(x, layout_);
-      scratch_ = layout_.take(fused_.planned->workspace_bytes());
-      return;
-    }
-    if (has_prologue) prologue_.emplace(context, device, x, scale, layout_);
-    convolution_ = make_part(context, device, make_conv2d, Conv2d(conv), {x, w}, context.outputs[0]);
-    scratch_ = layout_.take(std::max(convolution_->workspace_bytes(), rows_.partial_bytes()));
+    if (!is_absent(scale)) prologue_.emplace(context, device, x, scale, layout_);
+    set_convolution(
+        make_part(context, device, make_conv2d, Conv2d(context.op_as<Op>().attrs()), {x, w}, context.outputs[0]),
+        rows_.partial_bytes());
   }
 
-  std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return describe(fused_, convolution_.get()); }
-
-  void run(const KernelArgs& args) override { fused_.planned ? run_fused(args) : run_separate(args); }
-
- private:
-  void run_fused(const KernelArgs& args) {
-    pointers_.assign({args.inputs[Op::x]});
-    if (low_affine_) {
-      const auto affine = low_affine_->round(device_, args.inputs[Op::scale], args.inputs[Op::offset], args.workspace);
-      pointers_.insert(pointers_.end(), affine.begin(), affine.end());
-    }
-    pointers_.push_back(args.inputs[Op::w]);
-    pointers_.insert(pointers_.end(), args.outputs.begin(), args.outputs.end());
-    fused_.planned->run(pointers_, scratch_.in(args.workspace));
-  }
-
-  void run_separate(const KernelArgs& args) {
+  void run(const KernelArgs& args) override {
     std::array<void*, 2> inputs{args.inputs[Op::x], args.inputs[Op::w]};
     if (prologue_) {
       inputs[0] = prologue_->run(inputs[0], args.inputs[Op::scale], args.inputs[Op::offset], args.workspace);
@@ -132,49 +150,28 @@ class NormedConv2dKernel final : public Kernel {
                 static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
   }
 
-  Device& device_;
+ private:
   DType dtype_;
   ChannelExtent rows_;
-  WorkspaceLayout layout_;
-  WorkspacePart scratch_;
-  Planning fused_;
-  std::optional<LowAffine> low_affine_;
-  std::vector<void*> pointers_;
-  std::optional<SeparatePrologue> prologue_;  // where the plan is not fused, as the convolution
-  std::unique_ptr<Kernel> convolution_;
+  std::optional<Prologue> prologue_;
 };
 
-class NormedConv2dGradInputKernel final : public Kernel {
+class SeparateGradInput final : public SeparateKernel {
  public:
   using Op = NormedConv2dGradInput;
 
-  NormedConv2dGradInputKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[Op::x].dtype), rows_(channel_extent(device, context.inputs[Op::x])) {
-    const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &x = context.inputs[Op::x];
-    const auto& conv = context.op_as<Op>().attrs();
-    fused_ = plan_fused(context, device, w, [&] {
-      return normed_convolution_grad_input_graph(CudnnTarget(device.cudnn()), conv, dy, w, x);
-    });
-    if (fused_.planned) {
-      for (WorkspacePart& unused : unused_) unused = layout_.take(context.outputs[1].bytes());
-      scratch_ = layout_.take(fused_.planned->workspace_bytes());
-      return;
-    }
-    convolution_ = make_part(context, device, make_conv2d_grad_input, Conv2dGradInput({conv, x.shape}), {dy, w}, x);
-    scratch_ = layout_.take(std::max(convolution_->workspace_bytes(), rows_.partial_bytes()));
+  SeparateGradInput(const KernelContext& context, Device& device, std::string reason)
+      : SeparateKernel(device, std::move(reason)),
+        dtype_(context.inputs[Op::x].dtype),
+        rows_(channel_extent(device, context.inputs[Op::x])) {
+    const TensorDesc& x = context.inputs[Op::x];
+    const Conv2dGradInput plain({context.op_as<Op>().attrs(), x.shape});
+    set_convolution(
+        make_part(context, device, make_conv2d_grad_input, plain, {context.inputs[Op::dy], context.inputs[Op::w]}, x),
+        rows_.partial_bytes());
   }
 
-  std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return describe(fused_, convolution_.get()); }
-
   void run(const KernelArgs& args) override {
-    if (fused_.planned) {
-      pointers_.assign(args.inputs.begin(), args.inputs.end());
-      pointers_.insert(pointers_.end(), args.outputs.begin(), args.outputs.end());
-      for (const WorkspacePart& unused : unused_) pointers_.push_back(unused.in(args.workspace));
-      fused_.planned->run(pointers_, scratch_.in(args.workspace));
-      return;
-    }
     convolution_->run({args.inputs.first(2), args.outputs.first(1), scratch_.in(args.workspace)});
     const MaskedGradient gradient{args.outputs[0],
                                   args.inputs[Op::x],
@@ -188,76 +185,76 @@ class NormedConv2dGradInputKernel final : public Kernel {
   }
 
  private:
-  Device& device_;
   DType dtype_;
   ChannelExtent rows_;
-  WorkspaceLayout layout_;
-  WorkspacePart scratch_;
-  Planning fused_;
-  std::array<WorkspacePart, 3> unused_;  // what cuDNN hands out beside the sums
-  std::vector<void*> pointers_;
-  std::unique_ptr<Kernel> convolution_;  // where the plan is not fused
 };
 
-class NormedConv2dGradWeightKernel final : public Kernel {
+class SeparateGradWeight final : public SeparateKernel {
  public:
   using Op = NormedConv2dGradWeight;
 
-  NormedConv2dGradWeightKernel(const KernelContext& context, Device& device) : device_(device) {
-    const TensorDesc &x = context.inputs[Op::x], &dy = context.inputs[Op::dy], &dw = context.outputs[0];
-    const auto& attrs = context.op_as<Op>().attrs();
-    fused_ = plan_fused(context, device, dw, [&] {
-      return normed_convolution_grad_weight_graph(CudnnTarget(device.cudnn()), attrs.conv, x, dy, dw);
-    });
-    if (fused_.planned) {
-      low_affine_.emplace(x, layout_);
-      scratch_ = layout_.take(fused_.planned->workspace_bytes());
-      return;
-    }
-    prologue_.emplace(context, device, x, context.inputs[Op::scale], layout_);
-    convolution_ = make_part(context, device, make_conv2d_grad_weight, Conv2dGradWeight(attrs), {x, dy}, dw);
-    scratch_ = layout_.take(convolution_->workspace_bytes());
+  SeparateGradWeight(const KernelContext& context, Device& device, std::string reason)
+      : SeparateKernel(device, std::move(reason)),
+        prologue_(context, device, context.inputs[Op::x], context.inputs[Op::scale], layout_) {
+    const Conv2dGradWeight plain(context.op_as<Op>().attrs());
+    set_convolution(make_part(context, device, make_conv2d_grad_weight, plain,
+                              {context.inputs[Op::x], context.inputs[Op::dy]}, context.outputs[0]),
+                    0);
   }
 
-  std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return describe(fused_, convolution_.get()); }
-
   void run(const KernelArgs& args) override {
-    void* scratch = scratch_.in(args.workspace);
-    if (fused_.planned) {
-      const auto affine = low_affine_->round(device_, args.inputs[Op::scale], args.inputs[Op::offset], args.workspace);
-      const std::array<void*, 5> pointers{args.inputs[Op::x], affine[0], affine[1], args.inputs[Op::dy],
-                                          args.outputs[0]};
-      return fused_.planned->run(pointers, scratch);
-    }
     const std::array<void*, 2> inputs{
-        prologue_->run(args.inputs[Op::x], args.inputs[Op::scale], args.inputs[Op::offset], args.workspace),
+        prologue_.run(args.inputs[Op::x], args.inputs[Op::scale], args.inputs[Op::offset], args.workspace),
         args.inputs[Op::dy]};
-    convolution_->run({inputs, args.outputs, scratch});
+    convolution_->run({inputs, args.outputs, scratch_.in(args.workspace)});
   }
 
  private:
-  Device& device_;
-  WorkspaceLayout layout_;
-  WorkspacePart scratch_;
-  Planning fused_;
-  std::optional<LowAffine> low_affine_;
-  std::optional<SeparatePrologue> prologue_;  // where the plan is not fused, as the convolution
-  std::unique_ptr<Kernel> convolution_;
+  Prologue prologue_;
 };
+
+/// Fused where cuDNN has a plan: it wants data and weights of one dtype.
+template <typename Separate>
+std::unique_ptr<Kernel> make_kernel(const KernelContext& context, Device& device, const TensorDesc& weights,
+                                    std::vector<int> inputs, const std::function<CudnnGraph()>& build) {
+  Planning fused{std::nullopt, "data and weights differ in dtype"};
+  if (weights.dtype == context.inputs[0].dtype) {
+    fused = plan_graph(context, device, convolution_rules(context), Search::as_asked, build);
+  }
+  if (!fused.planned) return std::make_unique<Separate>(context, device, std::move(fused.reason));
+  return std::make_unique<FusedKernel>(context, device, *fused.planned, std::move(inputs));
+}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_normed_conv2d(const KernelContext& context, Device& device) {
-  return std::make_unique<NormedConv2dKernel>(context, device);
+  using Op = NormedConv2d;
+  const TensorDesc &x = context.inputs[Op::x], &w = context.inputs[Op::w];
+  const bool has_prologue = !is_absent(context.inputs[Op::scale]);
+  const std::vector<int> inputs =
+      has_prologue ? std::vector<int>{Op::x, Op::scale, Op::offset, Op::w} : std::vector<int>{Op::x, Op::w};
+  return make_kernel<SeparateConv2d>(context, device, w, inputs, [&] {
+    return normed_convolution_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), x, w, context.outputs[0],
+                                    has_prologue);
+  });
 }
 
 std::unique_ptr<Kernel> make_normed_conv2d_grad_input(const KernelContext& context, Device& device) {
-  return std::make_unique<NormedConv2dGradInputKernel>(context, device);
+  using Op = NormedConv2dGradInput;
+  const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &x = context.inputs[Op::x];
+  const std::vector<int> inputs{Op::dy, Op::w, Op::x, Op::saved_mean, Op::saved_invstd, Op::gamma, Op::beta};
+  return make_kernel<SeparateGradInput>(context, device, w, inputs, [&] {
+    return normed_convolution_grad_input_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), dy, w, x);
+  });
 }
 
 std::unique_ptr<Kernel> make_normed_conv2d_grad_weight(const KernelContext& context, Device& device) {
-  return std::make_unique<NormedConv2dGradWeightKernel>(context, device);
+  using Op = NormedConv2dGradWeight;
+  const TensorDesc &x = context.inputs[Op::x], &dy = context.inputs[Op::dy], &dw = context.outputs[0];
+  return make_kernel<SeparateGradWeight>(context, device, dw, {Op::x, Op::scale, Op::offset, Op::dy}, [&] {
+    return normed_convolution_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs().conv, x, dy,
+                                                dw);
+  });
 }
 
 }  // namespace ptrain::cuda
