@@ -1,6 +1,6 @@
 #include "core/base/shape.h"
 
-#include "core/base/errors.h"
+#include "tests/error_message.h"
 
 #include <gtest/gtest.h>
 
@@ -30,13 +30,8 @@ TEST(Shape, PrintsAndCompares) {
 }
 
 TEST(Errors, CarryTheirExitCode) {
-  try {
-    fail_usage("{}: expected {}", "train.steps", 3);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(error.what(), "train.steps: expected 3");
-  }
+  EXPECT_EQ(error_of([] { fail_usage("{}: expected {}", "train.steps", 3); }, ExitCode::usage),
+            "train.steps: expected 3");
   EXPECT_THROW(invariant(false, "x"), std::logic_error);
   EXPECT_NO_THROW(invariant(true, "x"));
 }

@@ -1,8 +1,8 @@
 #include "core/bench/suite.h"
 
-#include "core/base/errors.h"
 #include "core/bench/sweep.h"
 #include "core/io/atomic_file.h"
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -25,13 +25,7 @@ class SuiteTest : public testing::Test {
     return load_suite(folder_.path() / "suite.yaml");
   }
   std::string complaint(const std::string& text) {
-    try {
-      load(text);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      return error.what();
-    }
-    return "";
+    return error_of([&] { load(text); }, ExitCode::usage);
   }
 
   TemporaryDirectory folder_;

@@ -1,7 +1,7 @@
 // Every file of tests/cli/bad_configs is refused with one line that names the place its first line expects:
 // "# line LINE key KEY", line 0 for none, no key where the YAML itself is wrong.
-#include "core/base/errors.h"
 #include "core/config/load.h"
+#include "tests/error_message.h"
 
 #include <gtest/gtest.h>
 
@@ -32,17 +32,11 @@ TEST_P(BadConfig, IsRefusedInOneLineWithItsPlace) {
   ASSERT_GE(line, 0) << "first line: " << first;
   const std::string place = fmt::format("{}{}{}:", GetParam().string(), line > 0 ? fmt::format(":{}", line) : "",
                                         key.empty() ? "" : fmt::format(": {}", key));
-  try {
-    load_config(GetParam(), {}, [](const std::string&) { return std::nullopt; });
-    FAIL() << "was accepted";
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_EQ(message.substr(0, place.size()), place) << message;
-    EXPECT_GT(message.size(), place.size() + 5) << message;
-    EXPECT_LT(message.size(), place.size() + 300) << message;
-    EXPECT_EQ(message.find('\n'), message.npos) << message;
-  }
+  const std::string message =
+      error_of([] { load_config(GetParam(), {}, [](const std::string&) { return std::nullopt; }); }, ExitCode::usage);
+  EXPECT_EQ(message.substr(0, place.size()), place) << message;
+  EXPECT_GT(message.size(), place.size() + 5) << message;
+  EXPECT_LT(message.size(), place.size() + 300) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadConfig, testing::ValuesIn(bad_configs()),

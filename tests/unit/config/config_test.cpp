@@ -1,8 +1,8 @@
-#include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/config/load.h"
 #include "core/config/text.h"
+#include "tests/error_message.h"
 
 #include <gtest/gtest.h>
 
@@ -27,13 +27,7 @@ LoadedConfig parse(const std::string& text, const std::vector<std::string>& assi
 
 std::string refusal(const std::string& text, const std::vector<std::string>& assignments = {},
                     const Environment& environment = no_environment) {
-  try {
-    parse(text, assignments, environment);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "accepted";
+  return error_of([&] { parse(text, assignments, environment); }, ExitCode::usage);
 }
 
 Environment only(const std::string& variable, const std::string& value) {

@@ -1,7 +1,7 @@
 // Who launched this process, by the variables it left.
 #include "core/dist/launch.h"
 
-#include "core/base/errors.h"
+#include "tests/error_message.h"
 
 #include <gtest/gtest.h>
 
@@ -20,13 +20,7 @@ std::optional<Launch> detect(const Environment& environment) {
 }
 
 std::string refusal(const Environment& environment) {
-  try {
-    detect(environment);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "accepted";
+  return error_of([&] { detect(environment); }, ExitCode::usage);
 }
 
 const Environment open_mpi{
@@ -88,12 +82,8 @@ TEST(Launch, RefusesValuesThatCannotBe) {
 TEST(Launch, ComparesWithMpiItself) {
   EXPECT_NO_THROW(require_agreement(*detect(open_mpi), 5, 8));
   EXPECT_THROW(require_agreement(*detect(open_mpi), 4, 8), Error);
-  try {
-    require_agreement(*detect(torchrun), 0, 1);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("mpirun"), std::string::npos) << error.what();
-  }
+  const std::string message = error_of([] { require_agreement(*detect(torchrun), 0, 1); }, ExitCode::usage);
+  EXPECT_NE(message.find("mpirun"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/dist/predict.h"
 
 #include "core/base/errors.h"
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -75,13 +76,8 @@ TEST(Predict, ReadsLinksAndNamesWhatIsMissing) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "links.yaml";
   std::ofstream(file) << "ranks_per_node: 8\ninside_node: {latency_us: 3, bandwidth_gb_s: 200}\n";
-  try {
-    load_links(file);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_NE(std::string(error.what()).find("between_nodes"), std::string::npos) << error.what();
-  }
+  const std::string message = error_of([&] { load_links(file); }, ExitCode::usage);
+  EXPECT_NE(message.find("between_nodes"), std::string::npos) << message;
   std::ofstream(file, std::ios::app) << "between_nodes: {latency_us: 15, bandwidth_gb_s: 10}\n";
   const Links links = load_links(file);
   EXPECT_EQ(links.ranks_per_node, 8);

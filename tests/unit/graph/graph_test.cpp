@@ -1,7 +1,7 @@
 // Building graphs, refusing malformed ones, and printing.
 #include "core/graph/graph.h"
 
-#include "core/base/errors.h"
+#include "tests/error_message.h"
 #include "tests/unit/graph/test_ops.h"
 
 #include <gtest/gtest.h>
@@ -50,13 +50,8 @@ TEST(Graph, NamesOutputsAndRecordsProducers) {
 
 TEST(Graph, NamesTheNodeWhoseShapesDoNotFit) {
   Graph graph;
-  try {
-    graph.add("layer1.conv", fake(), {no_value});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(error.what(), "layer1.conv (fake): expected an input");
-  }
+  EXPECT_EQ(error_of([&] { graph.add("layer1.conv", fake(), {no_value}); }, ExitCode::usage),
+            "layer1.conv (fake): expected an input");
   EXPECT_TRUE(graph.nodes().empty());
 }
 

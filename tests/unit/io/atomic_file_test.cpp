@@ -1,7 +1,7 @@
 #include "core/io/atomic_file.h"
 
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/io/error_message.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 #include "core/io/safetensors.h"
 
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/io/error_message.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

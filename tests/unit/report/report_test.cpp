@@ -5,6 +5,7 @@
 #include "core/report/environment.h"
 #include "core/report/metrics_log.h"
 #include "core/report/schema_check.h"
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -115,13 +116,8 @@ TEST(Report, IsWrittenIntoNewFolders) {
 TEST(Report, RefusesAFolderThatCannotBeMade) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "file") << "x";
-  try {
-    write_report(full_report(), folder / "file/report.json");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::failed);
-    EXPECT_NE(std::string(error.what()).find((folder / "file").string()), std::string::npos);
-  }
+  const std::string message = error_of([&] { write_report(full_report(), folder / "file/report.json"); });
+  EXPECT_NE(message.find((folder / "file").string()), std::string::npos) << message;
 }
 
 TEST(Report, FitsItsSchemaByPythonsJsonschema) {
@@ -180,14 +176,12 @@ TEST(MetricsLog, NamesAFullDisk) {
   std::error_code error;
   std::filesystem::create_symlink("/dev/full", folder / "metrics.jsonl", error);
   if (error || !std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  try {
+  const std::string message = error_of([&] {
     MetricsLog log(folder / "metrics.jsonl", 0);
     log.write({{"step", 1}});
-    FAIL();
-  } catch (const Error& failure) {
-    EXPECT_NE(std::string(failure.what()).find("metrics.jsonl"), std::string::npos);
-    EXPECT_NE(std::string(failure.what()).find("No space left"), std::string::npos);
-  }
+  });
+  EXPECT_NE(message.find("metrics.jsonl"), std::string::npos) << message;
+  EXPECT_NE(message.find("No space left"), std::string::npos) << message;
 }
 
 TEST(Environment, DescribesThisMachine) {

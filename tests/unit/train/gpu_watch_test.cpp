@@ -1,6 +1,6 @@
 #include "core/train/gpu_watch.h"
 
-#include "core/base/errors.h"
+#include "tests/error_message.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,7 @@ namespace {
 constexpr const char* fake = PTRAIN_FAKE_NVML;
 
 std::string message_of_opening(const std::string& pci_bus_id, const char* library) {
-  try {
-    const Nvml nvml(pci_bus_id, library);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return error_of([&] { const Nvml nvml(pci_bus_id, library); });
 }
 
 TEST(Nvml, ReadsWhatTheLibraryTellsInUnits) {

@@ -1,5 +1,6 @@
 // A run that stops and resumes ends exactly where the uninterrupted one does.
 #include "core/train/snapshot.h"
+#include "tests/error_message.h"
 #include "tests/unit/train/training_run.h"
 
 #include <gtest/gtest.h>
@@ -52,15 +53,7 @@ TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
   config.train.steps = 1;
   config.train.optimizer.name = OptimizerName::momentum;
   config.resume = train(config).result.checkpoint;
-  const auto message = [](const Config& other) -> std::string {
-    try {
-      train(other);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::failed);
-      return error.what();
-    }
-    return "accepted";
-  };
+  const auto message = [](const Config& other) { return error_of([&] { train(other); }); };
   Config adam = config;
   adam.train.optimizer.name = OptimizerName::adamw;
   EXPECT_NE(message(adam).find("has no optimizer.moment2"), std::string::npos) << message(adam);

@@ -3,6 +3,7 @@
 
 #include "core/base/errors.h"
 #include "core/io/safetensors.h"
+#include "tests/error_message.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -39,13 +40,7 @@ struct Store {
 
 std::string refusal(const std::filesystem::path& path, const Model& model) {
   Store store(model, 1);
-  try {
-    load_weights(path, model, store.variables);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::failed);
-    return error.what();
-  }
-  return "accepted";
+  return error_of([&] { load_weights(path, model, store.variables); });
 }
 
 /// Rewrites a file with each tensor changed, or dropped where `change` returns false.

@@ -10,15 +10,15 @@
 namespace ptrain {
 
 /// Runs `call`; returns the message of the Error it throws, "" (and a failed test) when it throws none. Checks that the
-/// message is one line and leads to exit code 1.
+/// message is one line and leads to the exit code.
 template <typename Call>
-std::string error_of(Call&& call) {
+std::string error_of(Call&& call, ExitCode code = ExitCode::failed) {
   try {
     call();
   } catch (const Error& error) {
     const std::string message = error.what();
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    EXPECT_EQ(error.code(), ExitCode::failed) << message;
+    EXPECT_EQ(error.code(), code) << message;
     return message;
   }
   ADD_FAILURE() << "expected an error";
