@@ -21,16 +21,14 @@ std::vector<TensorDesc> DropoutAddLayerNorm::infer(std::span<const TensorDesc> i
   const TensorDesc& x = inputs[0];
   const TensorDesc& residual = inputs[1];
   require_floating(x, "x");
-  require_floating(residual, "residual");
   require_shape(residual, x.shape, "residual");
-  const Shape rows = leading_shape(x.shape);
-  require_desc(inputs[2], {DType::f32, Shape{x.shape[-1]}}, "gamma");
-  require_desc(inputs[3], {DType::f32, Shape{x.shape[-1]}}, "beta");
+  std::vector<TensorDesc> outputs = LayerNorm(attributes_.epsilon).infer(inputs.subspan(1, 3));
   if (attributes_.dropout > 0) {
     require(inputs.size() > 4, "dropout needs rng");
     require_rng(inputs[4]);
   }
-  return {residual, residual, {DType::f32, rows}, {DType::f32, rows}};
+  outputs.insert(outputs.begin(), residual);
+  return outputs;
 }
 
 void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
@@ -64,20 +62,13 @@ std::string DropoutAddLayerNormGrad::attributes() const {
 
 std::vector<TensorDesc> DropoutAddLayerNormGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 5, 6);
-  const TensorDesc& sum = inputs[1];
-  require_floating(inputs[0], "dy");
-  require_floating(sum, "sum");
-  require_shape(inputs[0], sum.shape, "dy");
-  const Shape rows = leading_shape(sum.shape);
-  const TensorDesc channel{DType::f32, Shape{sum.shape[-1]}};
-  require_desc(inputs[2], channel, "gamma");
-  require_desc(inputs[3], {DType::f32, rows}, "mean");
-  require_desc(inputs[4], {DType::f32, rows}, "rstd");
+  std::vector<TensorDesc> outputs = LayerNormGrad().infer(inputs.first(5));
   if (attributes_.dropout > 0) {
     require(inputs.size() > 5, "dropout needs rng");
     require_rng(inputs[5]);
   }
-  return {{attributes_.x_dtype, sum.shape}, sum, channel, channel};
+  outputs.insert(outputs.begin(), {attributes_.x_dtype, inputs[1].shape});
+  return outputs;
 }
 
 Cost DropoutAddLayerNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
