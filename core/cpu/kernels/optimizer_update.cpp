@@ -3,30 +3,20 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/optimizer_buffers.h"
 
 namespace ptrain::cpu {
 namespace {
 
-/// A contiguous run of elements of one parameter.
 template <typename Grad, typename Low>
-struct Run {
-  std::int64_t count;
-  float* p;
-  const Grad* g;
-  Low* low;  // null without a low-precision copy
-  float* m;
-  float* v;
-};
-
-template <typename Grad, typename Low>
-void write_low(const Run<Grad, Low>& r) {
+void write_low(const ParameterRun<Grad, Low>& r) {
   if (r.low == nullptr) return;
   for (std::int64_t i = 0; i < r.count; ++i) r.low[i] = Low(r.p[i]);
 }
 
 template <typename Grad, typename Low>
-void update_momentum(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay, float lr) {
+void update_momentum(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay,
+                     float lr) {
   if (r.m == nullptr) {
     for (std::int64_t i = 0; i < r.count; ++i) {
       float velocity = 0.0f;
@@ -41,7 +31,7 @@ void update_momentum(const Run<Grad, Low>& r, const OptimizerSettings& s, const 
 }
 
 template <typename Grad, typename Low>
-void update_adamw(const Run<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
+void update_adamw(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
   // Copies, which no store through a pointer can change: or the loop is not vectorized.
   const float beta1 = s.beta1, beta2 = s.beta2, epsilon = s.epsilon, lr = f.lr;
   const float scale = f.gradient_scale, correction1 = f.correction1, correction2 = f.correction2;
@@ -60,66 +50,50 @@ class OptimizerUpdateKernel final : public Kernel {
         grad_low_dtype_(context.inputs[OptimizerInput::grad_low].dtype) {}
 
   void run(const KernelArgs& args) override {
-    const auto* norm = static_cast<const float*>(args.inputs[OptimizerInput::grad_norm]);
-    if (norm != nullptr && norm[1] != 0.0f) return;  // some gradient overflowed: skip the step
-    auto* updates = static_cast<float*>(args.inputs[OptimizerInput::updates]);
-    *updates += 1.0f;
-    const auto* scale = static_cast<const float*>(args.inputs[OptimizerInput::loss_scale]);
-    const StepFactors factors = step_factors(
-        op_.settings(), *static_cast<const float*>(args.inputs[OptimizerInput::learning_rate]),
-        scale == nullptr ? 1.0f : scale[LossScaleState::scale], norm == nullptr ? 0.0f : norm[0], *updates);
+    using Input = OptimizerInput;
+    const auto in = [&](std::size_t input) { return static_cast<float*>(args.inputs[input]); };
+    StepFactors factors;
+    if (!begin_step(op_.settings(), in(Input::learning_rate), in(Input::grad_norm), in(Input::loss_scale),
+                    in(Input::updates), factors))
+      return;
+    const OptimizerBuffers buffers = optimizer_buffers(args.inputs);
     for (const ParameterSegment& segment : op_.segments()) {
       if (segment.low_offset < 0) {
-        update<float, float>(args, segment, factors);
+        update<float, float>(buffers, segment, factors);
       } else if (low_dtype_ == DType::bf16) {
-        update_low<bf16>(args, segment, factors);
+        update_low<bf16>(buffers, segment, factors);
       } else {
-        update_low<f16>(args, segment, factors);
+        update_low<f16>(buffers, segment, factors);
       }
     }
   }
 
  private:
-  template <typename Grad, typename Low>
-  static Run<Grad, Low> make_run(const KernelArgs& args, const ParameterSegment& s, std::int64_t begin,
-                                 std::int64_t end) {
-    const bool low = s.low_offset >= 0;
-    auto at = [&](int input, std::int64_t offset) -> float* {
-      auto* base = static_cast<float*>(args.inputs[static_cast<std::size_t>(input)]);
-      return base == nullptr ? nullptr : base + offset + begin;
-    };
-    const auto* grads = static_cast<const Grad*>(
-        args.inputs[low ? std::size_t{OptimizerInput::grad_low} : std::size_t{OptimizerInput::grad_f32}]);
-    auto* lows = low ? static_cast<Low*>(args.inputs[OptimizerInput::low]) + s.low_offset + begin : nullptr;
-    return {end - begin, at(OptimizerInput::master, s.master_offset),  grads + s.grad_offset + begin,
-            lows,        at(OptimizerInput::moment1, s.master_offset), at(OptimizerInput::moment2, s.master_offset)};
-  }
-
   /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
   template <typename Low>
-  void update_low(const KernelArgs& args, const ParameterSegment& segment, const StepFactors& f) const {
+  void update_low(const OptimizerBuffers& b, const ParameterSegment& segment, const StepFactors& f) const {
     if (grad_low_dtype_ == DType::f32) {
-      update<float, Low>(args, segment, f);
+      update<float, Low>(b, segment, f);
     } else {
-      update<Low, Low>(args, segment, f);
+      update<Low, Low>(b, segment, f);
     }
   }
 
   template <typename Grad, typename Low>
-  void update(const KernelArgs& args, const ParameterSegment& segment, const StepFactors& f) const {
+  void update(const OptimizerBuffers& b, const ParameterSegment& segment, const StepFactors& f) const {
     const OptimizerSettings& s = op_.settings();
     const float decay = segment.decay ? s.weight_decay : 0.0f;
     float lr = f.lr;
     if (s.kind == OptimizerKind::lars && segment.decay)
-      lr *= trust_ratio(make_run<Grad, Low>(args, segment, 0, segment.count), f);
+      lr *= trust_ratio(parameter_run<Grad, Low>(b, segment, 0, segment.count), f);
     if (s.kind == OptimizerKind::lamb) {
-      update_lamb(make_run<Grad, Low>(args, segment, 0, segment.count), segment, f);
+      update_lamb(parameter_run<Grad, Low>(b, segment, 0, segment.count), segment, f);
       return;
     }
     parallel_for(segment.count, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
       constexpr std::int64_t block = 4096;  // so that the low-precision copy is made from cache
       for (std::int64_t at = begin; at < end; at += block) {
-        const auto r = make_run<Grad, Low>(args, segment, at, std::min(end, at + block));
+        const auto r = parameter_run<Grad, Low>(b, segment, at, std::min(end, at + block));
         if (s.kind == OptimizerKind::adamw) {
           update_adamw(r, s, f, decay);
         } else {
@@ -132,7 +106,7 @@ class OptimizerUpdateKernel final : public Kernel {
 
   /// LARS's factor for one parameter.
   template <typename Grad, typename Low>
-  float trust_ratio(const Run<Grad, Low>& r, const StepFactors& f) const {
+  float trust_ratio(const ParameterRun<Grad, Low>& r, const StepFactors& f) const {
     double p2 = 0, g2 = 0;
     for (std::int64_t i = 0; i < r.count; ++i) {
       const double g = static_cast<double>(static_cast<float>(r.g[i]) * f.gradient_scale);
@@ -144,7 +118,7 @@ class OptimizerUpdateKernel final : public Kernel {
 
   /// LAMB: the Adam direction plus decay, scaled per parameter.
   template <typename Grad, typename Low>
-  void update_lamb(const Run<Grad, Low>& r, const ParameterSegment& segment, const StepFactors& f) const {
+  void update_lamb(const ParameterRun<Grad, Low>& r, const ParameterSegment& segment, const StepFactors& f) const {
     const OptimizerSettings& s = op_.settings();
     const float decay = segment.decay ? s.weight_decay : 0.0f;
     auto direction = [&](std::int64_t i) {

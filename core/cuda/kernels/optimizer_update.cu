@@ -7,7 +7,7 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/optimizer_buffers.h"
 
 namespace ptrain::cuda {
 namespace {
@@ -29,12 +29,7 @@ struct StepState {
 
 /// The flat buffers and tables, as kernels take them.
 struct Buffers {
-  const float* grad_f32;
-  const void* grad_low;
-  float* master;
-  void* low;
-  float* moment1;
-  float* moment2;
+  OptimizerBuffers flat;
   const Segment* segments;
   const std::int32_t* chunk_segments;
   const StepState* state;
@@ -44,39 +39,16 @@ struct Buffers {
 
 __global__ void begin_step_kernel(OptimizerSettings settings, const float* learning_rate, const float* norm,
                                   const float* loss_scale, float* updates, StepState* state) {
-  state->skip = norm != nullptr && norm[1] != 0.0f ? 1 : 0;
-  if (state->skip != 0) return;  // some gradient overflowed
-  *updates += 1.0f;
-  state->factors =
-      step_factors(settings, *learning_rate, loss_scale == nullptr ? 1.0f : loss_scale[LossScaleState::scale],
-                   norm == nullptr ? 0.0f : norm[0], *updates);
+  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, state->factors);
 }
 
-/// This block's chunk: pointers to its first element.
+/// This block's chunk.
 template <typename Grad, typename Low>
-struct Chunk {
-  std::int64_t count;
-  float* p;
-  const Grad* g;
-  Low* low;  // null without a low-precision copy
-  float* m;
-  float* v;
-};
-
-template <typename Grad, typename Low>
-__device__ Chunk<Grad, Low> make_chunk(const Buffers& b, const Segment& s) {
+__device__ ParameterRun<Grad, Low> this_chunk(const Buffers& b, const Segment& s) {
   const std::int64_t begin =
       static_cast<std::int64_t>(static_cast<std::int32_t>(blockIdx.x) - s.first_chunk) * chunk_elements;
-  const std::int64_t rest = s.part.count - begin;
-  const bool low = s.part.low_offset >= 0;
-  const std::int64_t at = s.part.master_offset + begin;
-  const auto* grads = low ? static_cast<const Grad*>(b.grad_low) : reinterpret_cast<const Grad*>(b.grad_f32);
-  return {rest < chunk_elements ? rest : chunk_elements,
-          b.master + at,
-          grads + s.part.grad_offset + begin,
-          low ? static_cast<Low*>(b.low) + s.part.low_offset + begin : nullptr,
-          b.moment1 == nullptr ? nullptr : b.moment1 + at,
-          b.moment2 == nullptr ? nullptr : b.moment2 + at};
+  const std::int64_t end = begin + chunk_elements;
+  return parameter_run<Grad, Low>(b.flat, s.part, begin, end < s.part.count ? end : s.part.count);
 }
 
 /// Calls body(first element, integral_constant) for each n elements that this thread has in the chunk, then for single
@@ -92,13 +64,13 @@ __device__ void for_elements(std::int64_t count, Body&& body) {
 }
 
 template <int n, typename Grad, typename Low>
-__device__ void store_parameters(const Chunk<Grad, Low>& c, std::int64_t i, const float (&p)[n]) {
+__device__ void store_parameters(const ParameterRun<Grad, Low>& c, std::int64_t i, const float (&p)[n]) {
   store(c.p + i, p);
   if (c.low != nullptr) store(c.low + i, p);
 }
 
 template <int n, typename Grad, typename Low>
-__device__ void update_momentum(const Chunk<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
+__device__ void update_momentum(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
                                 float decay, float lr) {
   const float momentum = c.m == nullptr ? 0.0f : s.momentum;
   const bool nesterov = c.m != nullptr && s.nesterov;
@@ -116,7 +88,8 @@ __device__ void update_momentum(const Chunk<Grad, Low>& c, const OptimizerSettin
 }
 
 template <int n, typename Grad, typename Low>
-__device__ void update_adamw(const Chunk<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f, float decay) {
+__device__ void update_adamw(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
+                             float decay) {
   for_elements<n>(c.count, [&](std::int64_t i, auto size) {
     constexpr int w = decltype(size)::value;
     float p[w], g[w], m[w], v[w];
@@ -138,8 +111,8 @@ __device__ void update_adamw(const Chunk<Grad, Low>& c, const OptimizerSettings&
 
 /// LAMB's second half: the moments are up to date.
 template <int n, typename Grad, typename Low>
-__device__ void update_lamb(const Chunk<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f, float decay,
-                            float rate) {
+__device__ void update_lamb(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
+                            float decay, float rate) {
   for_elements<n>(c.count, [&](std::int64_t i, auto size) {
     constexpr int w = decltype(size)::value;
     float p[w], m[w], v[w];
@@ -156,8 +129,8 @@ __device__ void update_lamb(const Chunk<Grad, Low>& c, const OptimizerSettings& 
 
 /// The sums of squares that LARS and LAMB scale by; LAMB's moments take in the gradient on the way.
 template <int n, typename Grad, typename Low>
-__device__ void sum_squares(const Chunk<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f, float decay,
-                            double2* partial) {
+__device__ void sum_squares(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
+                            float decay, double2* partial) {
   const bool lamb = s.kind == OptimizerKind::lamb;
   double parameters = 0, others = 0;
   for_elements<n>(c.count, [&](std::int64_t i, auto size) {
@@ -193,7 +166,7 @@ enum class Pass { squares, update };
 
 template <Pass pass, int n, typename Grad, typename Low>
 __device__ void run_chunk(const Buffers& b, const OptimizerSettings& s, const Segment& segment, float ratio) {
-  const Chunk<Grad, Low> c = make_chunk<Grad, Low>(b, segment);
+  const ParameterRun<Grad, Low> c = this_chunk<Grad, Low>(b, segment);
   const StepFactors f = b.state->factors;
   const float decay = segment.part.decay ? s.weight_decay : 0.0f;
   if constexpr (pass == Pass::squares) {
@@ -286,12 +259,7 @@ class OptimizerUpdateKernel final : public Kernel {
         settings_, static_cast<const float*>(in(Input::learning_rate)), static_cast<const float*>(in(Input::grad_norm)),
         static_cast<const float*>(in(Input::loss_scale)), static_cast<float*>(in(Input::updates)), state);
     CUDA_CHECK(cudaGetLastError());
-    const Buffers buffers{static_cast<const float*>(in(Input::grad_f32)),
-                          in(Input::grad_low),
-                          static_cast<float*>(in(Input::master)),
-                          in(Input::low),
-                          static_cast<float*>(in(Input::moment1)),
-                          static_cast<float*>(in(Input::moment2)),
+    const Buffers buffers{optimizer_buffers(args.inputs),
                           segments_.data(),
                           chunk_segments_.data(),
                           state,
