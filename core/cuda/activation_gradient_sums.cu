@@ -59,9 +59,7 @@ void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* wo
   auto* partial = static_cast<float*>(workspace);
   const dim3 block(threads_across, block_rows);
   visit_row_pack(columns_, [&](auto n) {
-    constexpr std::int64_t block_columns = threads_across * decltype(n)::value;
-    const dim3 grid(static_cast<unsigned>((columns_ + block_columns - 1) / block_columns),
-                    static_cast<unsigned>(parts_));
+    const dim3 grid(blocks_for(columns_, threads_across * decltype(n)::value), static_cast<unsigned>(parts_));
     visit_activation(activation_, [&](auto kind) {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);

@@ -163,10 +163,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-unsigned blocks(std::int64_t items, std::int64_t per_block) {
-  return static_cast<unsigned>((items + per_block - 1) / per_block);
-}
-
 }  // namespace
 
 AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs)
@@ -214,20 +210,19 @@ void spread_heads(const Device& device, const AttentionExtents& e, int parts, co
 void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
                          const AttentionSequences& sequences, void* tokens) {
   visit_floating(e.dtype, [&](auto zero) {
-    clear_tokens_kernel<<<blocks(e.tokens, 1), block_threads, 0, device.stream()>>>(
+    clear_tokens_kernel<<<blocks_for(e.tokens, 1), block_threads, 0, device.stream()>>>(
         e, width, sequences, static_cast<decltype(zero)*>(tokens));
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
 void element_offsets(const Device& device, const SequencePlaces& places, std::int64_t width, std::int32_t* offsets) {
-  element_offsets_kernel<<<blocks(places.count + 1, block_threads), block_threads, 0, device.stream()>>>(places, width,
-                                                                                                         offsets);
+  element_offsets_kernel<<<blocks_for(places.count + 1), block_threads, 0, device.stream()>>>(places, width, offsets);
   CUDA_CHECK(cudaGetLastError());
 }
 
 void clear_padded_lse(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, float* lse) {
-  clear_lse_kernel<<<blocks(e.rows(), block_threads), block_threads, 0, device.stream()>>>(e, lengths, lse);
+  clear_lse_kernel<<<blocks_for(e.rows()), block_threads, 0, device.stream()>>>(e, lengths, lse);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -235,7 +230,7 @@ void softmax_rows(const Device& device, const AttentionExtents& e, const std::in
                   const void* mask, float mask_scale, void* weights, float* lse) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
-    softmax_kernel<<<blocks(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
+    softmax_kernel<<<blocks_for(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
         e, lengths, scores, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights), lse);
   });
   CUDA_CHECK(cudaGetLastError());
@@ -246,7 +241,7 @@ void softmax_grad_rows(const Device& device, const AttentionExtents& e, const st
                        void* weights, void* dscores) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
-    softmax_grad_kernel<<<blocks(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
+    softmax_grad_kernel<<<blocks_for(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
         e, lengths, scores, lse, dweights, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights),
         static_cast<T*>(dscores));
   });

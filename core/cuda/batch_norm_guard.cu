@@ -68,7 +68,7 @@ void BatchNormGuard::run(const void* x, const float* mean, const float* invstd, 
       guard_sums_kernel<decltype(n)::value>
           <<<extent_.grid(n), block_threads, 0, device_.stream()>>>(extent_, data, state_.data(), every_, partial);
     });
-    guard_finish_kernel<<<item_blocks(32 * extent_.channels), block_threads, 0, device_.stream()>>>(
+    guard_finish_kernel<<<blocks_for(32 * extent_.channels), block_threads, 0, device_.stream()>>>(
         extent_,
         CompareStatistics<T>{data, mean, invstd, static_cast<double>(extent_.rows), static_cast<double>(epsilon_),
                              state_.data()},

@@ -76,15 +76,12 @@ __global__ void __launch_bounds__(block_threads)
   finish_channels(partial, parts, channels, finish);
 }
 
-/// Blocks for one thread per item.
-inline int item_blocks(std::int64_t items) { return static_cast<int>((items + block_threads - 1) / block_threads); }
-
 /// Enqueues both: finish(channel, sum of the first, sum of the second).
 template <int n, typename Term, typename Finish>
 void launch_channel_sums(const Device& device, const ChannelExtent& e, Term term, ChannelSums* partial, Finish finish) {
   channel_sums_kernel<n><<<e.grid(n), block_threads, 0, device.stream()>>>(e, term, partial);
-  finish_channels_kernel<<<item_blocks(32 * e.channels), block_threads, 0, device.stream()>>>(partial, e.parts,
-                                                                                              e.channels, finish);
+  finish_channels_kernel<<<blocks_for(32 * e.channels), block_threads, 0, device.stream()>>>(partial, e.parts,
+                                                                                             e.channels, finish);
 }
 
 /// Sums of the deviations from the first row and of their squares, so that a large mean costs no precision.

@@ -47,8 +47,6 @@ __global__ void __launch_bounds__(block_threads)
   sums[column] = from_float<S>(sum);
 }
 
-unsigned blocks(std::int64_t count, std::int64_t size) { return static_cast<unsigned>((count + size - 1) / size); }
-
 }  // namespace
 
 void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DType dtype, void* y, std::int64_t rows,
@@ -71,8 +69,8 @@ std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t col
 void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
                        DType sums_dtype, void* sums) {
   visit_floating(sums_dtype, [&](auto zero) {
-    join_sums_kernel<<<blocks(columns, block_threads), block_threads, 0, device.stream()>>>(
-        partial, parts, columns, static_cast<decltype(zero)*>(sums));
+    join_sums_kernel<<<blocks_for(columns), block_threads, 0, device.stream()>>>(partial, parts, columns,
+                                                                                 static_cast<decltype(zero)*>(sums));
   });
   CUDA_CHECK(cudaGetLastError());
 }
@@ -85,7 +83,7 @@ ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t col
 
 void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, void* workspace) const {
   auto* partial = static_cast<float*>(workspace);
-  const dim3 grid(blocks(columns_, tile_columns), static_cast<unsigned>(parts_));
+  const dim3 grid(blocks_for(columns_, tile_columns), static_cast<unsigned>(parts_));
   const dim3 block(tile_columns, tile_rows);
   visit_floating(dtype, [&](auto zero) {
     partial_sums_kernel<<<grid, block, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(x), rows_, columns_,

@@ -19,6 +19,11 @@ inline int grid_blocks(const Device& device, std::int64_t work, int threads = bl
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, resident));
 }
 
+/// Blocks that take `per_block` items each, the last one what is left.
+inline unsigned blocks_for(std::int64_t items, std::int64_t per_block = block_threads) {
+  return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
 /// Elements per access: 16 bytes of a 16-bit type, twice 16 of fp32.
 inline constexpr int pack = 8;
 

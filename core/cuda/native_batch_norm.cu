@@ -193,7 +193,7 @@ void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
 
 void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const {
   auto* scale = scale_.as<float>(workspace);
-  running_scale_kernel<<<item_blocks(extent_.channels), block_threads, 0, device_.stream()>>>(
+  running_scale_kernel<<<blocks_for(extent_.channels), block_threads, 0, device_.stream()>>>(
       tensors.gamma, variance, tensors.epsilon, extent_.channels, scale);
   visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
@@ -202,7 +202,7 @@ void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const flo
 
 void NativeBatchNorm::update_running(const float* mean, const float* invstd, float epsilon, float momentum,
                                      float* running_mean, float* running_var) const {
-  update_running_kernel<<<item_blocks(extent_.channels), block_threads, 0, device_.stream()>>>(
+  update_running_kernel<<<blocks_for(extent_.channels), block_threads, 0, device_.stream()>>>(
       mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(extent_.rows),
       extent_.channels, running_mean, running_var);
   CUDA_CHECK(cudaGetLastError());

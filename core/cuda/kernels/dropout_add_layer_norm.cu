@@ -106,7 +106,7 @@ class DropoutAddLayerNormKernel final : public Kernel {
     visit_row_pack(width, [&](auto n) {
       visit_floating2(x_.dtype, residual_.dtype, [&](auto x_zero, auto zero) {
         using R = decltype(zero);
-        forward_kernel<decltype(n)::value><<<row_blocks(rows), block_threads, 0, device_.stream()>>>(
+        forward_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
             a, static_cast<const decltype(x_zero)*>(args.inputs[0]), static_cast<const R*>(args.inputs[1]),
             static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]), attributes_.epsilon,
             static_cast<R*>(args.outputs[0]), static_cast<R*>(args.outputs[1]), static_cast<float*>(args.outputs[2]),
@@ -153,7 +153,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
                   static_cast<float*>(args.outputs[3]));
     visit_row_pack(width, [&](auto n) {
       visit_floating(attributes_.x_dtype, [&](auto x_zero) {
-        backward_kernel<decltype(n)::value><<<row_blocks(rows), block_threads, 0, device_.stream()>>>(
+        backward_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
             a, dy, sum, gamma, mean, rstd, static_cast<decltype(x_zero)*>(args.outputs[0]),
             static_cast<R*>(args.outputs[1]));
       });

@@ -4,6 +4,7 @@
 #include "core/ops/embedding.h"
 
 #include "core/cuda/check.h"
+#include "core/cuda/columns.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/vector.cuh"
@@ -117,19 +118,6 @@ __global__ void __launch_bounds__(block_threads)
     if (types[t] == type) sum += dy[t * tokens.width + c];
   }
   partials[(part * gridDim.z + type) * tokens.width + c] = sum;
-}
-
-__global__ void __launch_bounds__(block_threads)
-    add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t count, float* table) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  float sum = 0;
-  for (std::int64_t part = 0; part < parts; ++part) sum += partials[part * count + i];
-  table[i] = sum;
-}
-
-unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>((threads + block_threads - 1) / block_threads);
 }
 
 /// dtable [rows, width] of one look-up.
@@ -248,10 +236,7 @@ class BertEmbeddingGradKernel final : public Kernel {
     type_partials_kernel<<<grid, block_threads, 0, device_.stream()>>>(
         tokens, static_cast<const std::int32_t*>(args.inputs[1]), dy, partials);
     CUDA_CHECK(cudaGetLastError());
-    const std::int64_t count = rows_.token_types * tokens_.width;
-    add_parts_kernel<<<blocks_for(count), block_threads, 0, device_.stream()>>>(partials, parts_, count,
-                                                                                static_cast<float*>(args.outputs[2]));
-    CUDA_CHECK(cudaGetLastError());
+    join_partial_sums(device_, partials, parts_, rows_.token_types * tokens_.width, DType::f32, args.outputs[2]);
   }
 
  private:

@@ -70,8 +70,7 @@ class PoolKernel final : public Kernel {
     const std::int64_t count = images_.shape[0], pixels = images_.shape[1] * images_.shape[2];
     const std::int64_t channels = images_.shape[3];
     if constexpr (direction == Direction::forward) {
-      const std::int64_t threads = count * channels / n;
-      const auto blocks = static_cast<unsigned>((threads + block_threads - 1) / block_threads);
+      const unsigned blocks = blocks_for(count * channels / n);
       pool_kernel<n><<<blocks, block_threads, 0, device_.stream()>>>(from, count, pixels, channels, to);
     } else {
       const int blocks = grid_blocks(device_, images_.count() / n);

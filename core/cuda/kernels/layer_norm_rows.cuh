@@ -150,12 +150,12 @@ class ChannelGradients {
   void run(const Device& device, const D* dy, const T* x, const float* mean, const float* rstd, void* workspace,
            float* dgamma, float* dbeta) const {
     auto* partials = static_cast<float*>(workspace);
-    const dim3 grid(static_cast<unsigned>((width_ + warp - 1) / warp), static_cast<unsigned>(parts_));
+    const dim3 grid(blocks_for(width_, warp), static_cast<unsigned>(parts_));
     channel_partials_kernel<<<grid, dim3(warp, column_rows), 0, device.stream()>>>(dy, x, mean, rstd, rows_, width_,
                                                                                    partials);
     CUDA_CHECK(cudaGetLastError());
-    const auto blocks = static_cast<unsigned>((width_ + block_threads - 1) / block_threads);
-    add_parts_kernel<<<blocks, block_threads, 0, device.stream()>>>(partials, parts_, width_, dgamma, dbeta);
+    add_parts_kernel<<<blocks_for(width_), block_threads, 0, device.stream()>>>(partials, parts_, width_, dgamma,
+                                                                                dbeta);
     CUDA_CHECK(cudaGetLastError());
   }
 
@@ -165,9 +165,7 @@ class ChannelGradients {
   std::int64_t parts_;
 };
 
-/// Blocks of a kernel that gives every row a warp.
-inline unsigned row_blocks(std::int64_t rows) { return static_cast<unsigned>((rows + block_rows - 1) / block_rows); }
-/// This warp's row.
+/// This warp's row, in a kernel that gives every row a warp.
 __device__ inline std::int64_t warp_row() { return grid_thread() / warp; }
 
 }  // namespace ptrain::cuda

@@ -40,10 +40,6 @@ __global__ void __launch_bounds__(block_threads)
   dx[(places.begin(i / layout.width) + layout.index) * layout.width + i % layout.width] = dy[i];
 }
 
-unsigned blocks_for(const Layout& layout) {
-  return static_cast<unsigned>((layout.batch * layout.width + block_threads - 1) / block_threads);
-}
-
 class SelectTokenKernel final : public Kernel {
  public:
   SelectTokenKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
@@ -52,7 +48,7 @@ class SelectTokenKernel final : public Kernel {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
     visit_floating(layout_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      select_kernel<<<blocks_for(layout_), block_threads, 0, device_.stream()>>>(
+      select_kernel<<<blocks_for(layout_.batch * layout_.width), block_threads, 0, device_.stream()>>>(
           layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
     CUDA_CHECK(cudaGetLastError());
@@ -73,7 +69,7 @@ class SelectTokenGradKernel final : public Kernel {
     CUDA_CHECK(cudaMemsetAsync(args.outputs[0], 0, bytes, device_.stream()));
     visit_floating(layout_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      select_grad_kernel<<<blocks_for(layout_), block_threads, 0, device_.stream()>>>(
+      select_grad_kernel<<<blocks_for(layout_.batch * layout_.width), block_threads, 0, device_.stream()>>>(
           layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
     CUDA_CHECK(cudaGetLastError());

@@ -96,11 +96,10 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = logits_.shape[0], classes = logits_.shape[1];
-    const auto blocks = static_cast<unsigned>((rows * warp + block_threads - 1) / block_threads);
     visit_floating(logits_.dtype, [&](auto zero) {
-      softmax_kernel<<<blocks, block_threads, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(args.inputs[0]),
-                                                                     labels, rows, classes, smoothing_,
-                                                                     static_cast<float*>(args.outputs[1]), losses);
+      softmax_kernel<<<blocks_for(rows * warp), block_threads, 0, device_.stream()>>>(
+          static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
+          static_cast<float*>(args.outputs[1]), losses);
     });
     CUDA_CHECK(cudaGetLastError());
     mean_kernel<<<1, block_threads, 0, device_.stream()>>>(losses, labels, rows, static_cast<float*>(args.outputs[0]));
