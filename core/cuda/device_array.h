@@ -16,8 +16,10 @@ class DeviceArray {
     void* memory = nullptr;
     CUDA_CHECK(cudaMalloc(&memory, values.size_bytes()));
     data_ = static_cast<T*>(memory);
-    if (const cudaError_t status = cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice);
-        status != cudaSuccess) {
+    cudaError_t status = cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice);
+    // From pageable memory it may return before the data is there, and a Device's stream does not wait for this one.
+    if (status == cudaSuccess) status = cudaStreamSynchronize(nullptr);
+    if (status != cudaSuccess) {
       cudaFree(data_);
       cuda_failed(status, "copy of a kernel's table");
     }
