@@ -9,9 +9,11 @@
 #include <nccl.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 namespace ptrain {
 namespace {
@@ -39,16 +41,23 @@ class NcclCollectives final : public Collectives {
     for (cudaEvent_t* event : {&ready_, &done_}) {
       check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     }
-    // A rank is gone: kernels that wait for it would spin for ever.
+    // A rank is gone: kernels that wait for it would spin for ever. NCCL ends them at once but returns only when no
+    // recorded step refers to the communicator any more, and those go with the training thread, which hears of the
+    // failure when this call has returned.
     on_failure_.emplace(host, [this](const RankFailure*) {
-      ncclCommAbort(communicator_);
-      communicator_ = nullptr;
+      aborted_ = true;
+      abort_ = std::thread([this] { ncclCommAbort(communicator_); });
     });
   }
 
+  /// After the plans that were recorded with it.
   ~NcclCollectives() override {
     on_failure_.reset();
-    if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+    if (abort_.joinable()) {
+      abort_.join();
+    } else {
+      ncclCommDestroy(communicator_);
+    }
     cudaEventDestroy(ready_);
     cudaEventDestroy(done_);
     cudaStreamDestroy(exchange_);
@@ -62,9 +71,11 @@ class NcclCollectives final : public Collectives {
     invariant(mean || factor == 1.0f, "an all-reduce on GPUs is a sum or a mean");
     check(cudaEventRecord(ready_, compute_), "cudaEventRecord");
     check(cudaStreamWaitEvent(exchange_, ready_, 0), "cudaStreamWaitEvent");
-    check(ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype), mean ? ncclAvg : ncclSum,
-                        communicator_, exchange_),
-          "ncclAllReduce");
+    const ncclResult_t result = aborted_ ? ncclSystemError
+                                         : ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype),
+                                                         mean ? ncclAvg : ncclSum, communicator_, exchange_);
+    if (aborted_) host_.barrier();  // throws the failure
+    check(result, "ncclAllReduce");
   }
 
   void wait_all_reduces() override {
@@ -79,6 +90,8 @@ class NcclCollectives final : public Collectives {
   cudaStream_t compute_, exchange_ = nullptr;
   cudaEvent_t ready_ = nullptr, done_ = nullptr;
   ncclComm_t communicator_ = nullptr;
+  std::atomic<bool> aborted_ = false;
+  std::thread abort_;
   std::optional<Communicator::OnFailure> on_failure_;
 };
 
