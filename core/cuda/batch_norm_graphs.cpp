@@ -42,7 +42,8 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
 
 Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
   if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
-  return plan_graph(context, device, unbounded_rules(context), Search::as_asked, build);
+  // cuDNN lists 30 plans and more, and compiles each from source: half a second.
+  return plan_graph(context, device, unbounded_rules(context), Search::few, build);
 }
 
 std::string describe_batch_norm(const Planning& persistent) {

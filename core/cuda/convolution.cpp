@@ -75,7 +75,7 @@ CudnnGraph convolution_grad_weight_graph(const CudnnTarget& target, const Conv2d
 
 std::unique_ptr<Kernel> make_convolution(const KernelContext& context, Device& device,
                                          const std::function<CudnnGraph()>& build) {
-  Planning planning = plan_graph(context, device, convolution_rules(context), Search::as_asked, build);
+  Planning planning = plan_graph(context, device, convolution_rules(context), Search::all, build);
   if (!planning.planned) fail("{}: {}", describe_problem(context), planning.reason);
   return std::make_unique<ConvolutionKernel>(context, device, std::move(*planning.planned));
 }

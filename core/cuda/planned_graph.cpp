@@ -37,19 +37,13 @@ class Trial {
   std::vector<void*> pointers_;
 };
 
-std::vector<std::size_t> build_all(CudnnGraph& graph) {
+/// The first `most` plans that can be compiled.
+std::vector<std::size_t> build_first(CudnnGraph& graph, std::size_t most) {
   std::vector<std::size_t> built;
-  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+  for (std::size_t i = 0; i < graph.plan_names().size() && built.size() < most; ++i) {
     if (graph.build(i)) built.push_back(i);
   }
   return built;
-}
-
-std::optional<std::size_t> build_first(CudnnGraph& graph) {
-  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
-    if (graph.build(i)) return i;
-  }
-  return std::nullopt;
 }
 
 std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& name) {
@@ -59,9 +53,9 @@ std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& nam
   return std::nullopt;
 }
 
-/// The name of the fastest plan; empty when none runs.
-std::string fastest(const Device& device, CudnnGraph graph) {
-  const std::vector<std::size_t> plans = build_all(graph);
+/// The name of the fastest of the first `most` plans; empty when none runs.
+std::string fastest(const Device& device, CudnnGraph graph, std::size_t most) {
+  const std::vector<std::size_t> plans = build_first(graph, most);
   const Trial trial(device, graph, plans);
   constexpr double worthwhile = 0.97;  // cuDNN's own order stands unless another plan is clearly faster
   double best = std::numeric_limits<double>::infinity();
@@ -83,8 +77,8 @@ std::string problem_of(const KernelContext& context, const PlanRules& rules) {
 }
 
 /// The name of the plan that an exhaustive search chose, now or before.
-std::string searched(const KernelContext& context, const Device& device, const PlanRules& rules, CudnnGraph& graph,
-                     const std::function<CudnnGraph()>& build) {
+std::string searched(const KernelContext& context, const Device& device, const PlanRules& rules, Search search,
+                     CudnnGraph& graph, const std::function<CudnnGraph()>& build) {
   const std::string problem = problem_of(context, rules);
   SearchCache* cache = context.search_cache;
   const std::string known = cache == nullptr ? std::string{} : cache->find(problem);
@@ -92,7 +86,8 @@ std::string searched(const KernelContext& context, const Device& device, const P
   // On a graph of its own, so that the losers' code goes with it.
   CudnnGraph candidates = build();
   candidates.plan(rules);
-  std::string name = fastest(device, std::move(candidates));
+  const std::size_t most = search == Search::few ? 4 : candidates.plan_names().size();
+  std::string name = fastest(device, std::move(candidates), most);
   if (cache != nullptr && !name.empty()) cache->store(problem, name);
   return name;
 }
@@ -113,7 +108,7 @@ void PlannedGraphs::insert(const std::string& problem, const PlannedGraph& graph
 
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build) {
-  const bool searches = search == Search::as_asked && context.options.exhaustive_search;
+  const bool searches = search != Search::no && context.options.exhaustive_search;
   const std::string key = fmt::format("{} search={}", problem_of(context, rules), searches);
   if (std::optional<PlannedGraph> known = device.planned_graphs().find(key)) return {std::move(known), {}};
 
@@ -121,9 +116,9 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
   std::optional<std::size_t> plan;
   if (searches) {
-    plan = build_named(graph, searched(context, device, rules, graph, build));
-  } else {
-    plan = build_first(graph);
+    plan = build_named(graph, searched(context, device, rules, search, graph, build));
+  } else if (const std::vector<std::size_t> first = build_first(graph, 1); !first.empty()) {
+    plan = first.front();
   }
   if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
   const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), *plan);

@@ -10,7 +10,9 @@
 
 namespace ptrain::cuda {
 
-enum class Search { no, as_asked };  // as KernelOptions::exhaustive_search asks
+/// Of the plans that KernelOptions::exhaustive_search asks to time: none, the first few of cuDNN's order of preference,
+/// or all.
+enum class Search { no, few, all };
 
 /// A graph with its plan compiled; copies share both.
 class PlannedGraph {

@@ -219,7 +219,7 @@ std::unique_ptr<Kernel> make_kernel(const KernelContext& context, Device& device
                                     std::vector<int> inputs, const std::function<CudnnGraph()>& build) {
   Planning fused{std::nullopt, "data and weights differ in dtype"};
   if (weights.dtype == context.inputs[0].dtype) {
-    fused = plan_graph(context, device, convolution_rules(context), Search::as_asked, build);
+    fused = plan_graph(context, device, convolution_rules(context), Search::all, build);
   }
   if (!fused.planned) return std::make_unique<Separate>(context, device, std::move(fused.reason));
   return std::make_unique<FusedKernel>(context, device, *fused.planned, std::move(inputs));
