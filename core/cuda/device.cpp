@@ -16,6 +16,7 @@ Device::Device(int index) : index_(index), planned_graphs_(std::make_unique<Plan
 }
 
 Device::~Device() {
+  planned_graphs_.reset();  // before the handle that they were made with
   if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
   if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
   cudaStreamDestroy(stream_);

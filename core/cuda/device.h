@@ -11,7 +11,7 @@ typedef struct cublasLtContext* cublasLtHandle_t;
 
 namespace ptrain::cuda {
 
-class PlannedGraphs;
+struct PlannedGraphs;
 
 /// Used from the thread that made it (CUDA's current device belongs to a thread).
 class Device {
@@ -30,7 +30,7 @@ class Device {
   cublasLtHandle_t cublas_lt() const;
   const cudaDeviceProp& properties() const { return properties_; }
   int multiprocessors() const { return properties_.multiProcessorCount; }
-  /// The cuDNN graphs that kernels on this device share.
+  /// The cuDNN graphs that were planned for this device.
   PlannedGraphs& planned_graphs() const { return *planned_graphs_; }
 
  private:

@@ -94,23 +94,12 @@ std::string searched(const KernelContext& context, const Device& device, const P
 
 }  // namespace
 
-std::optional<PlannedGraph> PlannedGraphs::find(const std::string& problem) const {
-  const auto entry = entries_.find(problem);
-  if (entry == entries_.end()) return std::nullopt;
-  std::shared_ptr<const CudnnGraph> graph = entry->second.graph.lock();
-  if (graph == nullptr) return std::nullopt;
-  return PlannedGraph(std::move(graph), entry->second.plan);
-}
-
-void PlannedGraphs::insert(const std::string& problem, const PlannedGraph& graph) {
-  entries_[problem] = {graph.graph_, graph.plan_};
-}
-
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build) {
   const bool searches = search != Search::no && context.options.exhaustive_search;
   const std::string key = fmt::format("{} search={}", problem_of(context, rules), searches);
-  if (std::optional<PlannedGraph> known = device.planned_graphs().find(key)) return {std::move(known), {}};
+  auto& known = device.planned_graphs().by_problem;
+  if (const auto entry = known.find(key); entry != known.end()) return {entry->second, {}};
 
   CudnnGraph graph = build();
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
@@ -122,7 +111,7 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
   }
   if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
   const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), *plan);
-  device.planned_graphs().insert(key, planned);
+  known.emplace(key, planned);
   return {planned, {}};
 }
 

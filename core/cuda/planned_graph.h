@@ -27,23 +27,14 @@ class PlannedGraph {
   void run(std::span<void* const> pointers, void* workspace) const { graph_->run(plan_, pointers, workspace); }
 
  private:
-  friend class PlannedGraphs;
   std::shared_ptr<const CudnnGraph> graph_;
   std::size_t plan_;
 };
 
-/// The graphs that kernels of a device use, by problem: equal layers share one, since compiling takes up to a second.
-class PlannedGraphs {
- public:
-  std::optional<PlannedGraph> find(const std::string& problem) const;
-  void insert(const std::string& problem, const PlannedGraph& graph);
-
- private:
-  struct Entry {
-    std::weak_ptr<const CudnnGraph> graph;  // goes with the last kernel that uses it
-    std::size_t plan;
-  };
-  std::map<std::string, Entry> entries_;
+/// Equal layers share a graph, and a step takes over those that were tried when its fusions were chosen: compiling one
+/// takes up to a second.
+struct PlannedGraphs {
+  std::map<std::string, PlannedGraph> by_problem;
 };
 
 /// `planned` is empty when cuDNN has no plan, and `reason` says why.
