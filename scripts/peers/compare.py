@@ -87,8 +87,11 @@ CASES = {
 
 def run(command, environment=None):
     """(stdout, error): error is None when the command succeeded, else the last lines it wrote."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment, check=False,
-                          cwd=ROOT)
+    try:
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment,
+                              check=False, cwd=ROOT)
+    except OSError as error:  # no such program
+        return "", str(error)
     if done.returncode == 0:
         return done.stdout, None
     return done.stdout, f"exit code {done.returncode}: " + " | ".join((done.stderr or done.stdout).splitlines()[-3:])
@@ -239,15 +242,8 @@ def parse_options():
     return options
 
 
-def main():
-    options = parse_options()
-    if options.table:
-        print((brief_table if options.brief else table)(json.loads(options.table.read_text())))
-        return 0
-    for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
-        if not pathlib.Path(needed).exists():
-            sys.exit(f"{needed} does not exist: {remedy}")
-    results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
+def measure_all(options, results):
+    """Adds the cases to `results` as they are measured, and keeps its file up to date."""
     for case in (case for case in CASES[options.device] if not options.cases or case.name in options.cases):
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
@@ -265,10 +261,27 @@ def main():
                     if options.out:
                         options.out.parent.mkdir(parents=True, exist_ok=True)
                         options.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def main():
+    options = parse_options()
+    if options.table:
+        print((brief_table if options.brief else table)(json.loads(options.table.read_text())))
+        return 0
+    for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
+        if not pathlib.Path(needed).exists():
+            sys.exit(f"{needed} does not exist: {remedy}")
+    results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
+    interrupted = False
+    try:
+        measure_all(options, results)
+    except KeyboardInterrupt:
+        interrupted = True
+        print("interrupted: the table shows what was measured until then", file=sys.stderr)
     print(table(results))
     failed = any("error" in run for entry in results["cases"] for name in ("ptrain", "eager", "compiled")
                  for run in entry[name])
-    return 1 if failed else 0
+    return 1 if failed or interrupted else 0
 
 
 if __name__ == "__main__":
