@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Validates ptrain on an NVIDIA GPU, without a network, from the folder that scripts/pack.sh makes or from the source tree.
 #   gpu_validate.sh [--out DIR] [--minutes N] [PART...]
-# Parts, in order; all of them by default, within N minutes (10):
+# Parts, in order; all of them by default, within N minutes (30):
 #   doctor     what is there
 #   tests      the device tests
 #   memory     out of memory: exit code 1 and the plan's figure
@@ -15,7 +15,7 @@ set -uo pipefail
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 cd "$root" || exit 1
 
-out='' minutes=10 parts=()
+out='' minutes=30 parts=()
 while (($#)); do
   case "$1" in
     --out) out=$2 && shift ;;
@@ -90,7 +90,7 @@ part_doctor() {
 }
 
 part_tests() {
-  limited 480 "$bin/device_test" >"$out/device_test.log" 2>&1
+  limited 900 "$bin/device_test" >"$out/device_test.log" 2>&1
   local status=$?
   tail -n 12 "$out/device_test.log"
   check "device tests" "$status"
@@ -162,7 +162,7 @@ part_peers() {
     check "peers (no PyTorch with CUDA in $python)" 77
     return
   fi
-  limited 420 "$python" scripts/peers/compare.py --device cuda --ptrain "$bin/ptrain" --python "$(command -v "$python")" \
+  limited 3600 "$python" scripts/peers/compare.py --device cuda --ptrain "$bin/ptrain" --python "$(command -v "$python")" \
     --precisions O1 fp32 --repeats 1 --preload '' --out "$out/peers.json" 2>"$out/peers.log" | tee "$out/peers.md"
   check peers "${PIPESTATUS[0]}"
 }
