@@ -25,6 +25,7 @@ std::vector<Config> both_models() { return {resnet_config(), bert_config(), pack
 TEST(DeviceTraining, FollowsTheCpu) {
   for (Config config : both_models()) {
     for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
+      if (config.model.name != "bert" && attention == AttentionMode::math) continue;  // it has no attention
       config.model.attention = attention;
       const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
       EXPECT_LE(difference(losses(config), expected), 2e-3);
