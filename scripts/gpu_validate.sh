@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Validates ptrain on an NVIDIA GPU, without a network, from the folder that scripts/pack.sh makes or from the source tree.
 #   gpu_validate.sh [--out DIR] [--minutes N] [PART...]
-# Parts, in order; all of them by default, within N minutes (30):
+# Parts, in order; all of them by default, within N minutes (10). What there is no time for is said: the first run on a
+# machine compiles and times cuDNN's plans, which DIR/cache keeps, and may want --minutes 30.
 #   doctor     what is there
 #   tests      the device tests
 #   memory     out of memory: exit code 1 and the plan's figure
@@ -15,7 +16,7 @@ set -uo pipefail
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 cd "$root" || exit 1
 
-out='' minutes=30 parts=()
+out='' minutes=10 parts=()
 while (($#)); do
   case "$1" in
     --out) out=$2 && shift ;;

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 
 #include <cudnn_frontend.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,6 +71,7 @@ CudnnTarget CudnnTarget::described(const std::string& properties, int compute_ca
 struct CudnnGraph::Parts {
   fe::graph::Graph graph;
   cudnnHandle_t handle = nullptr;
+  std::shared_ptr<const fe::DeviceProperties> properties;  // of a GPU that is only described
   DType io = DType::f32;
   std::vector<Attributes> tensors;
   std::vector<TensorLayout> bound;
@@ -107,8 +109,8 @@ CudnnGraph::CudnnGraph(const CudnnTarget& target, DType io) : parts_(std::make_u
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   if (target.properties_ != nullptr) {
-    parts_->graph.set_device_properties(std::static_pointer_cast<const fe::DeviceProperties>(target.properties_))
-        .set_sm_version(target.compute_capability_);
+    parts_->properties = std::static_pointer_cast<const fe::DeviceProperties>(target.properties_);
+    parts_->graph.set_device_properties(parts_->properties).set_sm_version(target.compute_capability_);
   }
 }
 
@@ -292,6 +294,37 @@ std::size_t CudnnGraph::workspace_bytes(std::size_t plan) const {
   std::int64_t bytes = 0;
   require_good(parts_->graph.get_workspace_size_plan_at_index(static_cast<std::int64_t>(plan), bytes), "workspace");
   return static_cast<std::size_t>(bytes);
+}
+
+std::string CudnnGraph::structure() const {
+  nlohmann::json json;
+  parts_->graph.serialize(json);
+  json.erase("gid");  // differs from one of this process's graphs to the next
+  return json.dump();
+}
+
+std::vector<std::uint8_t> CudnnGraph::save() const {
+  std::vector<std::uint8_t> saved;
+  require_good(parts_->graph.serialize(saved, /*serialize_structure=*/false), "serialize");
+  return saved;
+}
+
+bool CudnnGraph::restore(const std::string& name, const std::vector<std::uint8_t>& saved) {
+  fe::graph::Graph restored;
+  if (parts_->properties != nullptr) restored.set_device_properties(parts_->properties);
+  try {
+    const fe::error_t status =
+        parts_->properties != nullptr
+            ? restored.deserialize(saved, /*enforce_precompiled=*/true)
+            : restored.deserialize(parts_->handle, saved, /*enforce_precompiled=*/true, /*run_warmup=*/false);
+    if (status.is_bad()) return false;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+  parts_->graph = std::move(restored);
+  parts_->check_bindings();
+  parts_->plan_names = {name};
+  return true;
 }
 
 std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound; }

@@ -128,6 +128,13 @@ class CudnnGraph {
   std::size_t workspace_bytes(std::size_t plan) const;
   std::span<const TensorLayout> bound() const;
 
+  /// What tells graphs apart, with the versions of cuDNN and its frontend. Before plan().
+  std::string structure() const;
+  /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU.
+  std::vector<std::uint8_t> save() const;
+  /// Instead of plan() and build(): the saved plan `name` becomes the only one. False when cuDNN does not take it.
+  bool restore(const std::string& name, const std::vector<std::uint8_t>& saved);
+
   /// Runs a plan that was built on the target's handle and stream. `pointers` follow the order of bound().
   void run(std::size_t plan, std::span<void* const> pointers, void* workspace) const;
 

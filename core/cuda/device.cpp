@@ -8,9 +8,10 @@
 
 namespace ptrain::cuda {
 
-Device::Device(int index) : index_(index), planned_graphs_(std::make_unique<PlannedGraphs>()) {
+Device::Device(int index) : index_(index) {
   CUDA_CHECK(cudaSetDevice(index));
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
+  planned_graphs_ = std::make_unique<PlannedGraphs>(PlannedGraphs{{}, PlanStore(properties_.name)});
   // Not blocking on the default stream: nothing runs there.
   CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }

@@ -76,19 +76,22 @@ std::string problem_of(const KernelContext& context, const PlanRules& rules) {
                      rules.tensor_cores, rules.deterministic, rules.workspace_limit);
 }
 
+/// What an exhaustive search chose before; empty when there was none.
+std::string chosen_before(const KernelContext& context, const std::string& problem) {
+  return context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
+}
+
 /// The name of the plan that an exhaustive search chose, now or before.
 std::string searched(const KernelContext& context, const Device& device, const PlanRules& rules, Search search,
                      CudnnGraph& graph, const std::function<CudnnGraph()>& build) {
-  const std::string problem = problem_of(context, rules);
-  SearchCache* cache = context.search_cache;
-  const std::string known = cache == nullptr ? std::string{} : cache->find(problem);
+  const std::string problem = problem_of(context, rules), known = chosen_before(context, problem);
   if (!known.empty() && build_named(graph, known)) return known;
   // On a graph of its own, so that the losers' code goes with it.
   CudnnGraph candidates = build();
   candidates.plan(rules);
   const std::size_t most = search == Search::few ? 4 : candidates.plan_names().size();
   std::string name = fastest(device, std::move(candidates), most);
-  if (cache != nullptr && !name.empty()) cache->store(problem, name);
+  if (context.search_cache != nullptr && !name.empty()) context.search_cache->store(problem, name);
   return name;
 }
 
@@ -97,11 +100,21 @@ std::string searched(const KernelContext& context, const Device& device, const P
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build) {
   const bool searches = search != Search::no && context.options.exhaustive_search;
-  const std::string key = fmt::format("{} search={}", problem_of(context, rules), searches);
-  auto& known = device.planned_graphs().by_problem;
-  if (const auto entry = known.find(key); entry != known.end()) return {entry->second, {}};
+  const std::string problem = problem_of(context, rules), key = fmt::format("{} search={}", problem, searches);
+  PlannedGraphs& kept = device.planned_graphs();
+  if (const auto entry = kept.by_problem.find(key); entry != kept.by_problem.end()) return {entry->second, {}};
+  const auto keep = [&](CudnnGraph graph, std::size_t plan) {
+    const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), plan);
+    kept.by_problem.emplace(key, planned);
+    return Planning{planned, {}};
+  };
 
   CudnnGraph graph = build();
+  const std::string identity = key + ' ' + graph.structure();
+  if (const auto stored = kept.store.find(identity)) {
+    const bool wanted = !searches || stored->name == chosen_before(context, problem);
+    if (wanted && graph.restore(stored->name, stored->code)) return keep(std::move(graph), 0);
+  }
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
   std::optional<std::size_t> plan;
   if (searches) {
@@ -110,9 +123,8 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
     plan = first.front();
   }
   if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
-  const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), *plan);
-  known.emplace(key, planned);
-  return {planned, {}};
+  kept.store.store(identity, {graph.plan_names()[*plan], graph.save()});
+  return keep(std::move(graph), *plan);
 }
 
 PlanRules convolution_rules(const KernelContext& context) {

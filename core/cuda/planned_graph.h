@@ -3,6 +3,7 @@
 
 #include "core/cuda/cudnn_graph.h"
 #include "core/cuda/device.h"
+#include "core/cuda/plan_store.h"
 #include "core/exec/kernel.h"
 
 #include <functional>
@@ -35,6 +36,7 @@ class PlannedGraph {
 /// takes up to a second.
 struct PlannedGraphs {
   std::map<std::string, PlannedGraph> by_problem;
+  PlanStore store;
 };
 
 /// `planned` is empty when cuDNN has no plan, and `reason` says why.

@@ -3,23 +3,16 @@
 #include "core/base/errors.h"
 #include "core/base/hash.h"
 #include "core/io/atomic_file.h"
+#include "core/io/cache_directory.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <fstream>
 
 namespace ptrain {
 namespace {
 
 constexpr const char* schema = "ptrain.search/1";
-
-std::filesystem::path cache_directory() {
-  if (const char* own = std::getenv("PTRAIN_CACHE_DIR")) return own;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME")) return std::filesystem::path(cache) / "ptrain";
-  if (const char* home = std::getenv("HOME")) return std::filesystem::path(home) / ".cache" / "ptrain";
-  return std::filesystem::temp_directory_path() / "ptrain";
-}
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace ptrain {
 class SearchCache {
  public:
   /// `device` names what the choices hold for (processor, library versions, threads); the file lies in
-  /// $PTRAIN_CACHE_DIR, else $XDG_CACHE_HOME/ptrain, else ~/.cache/ptrain. A file that cannot be read counts as empty.
+  /// cache_directory(). One that cannot be read counts as empty.
   explicit SearchCache(const std::string& device);
 
   /// The choice for `problem`; empty when it was never searched.

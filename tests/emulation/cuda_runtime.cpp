@@ -38,9 +38,7 @@ cudaError_t answer(cudaError_t status) {
 }
 
 /// What waits or allocates is refused while a stream is captured.
-cudaError_t unless_capturing() {
-  return answer(captures > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
-}
+cudaError_t unless_capturing() { return answer(captures > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess); }
 
 cudaError_t allocate(void** memory, std::size_t bytes) {
   if (unless_capturing() != cudaSuccess) return cudaErrorStreamCaptureUnsupported;

@@ -317,6 +317,13 @@ std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
 
 const std::vector<std::string>& CudnnGraph::plan_names() const { return parts_->plan_names; }
 bool CudnnGraph::build(std::size_t) { return true; }
+std::string CudnnGraph::structure() const { return "emulated"; }
+std::vector<std::uint8_t> CudnnGraph::save() const { return std::vector<std::uint8_t>(parts_->workspace); }
+bool CudnnGraph::restore(const std::string& name, const std::vector<std::uint8_t>& saved) {
+  parts_->plan_names = {name};
+  parts_->workspace = saved.size();
+  return true;
+}
 std::size_t CudnnGraph::workspace_bytes(std::size_t) const { return parts_->workspace; }
 std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound_layouts; }
 

@@ -1,0 +1,34 @@
+// Compiled plans of cuDNN graphs on disk. cuDNN compiles batch norms, attention and fused convolutions from source, up
+// to a second each; a plan that is read back carries the code and takes some milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain::cuda {
+
+struct StoredPlan {
+  std::string name;                // CudnnGraph::plan_names()
+  std::vector<std::uint8_t> code;  // CudnnGraph::save()
+};
+
+class PlanStore {
+ public:
+  /// `device` names what plans are compiled for; they lie in a folder of their own in cache_directory().
+  explicit PlanStore(const std::string& device);
+
+  /// The plan of the graph that `key` describes. Empty when there is none, or only a damaged one.
+  std::optional<StoredPlan> find(const std::string& key) const;
+  /// A plan that cannot be written is compiled anew next time.
+  void store(const std::string& key, const StoredPlan& plan) const;
+
+ private:
+  std::filesystem::path file_of(const std::string& key) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace ptrain::cuda
