@@ -47,12 +47,22 @@ __device__ inline void load(const T* from, float (&values)[n]) {
   for (int i = 0; i < n; ++i) values[i] = to_float(packed.values[i]);
 }
 
+/// A pack goes out in instructions of 16 bytes, which it takes an intrinsic to have: of an assignment the compiler
+/// makes stores of single elements in some loops.
 template <int n, typename T>
 __device__ inline void store(T* to, const float (&values)[n]) {
-  Pack<T, n> packed;
-#pragma unroll
-  for (int i = 0; i < n; ++i) packed.values[i] = from_float<T>(values[i]);
-  *reinterpret_cast<Pack<T, n>*>(to) = packed;
+  static_assert(n == 1 || n == pack);
+  if constexpr (n == 1) {
+    *to = from_float<T>(values[0]);
+  } else if constexpr (sizeof(T) == sizeof(float)) {
+    __stwb(reinterpret_cast<float4*>(to), float4{values[0], values[1], values[2], values[3]});
+    __stwb(reinterpret_cast<float4*>(to) + 1, float4{values[4], values[5], values[6], values[7]});
+  } else {
+    const auto two = [&](int i) {
+      return from_float<T>(values[i]).bits | static_cast<unsigned>(from_float<T>(values[i + 1]).bits) << 16;
+    };
+    __stwb(reinterpret_cast<uint4*>(to), uint4{two(0), two(2), two(4), two(6)});
+  }
 }
 
 /// This thread's place among all of the grid, and their number.
