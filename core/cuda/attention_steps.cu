@@ -60,27 +60,29 @@ struct TokenPlace {
   }
 };
 
-template <typename T>
+/// A thread has n elements of one head at once, whose place is the first one's.
+template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
     gather_kernel(AttentionExtents e, int parts, AttentionSequences sequences, const T* tokens, T* heads) {
   const std::int64_t count = parts * e.head_elements();
-  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+  for (std::int64_t i = grid_thread() * n; i < count; i += grid_threads() * n) {
     const TokenPlace place(e, parts, sequences, i);
-    heads[i] = place.valid ? tokens[place.at] : from_float<T>(0);
+    float values[n] = {};
+    if (place.valid) load(tokens + place.at, values);
+    store(heads + i, values);
   }
 }
 
-template <typename T>
+template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
     spread_kernel(AttentionExtents e, int parts, AttentionSequences sequences, const T* heads, T* tokens) {
   const std::int64_t count = parts * e.head_elements();
-  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+  for (std::int64_t i = grid_thread() * n; i < count; i += grid_threads() * n) {
     const TokenPlace place(e, parts, sequences, i);
-    if (place.valid) {
-      tokens[place.at] = heads[i];
-    } else if (!e.packed) {
-      tokens[place.at] = from_float<T>(0);
-    }
+    if (!place.valid && e.packed) continue;
+    float values[n] = {};
+    if (place.valid) load(heads + i, values);
+    store(tokens + place.at, values);
   }
 }
 
@@ -189,20 +191,28 @@ void make_attention_mask(const Device& device, const AttentionExtents& e, const 
 
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* tokens, void* heads) {
-  visit_floating(e.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    gather_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
-        e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
+  visit_row_pack(e.depth, [&](auto n) {
+    constexpr int packed = decltype(n)::value;
+    visit_floating(e.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      gather_kernel<packed>
+          <<<grid_blocks(device, parts * e.head_elements() / packed), block_threads, 0, device.stream()>>>(
+              e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
+    });
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
 void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* heads, void* tokens) {
-  visit_floating(e.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    spread_kernel<<<grid_blocks(device, parts * e.head_elements()), block_threads, 0, device.stream()>>>(
-        e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
+  visit_row_pack(e.depth, [&](auto n) {
+    constexpr int packed = decltype(n)::value;
+    visit_floating(e.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      spread_kernel<packed>
+          <<<grid_blocks(device, parts * e.head_elements() / packed), block_threads, 0, device.stream()>>>(
+              e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
+    });
   });
   CUDA_CHECK(cudaGetLastError());
 }
