@@ -27,7 +27,7 @@ fi
 rm -rf dist/ptrain
 cmake --install "$build" --prefix "$PWD/dist/ptrain" --component pack --strip
 # What the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA libraries.
-missing=$(LD_LIBRARY_PATH='' ldd dist/ptrain/bin/ptrain | grep 'not found' | grep -v -E 'libcu|libnccl' || true)
+missing=$(LD_LIBRARY_PATH='' ldd dist/ptrain/bin/ptrain | grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
 if [[ -n $missing ]]; then
   echo "the packed program lacks libraries: $missing" >&2
   exit 1
