@@ -152,14 +152,15 @@ void MpiWatch::receive() {
   }
 }
 
-void MpiWatch::send(int to, const Message& message) {
-  Peer& peer = peers_[static_cast<std::size_t>(to)];
+// What MPI says went wrong with a message counts as sent: a rank that hears nothing finds out by itself.
+bool MpiWatch::Sending::is_done() {
   int sent = 1;
-  if (peer.request != MPI_REQUEST_NULL) check_mpi(MPI_Test(&peer.request, &sent, MPI_STATUS_IGNORE), "MPI_Test");
-  if (sent == 0) return;  // it takes nothing in: it will be judged by its silence
-  peer.sending = message;
-  check_mpi(MPI_Isend(&peer.sending, sizeof peer.sending, MPI_BYTE, to, message_tag, world_, &peer.request),
-            "MPI_Isend");
+  return request == MPI_REQUEST_NULL || MPI_Test(&request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || sent != 0;
+}
+
+void MpiWatch::send(int to, Sending& sending, const Message& message) {
+  sending.message = message;
+  MPI_Isend(&sending.message, sizeof sending.message, MPI_BYTE, to, message_tag, world_, &sending.request);
 }
 
 MpiWatch::Message MpiWatch::sign_of_life() const {
@@ -177,7 +178,9 @@ void MpiWatch::tell_lives() {
   told_ = Clock::now();
   const Message message = sign_of_life();
   for (int rank = 0; rank < size_; ++rank) {
-    if (watches(rank)) send(rank, message);
+    if (!watches(rank)) continue;
+    Sending& sending = peers_[static_cast<std::size_t>(rank)].sign_of_life;
+    if (sending.is_done()) send(rank, sending, message);  // else it takes nothing in: it will be judged by its silence
   }
 }
 
@@ -219,29 +222,25 @@ void MpiWatch::fail_all(int failed_rank, const std::string& text) {
   Message message{};
   message.failed_rank = failed_rank;
   set_text(message.text, text);
+  std::vector<Sending*> under_way;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && rank != failed_rank) send(rank, message);
+    if (rank == rank_ || rank == failed_rank) continue;
+    under_way.push_back(&peers_[static_cast<std::size_t>(rank)].last_words);
+    send(rank, *under_way.back(), message);
   }
-  // What is not under way by then will not arrive: the others find out by themselves.
+  // What is not out by then will not arrive: the others find out by themselves.
   constexpr auto pause = std::chrono::milliseconds(5);
   constexpr int polls = 60;
-  for (int poll = 0; poll < polls; ++poll) {
-    bool all_sent = true;
-    for (Peer& peer : peers_) {
-      int sent = 1;
-      if (peer.request != MPI_REQUEST_NULL && MPI_Test(&peer.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        sent = 1;
-      all_sent = all_sent && sent != 0;
-    }
-    if (all_sent) break;
-    std::this_thread::sleep_for(pause);
+  for (int poll = 0; poll < polls && !under_way.empty(); ++poll) {
+    std::erase_if(under_way, [](Sending* sending) { return sending->is_done(); });
+    if (!under_way.empty()) std::this_thread::sleep_for(pause);
   }
   throw RankFailure(failed_rank, text);
 }
 
 void MpiWatch::end() {
   for (Peer& peer : peers_) {
-    if (peer.request != MPI_REQUEST_NULL) MPI_Request_free(&peer.request);
+    if (MPI_Request& request = peer.sign_of_life.request; request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   }
   MPI_Cancel(&receiving_);
   MPI_Request_free(&receiving_);

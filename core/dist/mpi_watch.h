@@ -53,21 +53,27 @@ class MpiWatch {
     char action[96];
     char text[1024];  // the failure
   };
+  /// A message on its way, which must stay where it is.
+  struct Sending {
+    Message message{};
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    bool is_done();
+  };
   struct Peer {
     std::string host, machine;
     int process = 0;
     int host_index = 0;
     Message last{};
     Clock::time_point heard;
-    Message sending{};
-    MPI_Request request = MPI_REQUEST_NULL;
+    Sending sign_of_life, last_words;
   };
 
   void introduce();
   bool watches(int rank) const { return rank != rank_ && (rank_ == 0 || rank == 0); }
   void receive();
   void post_receive();
-  void send(int to, const Message& message);
+  void send(int to, Sending& sending, const Message& message);
   void tell_lives();
   void judge(Waiting waiting);
   [[noreturn]] void fail_all(int failed_rank, const std::string& text);

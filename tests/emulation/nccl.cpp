@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <memory>
 #include <random>
 
 namespace {
@@ -30,6 +31,7 @@ struct ncclComm {
   int ranks, rank;
   std::size_t bytes;
   Meeting* meeting;
+  std::shared_ptr<int> recorded = std::make_shared<int>();  // shared with what is recorded with this communicator
 
   char* slot(int of) const { return reinterpret_cast<char*>(meeting + 1) + static_cast<std::size_t>(of) * slot_bytes; }
 
@@ -89,17 +91,18 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   return ncclSuccess;
 }
 
-/// The memory stays: a sum that is under way reads it until it sees the end.
+/// Ends sums that are under way, and returns when nothing recorded refers to the communicator any more.
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   communicator->meeting->aborted = true;
-  return ncclSuccess;
+  while (communicator->recorded.use_count() > 1) usleep(1000);
+  return ncclCommDestroy(communicator);
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
   if (from != to || (op != ncclSum && op != ncclAvg)) return ncclInvalidArgument;
   const float factor = op == ncclAvg ? 1.0f / static_cast<float>(communicator->ranks) : 1.0f;
-  emulation::enqueue(stream, [=] {
+  emulation::enqueue(stream, [=, recorded = communicator->recorded] {
     if (type == ncclFloat32) communicator->all_reduce(static_cast<float*>(to), count, factor);
     if (type == ncclFloat16) communicator->all_reduce(static_cast<ptrain::f16*>(to), count, factor);
     if (type == ncclBfloat16) communicator->all_reduce(static_cast<ptrain::bf16*>(to), count, factor);

@@ -1,4 +1,5 @@
 """Ranks that exchange by NCCL, on emulated GPUs: what is captured, joined and summed is what one GPU computes."""
+import signal
 import unittest
 
 from test_distributed import RanksTest, has_mpi
@@ -6,11 +7,11 @@ from test_distributed import RanksTest, has_mpi
 
 @unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
 class Nccl(RanksTest):
-    OPTIONS = ["--device", "cuda", "-o", "train.steps=6", "-o", "eval.every_epochs=0", "-o", "output.save=false",
-               "-o", "flags.cudnn_exhaustive_search=false", "-o", "dist.sync_batch_norm=false", "-o", "train.log_every_steps=1"]
+    CUDA = ["--device", "cuda", "-o", "flags.cudnn_exhaustive_search=false"]
+    SHORT = ["-o", "train.steps=6", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
 
     def train_on(self, gpus, output, *arguments, mpi=True):
-        result = self.on_ranks(gpus, output, *self.OPTIONS, *arguments, mpi=mpi)
+        result = self.on_ranks(gpus, output, *self.CUDA, *self.SHORT, *arguments, mpi=mpi)
         self.assertEqual(result.returncode, 0, result.stderr)
         return self.losses(output)
 
@@ -28,6 +29,11 @@ class Nccl(RanksTest):
             self.train_on(2, f"accumulated-{graphs}", "-o", f"cuda_graphs={graphs}", "-o", "data.batch_size=2",
                           "-o", "train.accumulate_steps=2")
             self.assert_losses_agree(f"accumulated-{graphs}", one)
+
+    def test_a_rank_that_is_lost_ends_all(self):
+        for by in (signal.SIGKILL, signal.SIGSTOP):
+            for graphs in ("true", "false"):
+                self.lose_a_rank(f"{by.name}-{graphs}", 1, by, 5, *self.CUDA, "-o", f"cuda_graphs={graphs}")
 
 
 if __name__ == "__main__":
