@@ -128,6 +128,22 @@ ResNetSpec resnet50() {
   return spec;
 }
 
+/// One layer of BERT-base.
+BertSpec bert_base_layer(std::int64_t length, TextLayout layout) {
+  BertSpec spec;
+  spec.layers = 1;
+  spec.hidden = 768;
+  spec.heads = 12;
+  spec.intermediate = 3072;
+  spec.vocab_size = 1000;
+  spec.max_positions = 512;
+  spec.classes = 2;
+  spec.max_length = length;
+  spec.layout = layout;
+  spec.dropout = 0.1f;
+  return spec;
+}
+
 class ResNetPlans : public ::testing::TestWithParam<DType> {
  protected:
   static Graph graph() {
@@ -171,18 +187,7 @@ class BertPlans : public ::testing::TestWithParam<DType> {};
 TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
   for (const TextLayout layout : {TextLayout::padded, TextLayout::packed}) {
     for (const std::int64_t length : {128, 384, 512}) {
-      BertSpec spec;
-      spec.layers = 1;
-      spec.hidden = 768;
-      spec.heads = 12;
-      spec.intermediate = 3072;
-      spec.vocab_size = 1000;
-      spec.max_positions = 512;
-      spec.classes = 2;
-      spec.max_length = length;
-      spec.layout = layout;
-      spec.dropout = 0.1f;
-      const Graph graph = training_graph(*make_bert(spec), 16, AmpLevel::O1, GetParam());
+      const Graph graph = training_graph(*make_bert(bert_base_layer(length, layout)), 16, AmpLevel::O1, GetParam());
       EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u) << length;
     }
   }
@@ -236,10 +241,16 @@ TEST(ConvolutionPlans, Fp32WithoutTf32TakesOtherEngines) {
 
 /// cuDNN compiles these from source; a plan that was compiled before brings its code along.
 TEST(SavedPlans, AreRestoredWithoutCompiling) {
-  const Graph resnet = training_graph(*make_resnet(resnet50()), 32, AmpLevel::O1, DType::f16, Fusion::always);
-  const Graph plain = training_graph(*make_resnet(resnet50()), 32, AmpLevel::O1, DType::f16);
-  for (const auto& [graph, type] : {std::pair(&plain, "batch_norm"), std::pair(&plain, "batch_norm_grad"),
-                                    std::pair(&resnet, "normed_conv2d_grad_input")}) {
+  const auto resnet = make_resnet(resnet50());
+  const Graph apart = training_graph(*resnet, 32, AmpLevel::O1, DType::f16);
+  const Graph fused = training_graph(*resnet, 32, AmpLevel::O1, DType::f16, Fusion::always);
+  const Graph bert = training_graph(*make_bert(bert_base_layer(128, TextLayout::packed)), 16, AmpLevel::O1, DType::f16);
+  for (const auto& [graph, type] :
+       std::initializer_list<std::pair<const Graph*, const char*>>{{&apart, "batch_norm"},
+                                                                   {&apart, "batch_norm_grad"},
+                                                                   {&fused, "normed_conv2d_grad_input"},
+                                                                   {&bert, "attention"},
+                                                                   {&bert, "attention_grad"}}) {
     SCOPED_TRACE(type);
     const auto& nodes = graph->nodes();
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.op->type() == type; });
