@@ -67,7 +67,7 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain device_test cuda_registry_test plans_test emulated_device_test emulated_ptrain
   ctest --test-dir build/cuda/tests/device --output-on-failure
-  ctest --test-dir build/cuda/tests/plans --output-on-failure
+  ctest --test-dir build/cuda/tests/plans --parallel "$jobs" --output-on-failure
   ctest --test-dir build/cuda/tests/emulation --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"

@@ -72,6 +72,7 @@ TEST(DataParallel, ReproducibleLossesDoNotDependOnTheNumberOfRanks) {
     for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
       config.amp.level = level;
       config.data.batch_size = 2;
+      config.train.steps = 6;
       config.dist.sync_batch_norm = false;
       config.dist.reproducible = true;
       Config alone = config;
