@@ -48,7 +48,7 @@ std::optional<double> datasheet_peak_flops(std::string_view gpu_name, DType dtyp
   if (has_words(gpu_name, "MIG")) return std::nullopt;
   for (const DataSheet& sheet : data_sheets) {
     if (!has_words(gpu_name, sheet.model)) continue;
-    if (dtype == DType::f16 || dtype == DType::bf16) return sheet.low * tera;
+    if (is_low_precision(dtype)) return sheet.low * tera;
     return (tf32 ? sheet.tf32 : sheet.fp32) * tera;
   }
   return std::nullopt;

@@ -82,9 +82,10 @@ std::string chosen_before(const KernelContext& context, const std::string& probl
 }
 
 /// The name of the plan that an exhaustive search chose, now or before.
-std::string searched(const KernelContext& context, const Device& device, const PlanRules& rules, Search search,
-                     CudnnGraph& graph, const std::function<CudnnGraph()>& build) {
-  const std::string problem = problem_of(context, rules), known = chosen_before(context, problem);
+std::string searched(const KernelContext& context, const std::string& problem, const Device& device,
+                     const PlanRules& rules, Search search, CudnnGraph& graph,
+                     const std::function<CudnnGraph()>& build) {
+  const std::string known = chosen_before(context, problem);
   if (!known.empty() && build_named(graph, known)) return known;
   // On a graph of its own, so that the losers' code goes with it.
   CudnnGraph candidates = build();
@@ -118,7 +119,7 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
   std::optional<std::size_t> plan;
   if (searches) {
-    plan = build_named(graph, searched(context, device, rules, search, graph, build));
+    plan = build_named(graph, searched(context, problem, device, rules, search, graph, build));
   } else if (const std::vector<std::size_t> first = build_first(graph, 1); !first.empty()) {
     plan = first.front();
   }

@@ -47,13 +47,14 @@ class Table(ProgramTest):
         self.assert_one_line_error(run("table", "--check", document), 1, "nothing to check")
 
     def test_every_figure_is_where_its_cell_says(self):
-        columns = re.search(r"there are ([\w, ]+)", run("table", FROZEN, "--columns", "none").stderr).group(1).replace(" ", "")
+        known = re.search(r"there are ([\w, ]+)", run("table", FROZEN, "--columns", "none").stderr).group(1).split(", ")
+        columns = ",".join(column for column in known if column != "runs")  # counts files, and stands in none
         table = json.loads(run("table", FROZEN, "--format", "json", "--columns", columns, cwd=ROOT).stdout)
         checked = 0
         for row in table["rows"]:
             for cell in row["cells"]:
                 values = [at_pointer(json.loads((ROOT / s["file"]).read_text()), s["pointer"]) for s in cell["sources"]]
-                if isinstance(cell["value"], (int, float)) and values:
+                if isinstance(cell["value"], (int, float)):
                     checked += 1
                     self.assertLessEqual(min(values), cell["value"] + 1e-9)
                     self.assertGreaterEqual(max(values), cell["value"] - 1e-9)
