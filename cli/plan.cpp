@@ -27,7 +27,7 @@ void plan(const PlanCommandOptions& options) {
   LoadedConfig loaded = options.config.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // nothing is timed here
   const Config& config = loaded.config;
-  if (config.threads > 0) set_thread_count(static_cast<int>(config.threads));
+  set_thread_count(config.threads > 0 ? static_cast<int>(config.threads) : thread_count());
   const Workload workload = open_workload(config);
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);

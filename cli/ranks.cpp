@@ -36,6 +36,18 @@ int threads_of_all(const Config& config) {
   return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();
 }
 
+/// `loaded` with a note where the calling thread, which a rank is to run on, gets fewer threads than it should.
+LoadedConfig with_threads(LoadedConfig loaded, int threads) {
+  const int granted = set_thread_count(threads);
+  if (granted < threads) {
+    loaded.notes.push_back(
+        fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT, "
+                    "OMP_NESTED and OMP_MAX_ACTIVE_LEVELS to use all",
+                    granted, threads));
+  }
+  return loaded;
+}
+
 /// With more than one rank an error says whose it is.
 [[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
   if (communicator.world_size() == 1) throw error;
@@ -60,7 +72,7 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   const std::vector<int> cores = usable_cores();
   const bool bound = cores.size() < machine_cores();
   if (!bound && local_ranks > 1) stay_on_cores(share_of_cores(cores, launch.local_rank % local_ranks, local_ranks));
-  set_thread_count(std::max(1, threads_of_all(loaded.config) / (bound ? 1 : local_ranks)));
+  mine = with_threads(std::move(mine), std::max(1, threads_of_all(loaded.config) / (bound ? 1 : local_ranks)));
   Communicator communicator(std::move(transport), communicator_options(loaded.config));
   try {
     work(mine, &communicator);
@@ -96,10 +108,10 @@ void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
   std::vector<std::exception_ptr> failures(transports.size());
   const auto run = [&](std::size_t rank) {
     stay_on_cores(share_of_cores(cores, static_cast<int>(rank), ranks));
-    set_thread_count(threads);
+    const LoadedConfig mine = with_threads(loaded, threads);
     Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config));
     try {
-      work(loaded, &communicator);
+      work(mine, &communicator);
     } catch (...) {
       failures[rank] = std::current_exception();
     }
@@ -126,8 +138,7 @@ void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   const bool alone = !launch || (launch->world_size == 1 && !launch->by_mpi);
   if (!alone && !threads_only) return run_as_process(loaded, *launch, work);
   if (config.dist.ranks > 1) return run_as_threads(loaded, work);
-  if (config.threads > 0) set_thread_count(static_cast<int>(config.threads));
-  work(loaded, nullptr);
+  work(with_threads(loaded, threads_of_all(config)), nullptr);
 }
 
 }  // namespace ptrain

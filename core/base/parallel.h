@@ -10,8 +10,10 @@ namespace ptrain {
 
 /// Threads that a parallel loop started from this thread uses.
 inline int thread_count() { return omp_get_max_threads(); }
-/// Sets it for the calling thread; ranks that share a machine get a part of the cores each.
-inline void set_thread_count(int threads) { omp_set_num_threads(threads); }
+/// Sets it for the calling thread; ranks that share a machine get a part of the cores each. Returns what OpenMP grants:
+/// OMP_THREAD_LIMIT and its kin may hold it below `threads`, and thread_count() then is what was granted. oneDNN splits
+/// its work over thread_count() threads and computes wrongly with fewer.
+int set_thread_count(int threads);
 
 /// Calls body(begin, end) on one contiguous part of [0, count) per thread; stays on this thread when a part would be
 /// smaller than `grain`. The split depends on the thread count only, so results do not vary between runs.

@@ -37,8 +37,9 @@ class ProgramTest(unittest.TestCase):
         self.config = self.folder / "tiny.yaml"
         self.config.write_text(TINY)
 
-    def train(self, output, *arguments, config=None):
-        return run("run", config or self.config, "--output-dir", self.folder / output, "--progress", "none", *arguments)
+    def train(self, output, *arguments, config=None, **options):
+        return run("run", config or self.config, "--output-dir", self.folder / output, "--progress", "none", *arguments,
+                   **options)
 
     def report(self, output):
         return json.loads((self.folder / output / "report.json").read_text())

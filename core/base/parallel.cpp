@@ -1,0 +1,18 @@
+#include "core/base/parallel.h"
+
+namespace ptrain {
+
+int set_thread_count(int threads) {
+  omp_set_dynamic(0);  // OMP_DYNAMIC would let every team have another size
+  omp_set_num_threads(threads);
+  int granted = 1;
+#pragma omp parallel
+  {
+#pragma omp single
+    granted = omp_get_num_threads();
+  }
+  omp_set_num_threads(granted);
+  return granted;
+}
+
+}  // namespace ptrain
