@@ -75,6 +75,11 @@ class SuiteReader {
     if (number != static_cast<double>(static_cast<std::int64_t>(number))) refuse(entry, section, "a whole number");
     return static_cast<std::int64_t>(number);
   }
+  bool truth_of(const YamlEntry& entry, std::string_view section = "") const {
+    const std::string& text = entry.value.text;
+    if (text != "true" && text != "false") refuse(entry, section, "true or false");
+    return text == "true";
+  }
   const std::vector<YamlEntry>& map_of(const YamlEntry& entry) const {
     if (entry.value.kind != YamlValue::Kind::map) refuse(entry, "", "a mapping");
     return entry.value.entries;
@@ -102,8 +107,7 @@ class SuiteReader {
     } else if (key == "seed") {
       suite_.seed = integer_of(entry, 0, 1e15);
     } else if (key == "vary_seed") {
-      if (text_of(entry) != "true" && text_of(entry) != "false") refuse(entry, "", "true or false");
-      suite_.vary_seed = entry.value.text == "true";
+      suite_.vary_seed = truth_of(entry);
     } else if (key == "timeout_seconds") {
       suite_.timeout_seconds = number_of(entry, 0.1, 1e6);
     } else if (key == "steady") {
@@ -121,8 +125,10 @@ class SuiteReader {
       suite_.steady.most_warmup_steps = integer_of(entry, 0, 1e9, "steady.");
     } else if (entry.key == "drift_percent") {
       suite_.steady.drift_percent = number_of(entry, 0.1, 1000, "steady.");
+    } else if (entry.key == "required") {
+      suite_.steady.required = truth_of(entry, "steady.");
     } else {
-      refuse_unknown(entry, {"most_warmup_steps", "drift_percent"});
+      refuse_unknown(entry, {"most_warmup_steps", "drift_percent", "required"});
     }
   }
   void read_confidence(const YamlEntry& entry) {

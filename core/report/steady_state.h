@@ -10,6 +10,7 @@ namespace ptrain {
 struct SteadyRule {
   std::int64_t most_warmup_steps = 0;  // bound of the warm-up; 0: half of the steps
   double drift_percent = 10;           // change between the halves of what follows that is still called steady
+  bool required = true;                // false: any eight steps or more will do, however their times wander
 };
 
 struct SteadyState {

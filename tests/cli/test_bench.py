@@ -15,7 +15,7 @@ axes:
   amp.level: [O0, O1]
   data.batch_size: [4, 8]
 repeats: 2
-steady: {drift_percent: 1000}
+steady: {required: false}
 timeout_seconds: 60
 """
 
@@ -37,7 +37,7 @@ class Bench(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         records = self.records()
         self.assertEqual(len(records), 8)
-        self.assertEqual({r["status"] for r in records.values()} - {"unstable"}, {"ok"})
+        self.assertEqual({r["status"] for r in records.values()}, {"ok"})
         self.assertEqual(sorted(r["position"] for r in records.values()), list(range(8)))
         for repeat in (0, 1):  # a round over all cases before the next begins
             self.assertEqual({r["position"] // 4 for r in records.values() if r["repeat"] == repeat}, {repeat})
@@ -87,7 +87,7 @@ cases:
   - {name: too slow, set: {train.steps: 1000000}}
   - {name: no weights, set: {model.weights: missing.safetensors}}
 repeats: 2
-steady: {drift_percent: 1000}
+steady: {required: false}
 timeout_seconds: 3
 """
         result = self.bench(suite=cases)
@@ -97,7 +97,7 @@ timeout_seconds: 3
             status.setdefault(record["case"], set()).add(record["status"])
             if record["status"] in ("timeout", "error"):
                 self.assertTrue(record["message"])
-        self.assertLessEqual(status["good"], {"ok", "unstable"})
+        self.assertEqual(status["good"], {"ok"})
         self.assertEqual(status["too slow"], {"timeout"})
         self.assertEqual(status["no weights"], {"error"})
         self.assertIn("no weights: no good run", result.stderr)

@@ -17,6 +17,16 @@ class Readme(ProgramTest):
             if line.startswith("    ") and (words := shlex.split(line, comments=True)):
                 yield words
 
+    def undemanding(self, suite):
+        """A copy of a suite that calls any run good: what else the machine does decides over no test."""
+        text = (ROOT / suite).read_text()
+        config = re.search(r"^config: (.*)$", text, flags=re.M).group(1)
+        text = text.replace(config, str((ROOT / suite).parent / config))
+        text = re.sub(r"^timeout_seconds: .*$", "timeout_seconds: 600", text, flags=re.M)
+        copy = self.folder / "suite.yaml"
+        copy.write_text(text + "steady: {required: false}\n")
+        return str(copy)
+
     def test_scripts_exist_and_can_be_run(self):
         scripts = [words[0] for words in self.commands() if words[0].startswith("scripts/")]
         self.assertIn("scripts/quickstart.sh", scripts)
@@ -36,7 +46,7 @@ class Readme(ProgramTest):
                 if words[1] == "run":
                     extra = ["--output-dir", self.folder / "out", *SHORT]
                 elif words[1] == "bench" and words[2].endswith(".yaml"):
-                    extra = BRIEF
+                    words[2], extra = self.undemanding(words[2]), BRIEF
                 words = [re.sub("^runs/", f"{self.folder}/", word) for word in words]
                 needs = [word for word in words if word.startswith("data/")]
                 needs += ["weights" for word in words if word.startswith("configs/bert_finetune")]
