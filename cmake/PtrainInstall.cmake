@@ -6,13 +6,17 @@ if(PTRAIN_TESTS)
   list(APPEND packed_programs device_test)
 endif()
 set_target_properties(${packed_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+# DT_RPATH, which libraries of libraries are looked for by too; DT_RUNPATH would not find those that libmpi needs.
+foreach(program IN LISTS packed_programs)
+  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
 install(TARGETS ${packed_programs} RUNTIME_DEPENDENCY_SET packed_libraries RUNTIME DESTINATION bin COMPONENT pack)
 install(RUNTIME_DEPENDENCY_SET packed_libraries
   PRE_EXCLUDE_REGEXES "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so" "^lib(cuda|cudnn|cublas|nccl|nvidia|nvrtc)"
   DIRECTORIES ${CMAKE_SOURCE_DIR}/.deps/onednn/lib
   LIBRARY DESTINATION lib COMPONENT pack)
 install(PROGRAMS scripts/ptrain.sh DESTINATION . COMPONENT pack)
-install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh scripts/gpu_table.py DESTINATION scripts COMPONENT pack)
+install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh DESTINATION scripts COMPONENT pack)
 install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT pack FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY configs DESTINATION . COMPONENT pack)
 install(DIRECTORY tests/golden DESTINATION tests COMPONENT pack FILES_MATCHING PATTERN "*.json")
