@@ -10,7 +10,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # What a precompiled header defines need not be looked at again: its content is part of what is hashed.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
@@ -36,11 +37,22 @@ if(PTRAIN_FUZZ)
   target_compile_options(ptrain_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ptrain_library(NAME deps...): one static library of every .cpp below the calling folder.
-# It can include only what its dependencies' link interface allows to link.
+# ptrain_precompiled(NAME headers...): targets can reuse NAME's precompiled headers of the packages that most sources
+# include. Every source still includes what it uses.
+function(ptrain_precompiled name)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "")
+  add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE ptrain_options OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+
+# ptrain_library(NAME deps...): one static library of every .cpp below the calling folder. A dozen sources are compiled at
+# once (UNITY_BUILD OFF where kernels take the time), which compiles what headers bring once for all of them.
 function(ptrain_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(ptrain_${name} STATIC ${sources})
+  target_precompile_headers(ptrain_${name} REUSE_FROM ptrain_headers)
+  set_target_properties(ptrain_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
 endfunction()
 
@@ -50,6 +62,7 @@ function(ptrain_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "PROPERTIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name}_cases OBJECT ${sources})
+  target_precompile_headers(${name}_cases REUSE_FROM ptrain_test_headers)
   target_link_libraries(${name}_cases PUBLIC ${test_UNPARSED_ARGUMENTS} GTest::gtest)
   target_compile_definitions(${name}_cases PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_executable(${name})

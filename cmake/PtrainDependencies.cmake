@@ -43,3 +43,12 @@ if(MPI_CXX_FOUND)
 else()
   message(STATUS "MPI: none (libopenmpi-dev): ranks are threads of one process")
 endif()
+
+set(precompiled <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream>
+  <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread>
+  <unordered_map> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
+ptrain_precompiled(ptrain_headers ${precompiled})
+if(PTRAIN_TESTS)
+  ptrain_precompiled(ptrain_test_headers ${precompiled} <gtest/gtest.h>)
+  target_link_libraries(ptrain_test_headers PRIVATE GTest::gtest)
+endif()

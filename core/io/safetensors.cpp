@@ -16,7 +16,7 @@ using nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kLargestHeader = 100'000'000;  // the reference implementation's limit
-constexpr std::size_t kPrefix = sizeof(std::uint64_t);
+constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 
 constexpr std::array<std::pair<std::string_view, DType>, 6> kTypes = {{{"F32", DType::f32},
                                                                        {"BF16", DType::bf16},
@@ -49,15 +49,15 @@ void refuse_other_formats(Bytes bytes, std::string_view file) {
 
 /// The header's JSON text, its length checked against the file.
 std::string_view header_text(Bytes bytes, std::string_view file) {
-  if (bytes.size() <= kPrefix || bytes[kPrefix] != std::byte{'{'}) refuse_other_formats(bytes, file);
-  if (bytes.size() < kPrefix) fail("{}: {} bytes, too short for a safetensors header", file, bytes.size());
+  if (bytes.size() <= kLengthBytes || bytes[kLengthBytes] != std::byte{'{'}) refuse_other_formats(bytes, file);
+  if (bytes.size() < kLengthBytes) fail("{}: {} bytes, too short for a safetensors header", file, bytes.size());
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kPrefix);
+  std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kLargestHeader)
     fail("{}: not safetensors: header length {}, at most {} is allowed", file, length, kLargestHeader);
-  if (length > bytes.size() - kPrefix)
+  if (length > bytes.size() - kLengthBytes)
     fail("{}: truncated: header of {} bytes in a file of {}", file, length, bytes.size());
-  return {reinterpret_cast<const char*>(bytes.data()) + kPrefix, static_cast<std::size_t>(length)};
+  return {reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, static_cast<std::size_t>(length)};
 }
 
 json parse_header(std::string_view text, std::string_view file) {
@@ -146,7 +146,7 @@ void check_coverage(const std::vector<NamedTensor>& tensors, Bytes data, std::st
 SafetensorsIndex parse_safetensors(Bytes bytes, std::string_view file) {
   const std::string_view text = header_text(bytes, file);
   const json header = parse_header(text, file);
-  const Bytes data = bytes.subspan(kPrefix + text.size());
+  const Bytes data = bytes.subspan(kLengthBytes + text.size());
   SafetensorsIndex index;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {

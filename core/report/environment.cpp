@@ -46,10 +46,10 @@ std::string operating_system() {
 nlohmann::json noise() {
   const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   const std::string load = first_line("/proc/loadavg");
-  nlohmann::json json = {{"governor", nullptr}, {"load_average_1m", nullptr}};
-  if (!governor.empty()) json["governor"] = governor;
-  if (!load.empty()) json["load_average_1m"] = std::stod(load);
-  return json;
+  nlohmann::json found = {{"governor", nullptr}, {"load_average_1m", nullptr}};
+  if (!governor.empty()) found["governor"] = governor;
+  if (!load.empty()) found["load_average_1m"] = std::stod(load);
+  return found;
 }
 
 }  // namespace

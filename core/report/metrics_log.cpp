@@ -19,9 +19,9 @@ std::string kept_lines(const std::filesystem::path& path, std::int64_t through_s
   std::string kept;
   std::istringstream lines(read_file(path));
   for (std::string line; std::getline(lines, line) && !lines.eof();) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    const bool has_step = json.is_object() && json.contains("step") && json["step"].is_number_integer();
-    if (has_step && json["step"].get<std::int64_t>() <= through_step) kept += line + "\n";
+    const auto entry = nlohmann::json::parse(line, nullptr, false);
+    const bool has_step = entry.is_object() && entry.contains("step") && entry["step"].is_number_integer();
+    if (has_step && entry["step"].get<std::int64_t>() <= through_step) kept += line + "\n";
   }
   return kept;
 }

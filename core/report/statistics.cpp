@@ -53,19 +53,19 @@ double normal_quantile(double p) {
   return (low + high) / 2;
 }
 
-void to_json(nlohmann::json& json, const Statistics& s) {
-  json = {{"mean", s.mean}, {"p50", s.p50},     {"p90", s.p90},    {"p95", s.p95},
-          {"p99", s.p99},   {"stdev", s.stdev}, {"count", s.count}};
+void to_json(nlohmann::json& document, const Statistics& s) {
+  document = {{"mean", s.mean}, {"p50", s.p50},     {"p90", s.p90},    {"p95", s.p95},
+              {"p99", s.p99},   {"stdev", s.stdev}, {"count", s.count}};
 }
 
-void from_json(const nlohmann::json& json, Statistics& s) {
-  s.mean = json.at("mean");
-  s.p50 = json.at("p50");
-  s.p90 = json.at("p90");
-  s.p95 = json.at("p95");
-  s.p99 = json.at("p99");
-  s.stdev = json.at("stdev");
-  s.count = json.at("count");
+void from_json(const nlohmann::json& document, Statistics& s) {
+  s.mean = document.at("mean");
+  s.p50 = document.at("p50");
+  s.p90 = document.at("p90");
+  s.p95 = document.at("p95");
+  s.p99 = document.at("p99");
+  s.stdev = document.at("stdev");
+  s.count = document.at("count");
 }
 
 }  // namespace ptrain

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kConfidence = 0.95;
+constexpr double kIntervalConfidence = 0.95;
 
 /// A case with its good runs; what cells are made from.
 struct Source {
@@ -54,7 +54,7 @@ Centre centre_of(const Source& source, const std::function<double(const RunFigur
     values.push_back(figure(*run->record.figures));
     centre.sources.push_back(source_of(*run, in_record, in_report));
   }
-  const Interval interval = signed_rank_interval(values, kConfidence);
+  const Interval interval = signed_rank_interval(values, kIntervalConfidence);
   centre.value = interval.estimate;
   if (interval.bounded) centre.reach = fmt::format(" ±{:.1f} %", 100 * interval.half_width() / interval.estimate);
   return centre;

@@ -18,7 +18,7 @@ std::string relative_to(const fs::path& file, const fs::path& from) {
 }
 
 /// A pipe would end the cell.
-std::string escaped(std::string text) {
+std::string markdown_escaped(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
   return text;
 }
@@ -51,7 +51,7 @@ std::string table_markdown(const Table& table, const fs::path& from) {
   for (const TableRow& row : table.rows) {
     body += "|";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string text = escaped(row.cells[i].text);
+      const std::string text = markdown_escaped(row.cells[i].text);
       const std::string link = table.columns[i].id == "run" ? relative_to(row.link, from) : "";
       body += link.empty() ? fmt::format(" {} |", text) : fmt::format(" [{}]({}) |", text, link);
     }

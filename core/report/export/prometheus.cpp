@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 /// A label's value with what the format gives a meaning escaped.
-std::string escaped(const std::string& value) {
+std::string label_value(const std::string& value) {
   std::string text;
   for (const char c : value) {
     if (c == '\\' || c == '"') text += '\\';
@@ -40,9 +40,9 @@ class Gauges {
 
 std::string export_prometheus(const ExportInput& input) {
   const json& report = input.report;
-  Gauges gauges(fmt::format("run=\"{}\",model=\"{}\",amp=\"{}\",dtype=\"{}\",config=\"{}\"", escaped(input.name),
-                            escaped(report.at("model").at("name")), escaped(report.at("amp").at("level")),
-                            exports::precision(report), escaped(report.at("config_hash"))));
+  Gauges gauges(fmt::format("run=\"{}\",model=\"{}\",amp=\"{}\",dtype=\"{}\",config=\"{}\"", label_value(input.name),
+                            label_value(report.at("model").at("name")), label_value(report.at("amp").at("level")),
+                            exports::precision(report), label_value(report.at("config_hash"))));
   gauges.add("run_ok", "1 when the run ended well", report.at("status") == "ok" ? 1 : 0);
   gauges.add("start_time_seconds", "start of the run, seconds since 1970", exports::start_time(report));
   gauges.add("wall_seconds", "time of the whole command", report.at("progress").at("wall_seconds"));

@@ -30,7 +30,7 @@ std::string line_at(double x1, double y1, double x2, double y2, const char* clas
 /// As many characters as fit `width` units of small text.
 std::string cut(const std::string& text, double width) {
   const auto most = static_cast<std::size_t>(width / 6.2);
-  return text.size() <= most ? text : text.substr(0, most - 1) + "…";
+  return text.size() <= most ? text : fmt::format("{}…", text.substr(0, most - 1));
 }
 
 /// About four round steps over a range.
