@@ -2,8 +2,8 @@
 #include "cli/commands.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
-#include "core/data/image_pack.h"
-#include "core/data/pack_folder.h"
+#include "core/data/image/image_pack.h"
+#include "core/data/image/pack_folder.h"
 #include "core/report/progress.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Runs an evaluation plan over a data set and counts what is right.
 #pragma once
 
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 #include "core/train/plan_set.h"
 #include "core/train/run_result.h"
 

@@ -2,7 +2,7 @@
 // through the same calls, which then cost nothing.
 #pragma once
 
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 #include "core/dist/communicator.h"
 #include "core/exec/variables.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/data/factory.h"
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 #include "core/exec/plan.h"
 #include "core/passes/pipeline.h"
 #include "core/train/schedule.h"

@@ -5,7 +5,7 @@
 #include "core/base/errors.h"
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 #include "core/train/gpu_watch.h"
 #include "core/train/plan_set.h"
 #include "core/train/ranks.h"

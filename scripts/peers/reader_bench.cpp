@@ -1,6 +1,6 @@
 // Reads a data set of images with one thread for some seconds and prints images per second. reader_bench.py runs it.
 #include "core/data/factory.h"
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Fuzzes the IDX and gzip readers: any bytes give an array or an Error.
 #include "core/base/errors.h"
-#include "core/data/idx.h"
+#include "core/data/image/idx.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Fuzzes JPEG decoding with every augmentation: any bytes give an image or a BadSample.
-#include "core/data/image_transform.h"
-#include "core/data/jpeg.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/image/jpeg.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Any bytes as an image pack: parse_image_pack refuses them with an Error or returns images that lie within them.
 #include "core/base/errors.h"
-#include "core/data/image_pack.h"
+#include "core/data/image/image_pack.h"
 
 #include <cstdlib>
 

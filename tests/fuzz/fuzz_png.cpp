@@ -1,6 +1,6 @@
 // Fuzzes PNG decoding and resizing: any bytes give an image or a BadSample.
-#include "core/data/image_transform.h"
-#include "core/data/png_image.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/image/png_image.h"
 
 #include <cstddef>
 #include <cstdint>

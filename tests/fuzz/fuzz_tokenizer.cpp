@@ -1,5 +1,5 @@
 // Fuzzes the tokeniser: any bytes give ids of the vocabulary.
-#include "core/data/wordpiece.h"
+#include "core/data/text/wordpiece.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // Fuzzes the TSV and CSV reader: any bytes give a table or an Error.
 #include "core/base/errors.h"
-#include "core/data/text_table.h"
+#include "core/data/text/text_table.h"
 
 #include <cstddef>
 #include <cstdint>

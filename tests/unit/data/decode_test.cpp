@@ -1,6 +1,6 @@
 // JPEG and PNG decoding: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
-#include "core/data/jpeg.h"
-#include "core/data/png_image.h"
+#include "core/data/image/jpeg.h"
+#include "core/data/image/png_image.h"
 #include "tests/case_name.h"
 #include "tests/unit/data/test_files.h"
 

@@ -1,8 +1,8 @@
 // The loader: order, sharding, resume, bad samples, exceptions, shutdown.
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 
 #include "core/data/factory.h"
-#include "core/data/permutation.h"
+#include "core/data/loader/permutation.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>

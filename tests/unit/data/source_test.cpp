@@ -1,8 +1,8 @@
 // Every source: what it reads, and how it refuses what is wrong.
 #include "core/data/factory.h"
-#include "core/data/idx.h"
-#include "core/data/image_pack.h"
-#include "core/data/pack_folder.h"
+#include "core/data/image/idx.h"
+#include "core/data/image/image_pack.h"
+#include "core/data/image/pack_folder.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 

@@ -1,6 +1,6 @@
 // Text tables, their columns, and the text data set.
 #include "core/data/factory.h"
-#include "core/data/text_table.h"
+#include "core/data/text/text_table.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 

@@ -1,5 +1,5 @@
 // Resizing and augmentation.
-#include "core/data/image_transform.h"
+#include "core/data/image/image_transform.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>

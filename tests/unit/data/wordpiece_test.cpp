@@ -1,5 +1,5 @@
 // The tokeniser against ids that Hugging Face's BertTokenizer gave (tests/golden/make_tokenizer_golden.py).
-#include "core/data/wordpiece.h"
+#include "core/data/text/wordpiece.h"
 
 #include "core/base/errors.h"
 

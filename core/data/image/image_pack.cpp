@@ -1,4 +1,4 @@
-#include "core/data/image_pack.h"
+#include "core/data/image/image_pack.h"
 
 #include "core/base/errors.h"
 

@@ -1,5 +1,5 @@
 // Character classes come from utf8proc, with the sets that BERT's tokeniser adds to Unicode's.
-#include "core/data/bert_text.h"
+#include "core/data/text/bert_text.h"
 
 #include <utf8proc.h>
 

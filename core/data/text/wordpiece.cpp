@@ -1,9 +1,9 @@
 // Greedy longest-match-first over the vocabulary, and the assembly of a model input.
-#include "core/data/wordpiece.h"
+#include "core/data/text/wordpiece.h"
 
 #include "core/base/errors.h"
-#include "core/data/bert_text.h"
 #include "core/data/file_bytes.h"
+#include "core/data/text/bert_text.h"
 
 #include <algorithm>
 #include <array>

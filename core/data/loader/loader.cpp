@@ -1,9 +1,9 @@
 // A ring of batch slots. Workers claim a few rows at a time, oldest batch first; next() hands slots out in order. One
 // mutex guards the ring's counters, never the loading itself.
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 
-#include "core/data/batch_plan.h"
-#include "core/data/batch_slot.h"
+#include "core/data/loader/batch_plan.h"
+#include "core/data/loader/batch_slot.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "core/data/pack_folder.h"
+#include "core/data/image/pack_folder.h"
 
 #include "core/base/parallel.h"
 #include "core/data/file_bytes.h"
-#include "core/data/image_list.h"
-#include "core/data/image_pack.h"
-#include "core/data/image_transform.h"
+#include "core/data/image/image_list.h"
+#include "core/data/image/image_pack.h"
+#include "core/data/image/image_transform.h"
 
 namespace ptrain {
 namespace {

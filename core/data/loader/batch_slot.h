@@ -3,8 +3,8 @@
 
 #include "core/data/batch.h"
 #include "core/data/dataset.h"
-#include "core/data/loader.h"
-#include "core/data/permutation.h"
+#include "core/data/loader/loader.h"
+#include "core/data/loader/permutation.h"
 
 #include <cstdint>
 #include <exception>

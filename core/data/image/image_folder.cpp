@@ -1,7 +1,7 @@
 // A folder of images, one directory per class, each decoded when it is wanted.
 #include "core/data/file_bytes.h"
-#include "core/data/image_list.h"
-#include "core/data/image_transform.h"
+#include "core/data/image/image_list.h"
+#include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
 
 namespace ptrain {

@@ -1,7 +1,7 @@
 // JPEG to RGB8, decoding only what is needed: a region, at a reduced size when the target is much smaller.
 #pragma once
 
-#include "core/data/resize.h"
+#include "core/data/image/resize.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // Which samples make up which batch: pure arithmetic over (epoch, batch, rank), no state.
 #pragma once
 
-#include "core/data/loader.h"
+#include "core/data/loader/loader.h"
 
 #include <cstdint>
 

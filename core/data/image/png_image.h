@@ -1,7 +1,7 @@
 // PNG to RGB8.
 #pragma once
 
-#include "core/data/resize.h"
+#include "core/data/image/resize.h"
 
 #include <cstdint>
 #include <span>

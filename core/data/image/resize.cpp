@@ -1,6 +1,6 @@
 // Each output row is one vertical pass into a row of floats (vectorised over the row) and one horizontal pass over it
 // (vectorised over the channels), so the intermediate image never exists.
-#include "core/data/resize.h"
+#include "core/data/image/resize.h"
 
 #include <algorithm>
 #include <cmath>

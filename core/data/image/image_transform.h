@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/data/factory.h"
-#include "core/data/jpeg.h"
-#include "core/data/resize.h"
+#include "core/data/image/jpeg.h"
+#include "core/data/image/resize.h"
 
 #include <cstdint>
 #include <span>

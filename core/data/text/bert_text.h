@@ -1,7 +1,7 @@
 // BERT's text normalisation: from raw UTF-8 to words, as Hugging Face's BertTokenizer does it.
 #pragma once
 
-#include "core/data/wordpiece.h"
+#include "core/data/text/wordpiece.h"
 
 #include <string>
 #include <string_view>

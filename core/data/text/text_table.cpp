@@ -1,5 +1,5 @@
 // Splits rows, finds the columns' meaning from the first row, then checks every row against it.
-#include "core/data/text_table.h"
+#include "core/data/text/text_table.h"
 
 #include "core/base/errors.h"
 

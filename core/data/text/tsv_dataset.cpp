@@ -1,8 +1,8 @@
 // Text classification from TSV or CSV files, tokenised sample by sample in the loader's threads.
 #include "core/data/file_bytes.h"
 #include "core/data/sources.h"
-#include "core/data/text_table.h"
-#include "core/data/wordpiece.h"
+#include "core/data/text/text_table.h"
+#include "core/data/text/wordpiece.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // libpng behind setjmp: its errors become BadSample. The function that calls setjmp keeps no local with a destructor.
-#include "core/data/png_image.h"
+#include "core/data/image/png_image.h"
 
 #include <png.h>
 

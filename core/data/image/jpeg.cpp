@@ -1,5 +1,5 @@
 // libjpeg-turbo behind setjmp: its errors become BadSample. Functions that call setjmp keep no local with a destructor.
-#include "core/data/jpeg.h"
+#include "core/data/image/jpeg.h"
 
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs FILE

@@ -1,7 +1,7 @@
 // Plans an image's crop first, so that the decoder need only produce what the plan uses.
-#include "core/data/image_transform.h"
+#include "core/data/image/image_transform.h"
 
-#include "core/data/png_image.h"
+#include "core/data/image/png_image.h"
 #include "core/data/sources.h"
 
 #include <algorithm>

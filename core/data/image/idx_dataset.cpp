@@ -1,7 +1,7 @@
 // MNIST-like data sets in IDX files: train-*/t10k-*, images and labels, with or without .gz.
 #include "core/data/file_bytes.h"
-#include "core/data/idx.h"
-#include "core/data/image_transform.h"
+#include "core/data/image/idx.h"
+#include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Filling, compacting and padding the rows of a batch.
-#include "core/data/batch_slot.h"
+#include "core/data/loader/batch_slot.h"
 
 #include <algorithm>
 #include <cstddef>

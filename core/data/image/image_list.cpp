@@ -1,4 +1,4 @@
-#include "core/data/image_list.h"
+#include "core/data/image/image_list.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The IDX parser.
-#include "core/data/idx.h"
+#include "core/data/image/idx.h"
 
 #include "core/base/errors.h"
 #include "core/data/file_bytes.h"
