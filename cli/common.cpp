@@ -1,6 +1,7 @@
 #include "cli/common.h"
 
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/config/keys.h"
 
 namespace ptrain {
@@ -49,7 +50,7 @@ LoadedConfig ConfigOptions::load() const {
 }
 
 void print_notes(const LoadedConfig& loaded) {
-  for (const std::string& note : loaded.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : loaded.notes) print_error_line("note: " + note);
 }
 
 }  // namespace ptrain

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
+#include "core/base/standard_streams.h"
 #include "core/config/text.h"
 #include "core/report/build_info.h"
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace ptrain {
 namespace {
@@ -25,7 +27,7 @@ constexpr const char* kFooter =
     "Example:\n"
     "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
     "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
-    "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted.";
+    "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted (128 and the signal).";
 
 /// CLI11 would say only that an argument was not expected.
 void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
@@ -59,7 +61,7 @@ int run_program(int argc, char** argv) {
 }
 
 int complain(ExitCode code, std::string_view message) {
-  fmt::print(stderr, "error: {}\n", message);
+  print_error_line(fmt::format("error: {}", message));
   return static_cast<int>(code);
 }
 
@@ -69,12 +71,18 @@ int complain(ExitCode code, std::string_view message) {
 int main(int argc, char** argv) {
   using ptrain::ExitCode;
   // Buffers from a mebibyte on return to the system when freed; glibc would raise this bound as it goes and keep them.
+  ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   ptrain::give_signals_a_thread();
   try {
-    return ptrain::run_program(argc, argv);
+    const int code = ptrain::run_program(argc, argv);
+    ptrain::finish_output();
+    return code;
   } catch (const ptrain::Error& error) {
     return ptrain::complain(error.code(), error.what());
+  } catch (const std::system_error& error) {  // printing throws it
+    if (error.code() == std::errc::broken_pipe) return static_cast<int>(ExitCode::ok);
+    return ptrain::complain(ExitCode::failed, error.what());
   } catch (const std::bad_alloc&) {
     return ptrain::complain(ExitCode::failed, "out of memory");
   } catch (const std::exception& error) {

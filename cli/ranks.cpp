@@ -1,6 +1,7 @@
 #include "cli/ranks.h"
 
 #include "core/base/parallel.h"
+#include "core/base/standard_streams.h"
 #include "core/dist/cores.h"
 #include "core/dist/launch.h"
 #include "core/dist/mpi.h"
@@ -19,7 +20,7 @@ constexpr double grace_share = 0.2;
 
 /// For a rank that cannot be reached any more: no destructor runs, nothing is waited for.
 [[noreturn]] void end_process(const std::string& message) {
-  fmt::print(stderr, "error: {}\n", message);
+  print_error_line("error: " + message);
   std::fflush(nullptr);
   std::_Exit(static_cast<int>(ExitCode::failed));
 }

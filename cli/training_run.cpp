@@ -6,8 +6,10 @@
 #include "cli/workload.h"
 #include "core/base/clock.h"
 #include "core/base/parallel.h"
+#include "core/base/standard_streams.h"
 #include "core/config/keys.h"
 #include "core/dist/rank_failure.h"
+#include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/train/run_report.h"
 
@@ -49,6 +51,7 @@ class TrainingRun {
   }
 
   void run(const std::function<void(Trainer&)>& work) {
+    lock_output();
     try {
       prepare();
       work(*trainer_);
@@ -85,8 +88,19 @@ class TrainingRun {
   /// At once, by another thread: a launcher may end this process before the training thread gets to its own report.
   void write_loss(const RankFailure& lost) {
     if (!reports_loss(lost)) return;
-    fmt::print(stderr, "note: {}\n", lost.what());
+    print_error_line(fmt::format("note: {}", lost.what()));
     write_failed(prepared_, RunStatus::error, lost.what(), Flush::no);
+  }
+
+  /// Nothing is written, not even a report, where another run writes.
+  void lock_output() {
+    if (!is_main()) return;
+    try {
+      lock_.emplace(config_.output.dir);
+    } catch (const Error& error) {
+      if (communicator_ != nullptr) communicator_->abort(error.what());
+      throw;
+    }
   }
 
   /// This rank ends in an error of its own.
@@ -142,6 +156,7 @@ class TrainingRun {
 
   const Stopwatch watch_;
   const Config& config_;
+  std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss
   Communicator* communicator_;

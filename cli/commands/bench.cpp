@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
+#include "core/base/standard_streams.h"
 #include "core/report/effects.h"
 #include "core/report/fingerprint.h"
 #include "core/report/run_set.h"
@@ -53,8 +54,9 @@ std::int64_t complain_about_failures(const RunSet& runs) {
       continue;
     }
     const RunRecord* last = item.runs.empty() ? nullptr : &item.runs.back().record;
-    fmt::print(stderr, "note: {}: no good run{}\n", item.name,
-               last == nullptr ? "" : fmt::format(" ({}: {})", name_of(last->outcome), last->message));
+    print_error_line(
+        fmt::format("note: {}: no good run{}", item.name,
+                    last == nullptr ? "" : fmt::format(" ({}: {})", name_of(last->outcome), last->message)));
   }
   return good;
 }

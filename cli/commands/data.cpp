@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
+#include "core/base/standard_streams.h"
 #include "core/report/progress.h"
 
 #include <memory>
@@ -57,7 +58,7 @@ void pack(const PackArguments& arguments) {
   for (const Split split : {Split::train, Split::eval}) {
     const fs::path file = fs::path(arguments.out) / pack_name(split);
     const PackResult result = pack(arguments, split, file);
-    for (const std::string& line : result.left_out) fmt::print(stderr, "note: left out: {}\n", line);
+    for (const std::string& line : result.left_out) print_error_line("note: left out: " + line);
     fmt::print("{}: {} images, {:.1f} MiB, {} left out\n", file.string(), result.images,
                static_cast<double>(result.bytes) / (1 << 20), result.left_out.size());
   }

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/io/atomic_file.h"
 #include "core/report/document_tables.h"
 #include "core/report/html/page.h"
@@ -29,7 +30,7 @@ struct TableOptions {
 void check_document(const std::string& document) {
   const DocumentTables tables = render_document(document);
   if (tables.tables == 0) fail("{}: no line \"<!-- ptrain table ... -->\" in it: nothing to check", document);
-  for (const std::string& difference : tables.differences) fmt::print(stderr, "{}\n", difference);
+  for (const std::string& difference : tables.differences) print_error_line(difference);
   if (!tables.differences.empty()) {
     fail("{}: {} lines do not agree with their reports (ptrain table --update {} writes them anew)", document,
          tables.differences.size(), document);

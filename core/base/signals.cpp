@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -13,41 +14,60 @@ std::atomic<int> received_signal{0};  // written by the signals' thread, read by
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
 std::atomic<int> guards{0};
 
+// A terminal's, a shell's and a scheduler's ways to say that a run is to end.
+constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+
 extern "C" void remember_signal(int signal) {
-  if (received_signal != 0) std::signal(signal, SIG_DFL), std::raise(signal);
-  received_signal = signal;
+  const bool insists =
+      signal == received_signal && (signal == SIGINT || signal == SIGTERM);  // SIGXCPU comes every second
+  if (insists) std::signal(signal, SIG_DFL), std::raise(signal);
+  int none = 0;
+  received_signal.compare_exchange_strong(none, signal);
+}
+
+/// What the caller had ignored (nohup: SIGHUP) stays so.
+void answer_with(void (*handler)(int)) {
+  for (const int signal : ending_signals) {
+    struct sigaction current {};
+    if (sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) continue;
+    std::signal(signal, handler);
+  }
 }
 
 void change_mask(int how) {
-  sigset_t both;
-  sigemptyset(&both);
-  sigaddset(&both, SIGINT);
-  sigaddset(&both, SIGTERM);
-  pthread_sigmask(how, &both, nullptr);
+  sigset_t all;
+  sigemptyset(&all);
+  for (const int signal : ending_signals) sigaddset(&all, signal);
+  pthread_sigmask(how, &all, nullptr);
 }
 
 }  // namespace
 
 void give_signals_a_thread() {
+  // Writing then fails instead: to a reader that is gone, past the largest size that a file may have.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   std::thread([] {
     for (;;) pause();
   }).detach();
   change_mask(SIG_BLOCK);
 }
 
-void unblock_signals() { change_mask(SIG_UNBLOCK); }
+void unblock_signals() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
+  change_mask(SIG_UNBLOCK);
+}
 
 SignalGuard::SignalGuard() {
   if (guards.fetch_add(1) > 0) return;
   received_signal = 0;
-  std::signal(SIGINT, remember_signal);
-  std::signal(SIGTERM, remember_signal);
+  answer_with(remember_signal);
 }
 
 SignalGuard::~SignalGuard() {
   if (guards.fetch_sub(1) > 1) return;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  answer_with(SIG_DFL);
 }
 
 int SignalGuard::received() { return received_signal; }

@@ -4,11 +4,13 @@
 #include "core/base/errors.h"
 #include "core/bench/sweep.h"
 #include "core/config/keys.h"
+#include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/report/fingerprint.h"
 #include "core/report/report_file.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 namespace ptrain {
@@ -42,6 +44,7 @@ class Duel {
   }
 
   Comparison run() {
+    lock_.emplace(options_.folder);
     clear_runs(options_.folder);
     describe();
     std::mt19937_64 random(static_cast<std::uint64_t>(options_.seed));
@@ -98,6 +101,7 @@ class Duel {
   }
 
   const DuelOptions& options_;
+  std::optional<FolderLock> lock_;
   const std::string sweep_;
   Suite suite_;
   MeasuredCase base_, changed_;

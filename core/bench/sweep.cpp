@@ -1,6 +1,7 @@
 #include "core/bench/sweep.h"
 
 #include "core/base/errors.h"
+#include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 #include "core/report/run_set.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace ptrain {
@@ -47,6 +49,7 @@ class Sweep {
 
   /// Takes over the sweep that is there, or starts one.
   void open_folder() {
+    lock_.emplace(options_.folder);
     const fs::path file = options_.folder / "suite.json";
     sweep_ = fmt::format("{} seed {}", utc_time(), suite_.seed);
     if (fs::exists(file) && options_.kept != Kept::none) {
@@ -127,6 +130,7 @@ class Sweep {
     return true;
   }
 
+  std::optional<FolderLock> lock_;
   const Suite& suite_;
   const BenchProgram& program_;
   const SweepOptions& options_;

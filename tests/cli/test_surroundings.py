@@ -1,8 +1,12 @@
-"""What the environment of a run holds (OpenMP's variables) never changes what it computes."""
+"""What surrounds a run (variables, pipes, descriptors, signals, other runs) never changes what it computes or loses it."""
 import os
+import resource
+import signal
+import subprocess
+import time
 import unittest
 
-from program import ProgramTest
+from program import BINARY, ProgramTest, run
 
 
 class Threads(ProgramTest):
@@ -13,11 +17,9 @@ class Threads(ProgramTest):
 
     def test_a_limit_of_threads_is_honoured_and_said(self):
         expected = self.losses_with("one", "-o", "threads=1")
-        for variable in ("OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS"):
+        for variable, value in (("OMP_THREAD_LIMIT", "1"), ("OMP_MAX_ACTIVE_LEVELS", "0")):
             with self.subTest(variable):
-                limited = self.losses_with(variable, "-o", "threads=2",
-                                           **{variable: "1" if variable == "OMP_THREAD_LIMIT" else "0"})
-                self.assertEqual(limited, expected)
+                self.assertEqual(self.losses_with(variable, "-o", "threads=2", **{variable: value}), expected)
                 self.assertIn("threads: 1 instead of 2", "".join(self.report(variable)["notes"]))
                 self.assertEqual(self.report(variable)["environment"]["threads"], 1)
 
@@ -29,6 +31,87 @@ class Threads(ProgramTest):
     def test_teams_are_not_dynamic(self):
         expected = self.losses_with("plain", "-o", "threads=2")
         self.assertEqual(self.losses_with("dynamic", "-o", "threads=2", OMP_DYNAMIC="true"), expected)
+
+
+class Streams(ProgramTest):
+    def test_closed_descriptors_are_not_taken_by_files(self):
+        command = f'exec "{BINARY}" run "{self.config}" --output-dir "{self.folder}/out" --progress plain <&- >&- 2>&-'
+        self.assertEqual(subprocess.run(["sh", "-c", command], timeout=600).returncode, 0)
+        self.assertEqual(len(self.losses("out")), 60)
+
+    def test_output_that_is_lost_is_an_error(self):
+        for command in (["list", "keys"], ["doctor"], ["plan", self.config], ["--help"], ["schema", "report"]):
+            with self.subTest(command[0]), open("/dev/full", "w") as full:
+                result = subprocess.run([BINARY, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assert_one_line_error(result, 1)
+
+    def test_a_reader_that_goes_away_is_none(self):
+        for command in ("list keys", "schema report"):
+            with self.subTest(command):
+                script = f'"{BINARY}" {command} | true; exit "${{PIPESTATUS[0]}}"'
+                result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_a_run_outlives_the_reader_of_its_progress(self):
+        script = f'"{BINARY}" run "{self.config}" --output-dir "{self.folder}/out" --progress plain 2>&1 | head -n 2'
+        subprocess.run(["bash", "-c", script], capture_output=True, timeout=600)
+        self.assertEqual(self.report("out")["status"], "ok")
+
+    def test_a_file_that_may_not_grow_is_named(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+        result = self.train("out", preexec_fn=limit)
+        self.assert_one_line_error(result, 1, str(self.folder / "out"), "File too large")
+
+
+class Signals(ProgramTest):
+    def start(self, output, *arguments):
+        """A long run that has begun to train."""
+        process = subprocess.Popen(
+            [BINARY, "run", self.config, "--output-dir", self.folder / output, "--progress", "none", "-o",
+             "train.steps=100000", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        metrics = self.folder / output / "metrics.jsonl"
+        deadline = time.monotonic() + 120
+        while not metrics.exists() or not metrics.read_text():
+            self.assertLess(time.monotonic(), deadline, "no step was trained")
+            time.sleep(0.02)
+        return process
+
+    def test_what_schedulers_and_terminals_send_leaves_report_and_checkpoint(self):
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
+            with self.subTest(number.name):
+                process = self.start(number.name)
+                process.send_signal(number)
+                process.send_signal(number)  # as SIGXCPU comes again and again
+                _, errors = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 128 + number, errors)
+                self.assertEqual(self.report(number.name)["status"], "interrupted")
+                self.assertTrue(list((self.folder / number.name).glob("ckpt-*.ptrain")))
+
+    def test_a_second_run_keeps_out_of_the_folder(self):
+        process = self.start("out")
+        second = self.train("out")
+        self.assert_one_line_error(second, 1, str(self.folder / "out"), f"process {process.pid} on ")
+        self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
+        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)  # the lock died with its holder
+        self.assertFalse((self.folder / "out/.lock").exists())
+
+    def test_two_sweeps_keep_apart_too(self):
+        suite = self.folder / "suite.yaml"
+        suite.write_text("name: long\nconfig: tiny.yaml\nset: {train.steps: 100000}\naxes: {seed: [1, 2]}\n")
+        command = ["bench", suite, "--out", self.folder / "sweep", "--progress", "none"]
+        first = subprocess.Popen([BINARY, *command], stderr=subprocess.DEVNULL)
+        self.addCleanup(first.wait)
+        self.addCleanup(first.terminate)
+        deadline = time.monotonic() + 120
+        while not (self.folder / "sweep/suite.json").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        self.assert_one_line_error(run(*command), 1, f"process {first.pid} on ")
 
 
 if __name__ == "__main__":
