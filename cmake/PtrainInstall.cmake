@@ -2,11 +2,11 @@
 # lacks, configurations and scripts. CUDA's libraries are not copied (2 GB): ptrain.sh finds them.
 
 set(packed_programs ptrain)
-if(PTRAIN_TESTS)
+if(PTRAIN_TESTS AND PTRAIN_CUDA)
   list(APPEND packed_programs device_test)
 endif()
 set_target_properties(${packed_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
-# DT_RPATH, which libraries of libraries are looked for by too; DT_RUNPATH would not find those that libmpi needs.
+# DT_RPATH, unlike DT_RUNPATH, also leads to what the packed libraries need, once they have no path of their own (below).
 foreach(program IN LISTS packed_programs)
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
@@ -15,6 +15,14 @@ install(RUNTIME_DEPENDENCY_SET packed_libraries
   PRE_EXCLUDE_REGEXES "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so" "^lib(cuda|cudnn|cublas|nccl|nvidia|nvrtc)"
   DIRECTORIES ${CMAKE_SOURCE_DIR}/.deps/onednn/lib
   LIBRARY DESTINATION lib COMPONENT pack)
+install(CODE [[
+  file(GLOB libraries "${CMAKE_INSTALL_PREFIX}/lib/*.so*")
+  foreach(library IN LISTS libraries)
+    if(NOT IS_SYMLINK "${library}")
+      file(RPATH_REMOVE FILE "${library}")
+    endif()
+  endforeach()
+]] COMPONENT pack)
 install(PROGRAMS scripts/ptrain.sh DESTINATION . COMPONENT pack)
 install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh DESTINATION scripts COMPONENT pack)
 install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT pack FILES_MATCHING PATTERN "*.py")
