@@ -2,9 +2,9 @@
 #include "cli/commands.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
-#include "core/base/standard_streams.h"
 #include "core/report/progress.h"
 
 #include <memory>
