@@ -26,70 +26,65 @@ bool is_scaled(const Config& c) {
          (c.amp.scaler.enabled == Tristate::yes || c.amp.dtype != AmpDType::bf16);
 }
 
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> table = {
-      {{"model.size", "model.attention", "model.gelu", "model.dropout", "model.vocab_size", "model.max_positions",
-        "data.max_length", "data.padding"},
-       is_bert,
-       "model.name"},
-      {{"model.stem", "model.zero_init_residual", "data.image_size", "data.augment", "dist.sync_batch_norm",
-        "batch_norm_guard_every_steps"},
-       [](const Config& c) { return !is_bert(c); },
-       "model.name"},
-      {{"batch_norm_guard_every_steps"},
-       [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
-       "flags.cudnn_batchnorm_spatial_persistent"},
-      {{"data.train_file", "data.dev_file", "data.vocab", "data.lowercase"},
-       [](const Config& c) { return c.data.source == DataSource::tsv; },
-       "data.source"},
-      {{"data.path", "data.max_bad_samples"},
-       [](const Config& c) { return c.data.source != DataSource::synthetic; },
-       "data.source"},
-      {{"data.synthetic_samples"},
-       [](const Config& c) { return c.data.source == DataSource::synthetic; },
-       "data.source"},
-      {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
-       [](const Config& c) { return c.amp.level != AmpLevel::O0; },
-       "amp.level"},
-      {{"amp.scaler.enabled"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
-      {{"amp.scaler.dynamic", "amp.scaler.init"}, is_scaled, "amp.scaler.enabled"},
-      {{"amp.scaler.incr_ratio", "amp.scaler.decr_ratio", "amp.scaler.incr_every_n_steps",
-        "amp.scaler.decr_every_n_nan_or_inf"},
-       [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
-       "amp.scaler.dynamic"},
-      {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
-      {{"train.optimizer.momentum"},
-       [](const Config& c) {
-         return c.train.optimizer.name == OptimizerName::momentum || c.train.optimizer.name == OptimizerName::lars;
-       },
-       "train.optimizer.name"},
-      {{"train.optimizer.nesterov"},
-       [](const Config& c) { return c.train.optimizer.name == OptimizerName::momentum; },
-       "train.optimizer.name"},
-      {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
-      {{"train.optimizer.epsilon"},
-       [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerName::lars; },
-       "train.optimizer.name"},
-      {{"train.optimizer.trust_coefficient"},
-       [](const Config& c) { return c.train.optimizer.name == OptimizerName::lars; },
-       "train.optimizer.name"},
-      {{"train.schedule.gamma"},
-       [](const Config& c) { return c.train.schedule.name == ScheduleName::piecewise; },
-       "train.schedule.name"},
-      {{"train.schedule.end_lr"},
-       [](const Config& c) {
-         return c.train.schedule.name == ScheduleName::cosine || c.train.schedule.name == ScheduleName::linear;
-       },
-       "train.schedule.name"},
-      {{"eval.amp", "eval.batch_size", "eval.max_samples"},
-       [](const Config& c) { return c.eval.every_epochs != 0; },
-       "eval.every_epochs"},
-      {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.timeout_seconds"},
-       [](const Config& c) { return c.dist.ranks > 1; },
-       "dist.ranks"},
-  };
-  return table;
-}
+const std::vector<Rule> rules = {
+    {{"model.size", "model.attention", "model.gelu", "model.dropout", "model.vocab_size", "model.max_positions",
+      "data.max_length", "data.padding"},
+     is_bert,
+     "model.name"},
+    {{"model.stem", "model.zero_init_residual", "data.image_size", "data.augment", "dist.sync_batch_norm",
+      "batch_norm_guard_every_steps"},
+     [](const Config& c) { return !is_bert(c); },
+     "model.name"},
+    {{"batch_norm_guard_every_steps"},
+     [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
+     "flags.cudnn_batchnorm_spatial_persistent"},
+    {{"data.train_file", "data.dev_file", "data.vocab", "data.lowercase"},
+     [](const Config& c) { return c.data.source == DataSource::tsv; },
+     "data.source"},
+    {{"data.path", "data.max_bad_samples"},
+     [](const Config& c) { return c.data.source != DataSource::synthetic; },
+     "data.source"},
+    {{"data.synthetic_samples"}, [](const Config& c) { return c.data.source == DataSource::synthetic; }, "data.source"},
+    {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
+     [](const Config& c) { return c.amp.level != AmpLevel::O0; },
+     "amp.level"},
+    {{"amp.scaler.enabled"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
+    {{"amp.scaler.dynamic", "amp.scaler.init"}, is_scaled, "amp.scaler.enabled"},
+    {{"amp.scaler.incr_ratio", "amp.scaler.decr_ratio", "amp.scaler.incr_every_n_steps",
+      "amp.scaler.decr_every_n_nan_or_inf"},
+     [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
+     "amp.scaler.dynamic"},
+    {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
+    {{"train.optimizer.momentum"},
+     [](const Config& c) {
+       return c.train.optimizer.name == OptimizerName::momentum || c.train.optimizer.name == OptimizerName::lars;
+     },
+     "train.optimizer.name"},
+    {{"train.optimizer.nesterov"},
+     [](const Config& c) { return c.train.optimizer.name == OptimizerName::momentum; },
+     "train.optimizer.name"},
+    {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
+    {{"train.optimizer.epsilon"},
+     [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerName::lars; },
+     "train.optimizer.name"},
+    {{"train.optimizer.trust_coefficient"},
+     [](const Config& c) { return c.train.optimizer.name == OptimizerName::lars; },
+     "train.optimizer.name"},
+    {{"train.schedule.gamma"},
+     [](const Config& c) { return c.train.schedule.name == ScheduleName::piecewise; },
+     "train.schedule.name"},
+    {{"train.schedule.end_lr"},
+     [](const Config& c) {
+       return c.train.schedule.name == ScheduleName::cosine || c.train.schedule.name == ScheduleName::linear;
+     },
+     "train.schedule.name"},
+    {{"eval.amp", "eval.batch_size", "eval.max_samples"},
+     [](const Config& c) { return c.eval.every_epochs != 0; },
+     "eval.every_epochs"},
+    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.timeout_seconds"},
+     [](const Config& c) { return c.dist.ranks > 1; },
+     "dist.ranks"},
+};
 
 std::string value_text(const Config& config, std::string_view key) {
   const nlohmann::json value = find_key(key)->get(config);
@@ -100,7 +95,7 @@ std::string value_text(const Config& config, std::string_view key) {
 
 void note_unread(LoadedConfig& loaded) {
   const Config& config = loaded.config;
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : rules) {
     if (rule.read(config)) continue;
     for (const std::string_view key : rule.keys) {
       const std::string& origin = loaded.origins.at(std::string(key));

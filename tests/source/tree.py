@@ -1,0 +1,91 @@
+"""The source tree as its tests read it: files, includes, CMake's link graph, and how long functions are."""
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PRODUCT = ("core", "models", "cli")
+CODE = (".h", ".cpp", ".cuh", ".cu")
+
+
+def files(folders, endings=CODE):
+    """Paths, from the root, of the files below `folders` that end so."""
+    for folder in folders:
+        for place, _, names in os.walk(os.path.join(ROOT, folder)):
+            for name in sorted(names):
+                if name.endswith(endings):
+                    yield os.path.relpath(os.path.join(place, name), ROOT)
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def includes(text):
+    """What `text` includes by a path of this project: (line, path) pairs."""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s+"([^"]+/[^"]+)"', line)
+        if found:
+            yield number, found[1]
+
+
+def link_graph(lists):
+    """{folder: folders it links, directly} from {folder: text of its CMakeLists.txt}.
+
+    A library is declared by ptrain_library(NAME deps...), or by add_library or add_executable and target_link_libraries.
+    """
+    declared = {}  # library -> folder
+    links = {}  # folder -> names linked
+    for folder, text in lists.items():
+        text = re.sub(r"#.*", "", text)
+        for command, arguments in re.findall(r"(\w+)\(([^()]*)\)", text):
+            words = arguments.split()
+            if command == "ptrain_library":
+                declared["ptrain_" + words[0]] = folder
+                links.setdefault(folder, set()).update(words[1:])
+            elif command in ("add_library", "add_executable"):
+                declared[words[0]] = folder
+                links.setdefault(folder, set())
+            elif command == "target_link_libraries":
+                links.setdefault(folder, set()).update(words[1:])
+    return {folder: {declared[name] for name in names if name in declared} - {folder} for folder, names in links.items()}
+
+
+def reachable(graph, start):
+    """`start` and every folder that it links, through others too."""
+    seen, waiting = set(), [start]
+    while waiting:
+        folder = waiting.pop()
+        if folder not in seen:
+            seen.add(folder)
+            waiting.extend(graph[folder])
+    return seen
+
+
+def without_words(text):
+    """`text` with comments, strings and preprocessor lines blanked, so that its braces are code's; lines stay."""
+    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*'
+    return re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.S | re.M)
+
+
+def functions(text):
+    """(line, length in lines) of every function body in `text`; what lies in a function belongs to it."""
+    outer = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
+    code = without_words(text)
+    stack, head, line = [], "", 1
+    for sign in code:
+        if sign == "{":
+            inside = any(kind == "function" for kind, _ in stack)
+            is_function = ")" in head and not outer.match(re.sub(r"^\s*template\s*<[^{]*?>\s*(?=class|struct|union)", "", head).strip())
+            stack.append(("function" if is_function and not inside else "other", line))
+            head = ""
+        elif sign == "}":
+            kind, began = stack.pop() if stack else ("other", line)
+            if kind == "function":
+                yield began, line - began + 1
+            head = ""
+        elif sign == ";":
+            head = ""
+        else:
+            head += sign
+        line += sign == "\n"
