@@ -1,6 +1,6 @@
 #include "core/cuda/activation_gradient_sums.h"
+#include "core/cuda/primitives/launch.cuh"
 
-#include "core/cuda/check.h"
 #include "core/cuda/columns.h"
 #include "core/cuda/vector.cuh"
 #include "core/ops/math/activation.h"
@@ -63,12 +63,11 @@ void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* wo
     visit_activation(activation_, [&](auto kind) {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
-        differentiate_kernel<decltype(kind)::value, decltype(n)::value><<<grid, block, 0, device_.stream()>>>(
-            static_cast<const T*>(saved), static_cast<T*>(dx), rows_, columns_, partial);
+        launch(differentiate_kernel<decltype(kind)::value, decltype(n)::value, T>, grid, block, device_,
+               static_cast<const T*>(saved), static_cast<T*>(dx), rows_, columns_, partial);
       });
     });
   });
-  CUDA_CHECK(cudaGetLastError());
   join_partial_sums(device_, partial, parts_, columns_, db_dtype_, db);
 }
 

@@ -1,6 +1,6 @@
 #include "core/cuda/attention_steps.h"
+#include "core/cuda/primitives/launch.cuh"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/dropout.cuh"
 #include "core/cuda/reduce.cuh"
@@ -178,15 +178,14 @@ void make_attention_mask(const Device& device, const AttentionExtents& e, const 
   const auto* state = static_cast<const std::int64_t*>(rng);
   const std::int64_t count = e.scores();
   if (static_cast<std::uint64_t>(e.length) == attention_mask_stride(e.length)) {
-    mask_run_kernel<<<grid_blocks(device, count / pack), block_threads, 0, device.stream()>>>(
-        count / pack, attributes.dropout, attributes.stream, state, e.dtype, mask);
+    launch(mask_run_kernel, grid_blocks(device, count / pack), block_threads, device, count / pack, attributes.dropout,
+           attributes.stream, state, e.dtype, mask);
   } else {
     visit_floating(e.dtype, [&](auto zero) {
-      mask_elements_kernel<<<grid_blocks(device, count), block_threads, 0, device.stream()>>>(
-          count, e.length, attributes.dropout, attributes.stream, state, static_cast<decltype(zero)*>(mask));
+      launch(mask_elements_kernel<decltype(zero)>, grid_blocks(device, count), block_threads, device, count, e.length,
+             attributes.dropout, attributes.stream, state, static_cast<decltype(zero)*>(mask));
     });
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
@@ -195,12 +194,10 @@ void gather_heads(const Device& device, const AttentionExtents& e, int parts, co
     constexpr int packed = decltype(n)::value;
     visit_floating(e.dtype, [&](auto zero) {
       using T = decltype(zero);
-      gather_kernel<packed>
-          <<<grid_blocks(device, parts * e.head_elements() / packed), block_threads, 0, device.stream()>>>(
-              e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
+      launch(gather_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device,
+             e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
     });
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
@@ -209,41 +206,35 @@ void spread_heads(const Device& device, const AttentionExtents& e, int parts, co
     constexpr int packed = decltype(n)::value;
     visit_floating(e.dtype, [&](auto zero) {
       using T = decltype(zero);
-      spread_kernel<packed>
-          <<<grid_blocks(device, parts * e.head_elements() / packed), block_threads, 0, device.stream()>>>(
-              e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
+      launch(spread_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device,
+             e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
     });
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
                          const AttentionSequences& sequences, void* tokens) {
   visit_floating(e.dtype, [&](auto zero) {
-    clear_tokens_kernel<<<blocks_for(e.tokens, 1), block_threads, 0, device.stream()>>>(
-        e, width, sequences, static_cast<decltype(zero)*>(tokens));
+    launch(clear_tokens_kernel<decltype(zero)>, blocks_for(e.tokens, 1), block_threads, device, e, width, sequences,
+           static_cast<decltype(zero)*>(tokens));
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 void element_offsets(const Device& device, const SequencePlaces& places, std::int64_t width, std::int32_t* offsets) {
-  element_offsets_kernel<<<blocks_for(places.count + 1), block_threads, 0, device.stream()>>>(places, width, offsets);
-  CUDA_CHECK(cudaGetLastError());
+  launch(element_offsets_kernel, blocks_for(places.count + 1), block_threads, device, places, width, offsets);
 }
 
 void clear_padded_lse(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, float* lse) {
-  clear_lse_kernel<<<blocks_for(e.rows()), block_threads, 0, device.stream()>>>(e, lengths, lse);
-  CUDA_CHECK(cudaGetLastError());
+  launch(clear_lse_kernel, blocks_for(e.rows()), block_threads, device, e, lengths, lse);
 }
 
 void softmax_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, const float* scores,
                   const void* mask, float mask_scale, void* weights, float* lse) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
-    softmax_kernel<<<blocks_for(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
-        e, lengths, scores, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights), lse);
+    launch(softmax_kernel<T>, blocks_for(e.rows(), rows_per_block), block_threads, device, e, lengths, scores,
+           static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights), lse);
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 void softmax_grad_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths,
@@ -251,11 +242,9 @@ void softmax_grad_rows(const Device& device, const AttentionExtents& e, const st
                        void* weights, void* dscores) {
   visit_floating(e.dtype, [&](auto zero) {
     using T = decltype(zero);
-    softmax_grad_kernel<<<blocks_for(e.rows(), rows_per_block), block_threads, 0, device.stream()>>>(
-        e, lengths, scores, lse, dweights, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights),
-        static_cast<T*>(dscores));
+    launch(softmax_grad_kernel<T>, blocks_for(e.rows(), rows_per_block), block_threads, device, e, lengths, scores, lse,
+           dweights, static_cast<const T*>(mask), mask_scale, static_cast<T*>(weights), static_cast<T*>(dscores));
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 }  // namespace ptrain::cuda

@@ -1,4 +1,5 @@
 #include "core/cuda/batch_norm_guard.h"
+#include "core/cuda/primitives/launch.cuh"
 
 #include "core/cuda/channel_sums.cuh"
 #include "core/cuda/check.h"
@@ -65,16 +66,14 @@ void BatchNormGuard::run(const void* x, const float* mean, const float* invstd, 
     using T = decltype(zero);
     const auto* data = static_cast<const T*>(x);
     visit_row_pack(extent_.channels, [&](auto n) {
-      guard_sums_kernel<decltype(n)::value>
-          <<<extent_.grid(n), block_threads, 0, device_.stream()>>>(extent_, data, state_.data(), every_, partial);
+      launch(guard_sums_kernel<decltype(n)::value, T>, extent_.grid(n), block_threads, device_, extent_, data,
+             state_.data(), every_, partial);
     });
-    guard_finish_kernel<<<blocks_for(32 * extent_.channels), block_threads, 0, device_.stream()>>>(
-        extent_,
-        CompareStatistics<T>{data, mean, invstd, static_cast<double>(extent_.rows), static_cast<double>(epsilon_),
-                             state_.data()},
-        every_, partial);
+    launch(guard_finish_kernel<T>, blocks_for(32 * extent_.channels), block_threads, device_, extent_,
+           CompareStatistics<T>{data, mean, invstd, static_cast<double>(extent_.rows), static_cast<double>(epsilon_),
+                                state_.data()},
+           every_, partial);
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 GuardFinding BatchNormGuard::finding() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cuda/channel_extent.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
 #include "core/ops/math/batch_norm.h"
@@ -79,9 +80,9 @@ __global__ void __launch_bounds__(block_threads)
 /// Enqueues both: finish(channel, sum of the first, sum of the second).
 template <int n, typename Term, typename Finish>
 void launch_channel_sums(const Device& device, const ChannelExtent& e, Term term, ChannelSums* partial, Finish finish) {
-  channel_sums_kernel<n><<<e.grid(n), block_threads, 0, device.stream()>>>(e, term, partial);
-  finish_channels_kernel<<<blocks_for(32 * e.channels), block_threads, 0, device.stream()>>>(partial, e.parts,
-                                                                                             e.channels, finish);
+  launch(channel_sums_kernel<n, Term>, e.grid(n), block_threads, device, e, term, partial);
+  launch(finish_channels_kernel<Finish>, blocks_for(32 * e.channels), block_threads, device, partial, e.parts,
+         e.channels, finish);
 }
 
 /// Sums of the deviations from the first row and of their squares, so that a large mean costs no precision.

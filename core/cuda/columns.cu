@@ -1,6 +1,6 @@
 #include "core/cuda/columns.h"
+#include "core/cuda/primitives/launch.cuh"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/vector.cuh"
 
@@ -53,10 +53,9 @@ void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DT
                     std::int64_t columns) {
   const std::int64_t count = rows * columns;
   visit_floating2(bias_dtype, dtype, [&](auto bias_zero, auto zero) {
-    add_to_columns_kernel<<<grid_blocks(device, count), block_threads, 0, device.stream()>>>(
-        static_cast<const decltype(bias_zero)*>(bias), static_cast<decltype(zero)*>(y), count, columns);
+    launch(add_to_columns_kernel<decltype(bias_zero), decltype(zero)>, grid_blocks(device, count), block_threads,
+           device, static_cast<const decltype(bias_zero)*>(bias), static_cast<decltype(zero)*>(y), count, columns);
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
@@ -69,10 +68,9 @@ std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t col
 void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
                        DType sums_dtype, void* sums) {
   visit_floating(sums_dtype, [&](auto zero) {
-    join_sums_kernel<<<blocks_for(columns), block_threads, 0, device.stream()>>>(partial, parts, columns,
-                                                                                 static_cast<decltype(zero)*>(sums));
+    launch(join_sums_kernel<decltype(zero)>, blocks_for(columns), block_threads, device, partial, parts, columns,
+           static_cast<decltype(zero)*>(sums));
   });
-  CUDA_CHECK(cudaGetLastError());
 }
 
 ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns)
@@ -86,10 +84,9 @@ void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, v
   const dim3 grid(blocks_for(columns_, tile_columns), static_cast<unsigned>(parts_));
   const dim3 block(tile_columns, tile_rows);
   visit_floating(dtype, [&](auto zero) {
-    partial_sums_kernel<<<grid, block, 0, device_.stream()>>>(static_cast<const decltype(zero)*>(x), rows_, columns_,
-                                                              partial);
+    launch(partial_sums_kernel<decltype(zero)>, grid, block, device_, static_cast<const decltype(zero)*>(x), rows_,
+           columns_, partial);
   });
-  CUDA_CHECK(cudaGetLastError());
   join_partial_sums(device_, partial, parts_, columns_, sums_dtype, sums);
 }
 

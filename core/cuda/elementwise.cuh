@@ -1,8 +1,8 @@
 // y[i] = function(a[i], b[i]...) in f32 for flat tensors of one length.
 #pragma once
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 
 namespace ptrain::cuda {
@@ -34,8 +34,8 @@ template <typename Function, typename Y, typename... X>
 void map_elements(const Device& device, std::int64_t count, Function function, Y* y, const X*... x) {
   static_assert(sizeof...(X) == 1 || sizeof...(X) == 2);
   if (count == 0) return;
-  map_kernel<<<grid_blocks(device, count / pack + 1), block_threads, 0, device.stream()>>>(count, function, y, x...);
-  CUDA_CHECK(cudaGetLastError());
+  launch(map_kernel<Function, Y, X...>, grid_blocks(device, count / pack + 1), block_threads, device, count, function,
+         y, x...);
 }
 
 }  // namespace ptrain::cuda

@@ -1,7 +1,7 @@
 #include "core/cuda/native_batch_norm.h"
+#include "core/cuda/primitives/launch.cuh"
 
 #include "core/cuda/channel_sums.cuh"
-#include "core/cuda/check.h"
 #include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
@@ -173,16 +173,13 @@ void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
   launch_channel_sums<n>(device_, extent_, StatisticsTerm<n, T>{x}, partial_.as<ChannelSums>(workspace),
                          FinishStatistics<T>{x, t.gamma, static_cast<double>(extent_.rows),
                                              static_cast<double>(t.epsilon), t.mean, t.invstd, scale});
-  CUDA_CHECK(cudaGetLastError());
   apply_as<n, T>(t, t.mean, scale);
 }
 
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
-  apply_kernel<n><<<extent_.grid(n), block_threads, 0, device_.stream()>>>(
-      extent_, static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), t.relu,
-      static_cast<T*>(t.y));
-  CUDA_CHECK(cudaGetLastError());
+  launch(apply_kernel<n, T>, extent_.grid(n), block_threads, device_, extent_, static_cast<const T*>(t.x), mean, scale,
+         t.beta, static_cast<const T*>(t.residual), t.relu, static_cast<T*>(t.y));
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
@@ -193,8 +190,8 @@ void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
 
 void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const {
   auto* scale = scale_.as<float>(workspace);
-  running_scale_kernel<<<blocks_for(extent_.channels), block_threads, 0, device_.stream()>>>(
-      tensors.gamma, variance, tensors.epsilon, extent_.channels, scale);
+  launch(running_scale_kernel, blocks_for(extent_.channels), block_threads, device_, tensors.gamma, variance,
+         tensors.epsilon, extent_.channels, scale);
   visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
   });
@@ -202,10 +199,9 @@ void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const flo
 
 void NativeBatchNorm::update_running(const float* mean, const float* invstd, float epsilon, float momentum,
                                      float* running_mean, float* running_var) const {
-  update_running_kernel<<<blocks_for(extent_.channels), block_threads, 0, device_.stream()>>>(
-      mean, invstd, static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(extent_.rows),
-      extent_.channels, running_mean, running_var);
-  CUDA_CHECK(cudaGetLastError());
+  launch(update_running_kernel, blocks_for(extent_.channels), block_threads, device_, mean, invstd,
+         static_cast<double>(epsilon), static_cast<double>(momentum), static_cast<double>(extent_.rows),
+         extent_.channels, running_mean, running_var);
 }
 
 template <int n, typename T, ReluMask mask>
@@ -214,8 +210,7 @@ void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
   auto* offset = offset_.as<float>(workspace);
   launch_channel_sums<n>(device_, extent_, GradTerm<n, T, mask>{t}, partial_.as<ChannelSums>(workspace),
                          FinishGrad{t, static_cast<double>(extent_.rows), slope, offset});
-  grad_kernel<n, T, mask><<<extent_.grid(n), block_threads, 0, device_.stream()>>>(extent_, t, slope, offset);
-  CUDA_CHECK(cudaGetLastError());
+  launch(grad_kernel<n, T, mask>, extent_.grid(n), block_threads, device_, extent_, t, slope, offset);
 }
 
 void NativeBatchNorm::backward(const Backward& tensors, ReluMask mask, void* workspace) const {

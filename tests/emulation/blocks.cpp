@@ -119,10 +119,9 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
 
 }  // namespace
 
-void enqueue_kernel(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
-                    std::function<void()> thread) {
+void enqueue_kernel(dim3 grid, dim3 block, cudaStream_t stream, std::function<void()> thread) {
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > most_threads || shared_bytes > 0) end("a launch with a bad block");
+  if (threads == 0 || threads > most_threads) end("a launch with a bad block");
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535) {
     end("a launch with a bad grid");
   }

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <tuple>
 
 namespace emulation {
 
@@ -17,15 +16,7 @@ struct Index {
 extern Index thread_index, block_index, block_extent, grid_extent;
 
 /// Enqueues the kernel that `thread` runs one thread of. Ends the program on what CUDA would not launch.
-void enqueue_kernel(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> thread);
-
-/// kernel<<<grid, block, shared_bytes, stream>>>(arguments...): arguments are copied now, whenever it runs.
-template <typename Kernel, typename... Arguments>
-void launch(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, Kernel kernel,
-            const Arguments&... arguments) {
-  enqueue_kernel(grid, block, shared_bytes, stream,
-                 [kernel, copies = std::tuple(arguments...)] { std::apply(kernel, copies); });
-}
+void enqueue_kernel(dim3 grid, dim3 block, cudaStream_t stream, std::function<void()> thread);
 
 /// A barrier of all threads of the block that have not ended.
 void wait_for_block();

@@ -2,8 +2,8 @@
 #include "core/ops/batch_norm_parts.h"
 
 #include "core/cuda/channel_sums.cuh"
-#include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
@@ -57,8 +57,7 @@ class FinalizeKernel final : public Kernel {
                                       static_cast<double>(attrs_.count),
                                       static_cast<double>(attrs_.epsilon),
                                       static_cast<double>(attrs_.momentum)};
-    finalize_kernel<<<grid_blocks(device_, channels_), block_threads, 0, device_.stream()>>>(arguments, channels_);
-    CUDA_CHECK(cudaGetLastError());
+    launch(finalize_kernel, grid_blocks(device_, channels_), block_threads, device_, arguments, channels_);
   }
 
  private:
@@ -118,12 +117,11 @@ class ApplyKernel final : public Kernel {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
         constexpr int packed = decltype(n)::value;
-        apply_kernel<packed><<<rows_.grid(packed), block_threads, 0, device_.stream()>>>(
-            rows_, static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
-            residual_norm, relu_, static_cast<T*>(args.outputs[0]));
+        launch(apply_kernel<packed, T>, rows_.grid(packed), block_threads, device_, rows_,
+               static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
+               residual_norm, relu_, static_cast<T*>(args.outputs[0]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
@@ -178,12 +176,11 @@ class GradApplyKernel final : public Kernel {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
         constexpr int packed = decltype(n)::value;
-        grad_apply_kernel<packed><<<rows_.grid(packed), block_threads, 0, device_.stream()>>>(
-            rows_, static_cast<const T*>(args.inputs[Op::dz]), static_cast<const T*>(args.inputs[Op::x]), arguments,
-            static_cast<T*>(args.outputs[0]));
+        launch(grad_apply_kernel<packed, T>, rows_.grid(packed), block_threads, device_, rows_,
+               static_cast<const T*>(args.inputs[Op::dz]), static_cast<const T*>(args.inputs[Op::x]), arguments,
+               static_cast<T*>(args.outputs[0]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:

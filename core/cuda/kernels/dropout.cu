@@ -1,9 +1,9 @@
 #include "core/ops/dropout.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/dropout.cuh"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 
 namespace ptrain::cuda {
 namespace {
@@ -39,11 +39,10 @@ class DropoutKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      dropout_kernel<<<grid_blocks(device_, x_.count() / pack + 1), block_threads, 0, device_.stream()>>>(
-          x_.count(), attributes_, static_cast<const std::int64_t*>(args.inputs[1]),
-          static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+      launch(dropout_kernel<T>, grid_blocks(device_, x_.count() / pack + 1), block_threads, device_, x_.count(),
+             attributes_, static_cast<const std::int64_t*>(args.inputs[1]), static_cast<const T*>(args.inputs[0]),
+             static_cast<T*>(args.outputs[0]));
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:

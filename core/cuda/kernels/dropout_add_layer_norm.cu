@@ -3,6 +3,7 @@
 #include "core/cuda/dropout.cuh"
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/layer_norm_rows.cuh"
+#include "core/cuda/primitives/launch.cuh"
 
 namespace ptrain::cuda {
 namespace {
@@ -106,14 +107,13 @@ class DropoutAddLayerNormKernel final : public Kernel {
     visit_row_pack(width, [&](auto n) {
       visit_floating2(x_.dtype, residual_.dtype, [&](auto x_zero, auto zero) {
         using R = decltype(zero);
-        forward_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
-            a, static_cast<const decltype(x_zero)*>(args.inputs[0]), static_cast<const R*>(args.inputs[1]),
-            static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]), attributes_.epsilon,
-            static_cast<R*>(args.outputs[0]), static_cast<R*>(args.outputs[1]), static_cast<float*>(args.outputs[2]),
-            static_cast<float*>(args.outputs[3]));
+        launch(forward_kernel<decltype(n)::value, decltype(x_zero), R>, blocks_for(rows, block_rows), block_threads,
+               device_, a, static_cast<const decltype(x_zero)*>(args.inputs[0]), static_cast<const R*>(args.inputs[1]),
+               static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
+               attributes_.epsilon, static_cast<R*>(args.outputs[0]), static_cast<R*>(args.outputs[1]),
+               static_cast<float*>(args.outputs[2]), static_cast<float*>(args.outputs[3]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
@@ -153,12 +153,11 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
                   static_cast<float*>(args.outputs[3]));
     visit_row_pack(width, [&](auto n) {
       visit_floating(attributes_.x_dtype, [&](auto x_zero) {
-        backward_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
-            a, dy, sum, gamma, mean, rstd, static_cast<decltype(x_zero)*>(args.outputs[0]),
-            static_cast<R*>(args.outputs[1]));
+        launch(backward_kernel<decltype(n)::value, D, R, decltype(x_zero)>, blocks_for(rows, block_rows), block_threads,
+               device_, a, dy, sum, gamma, mean, rstd, static_cast<decltype(x_zero)*>(args.outputs[0]),
+               static_cast<R*>(args.outputs[1]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
   Device& device_;

@@ -1,5 +1,6 @@
 #include "core/ops/elementwise.h"
 
+#include "core/cuda/check.h"
 #include "core/cuda/convert.h"
 #include "core/cuda/elementwise.cuh"
 #include "core/cuda/kernels.h"

@@ -7,6 +7,7 @@
 #include "core/cuda/columns.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 #include "core/ops/math/sequences.h"
 
@@ -127,13 +128,12 @@ void table_gradient(const Device& device, bool deterministic, Tokens tokens, std
   auto* sums = static_cast<float*>(table);
   CUDA_CHECK(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(rows * tokens.width) * sizeof(float), device.stream()));
   if (deterministic) {
-    ordered_scatter_kernel<<<static_cast<unsigned>(tokens.count), block_threads, 0, device.stream()>>>(
-        tokens, tokens_ids, dy, sums);
+    launch(ordered_scatter_kernel, static_cast<unsigned>(tokens.count), block_threads, device, tokens, tokens_ids, dy,
+           sums);
   } else {
-    scatter_kernel<<<grid_blocks(device, tokens.count * tokens.width), block_threads, 0, device.stream()>>>(
-        tokens, tokens_ids, dy, sums);
+    launch(scatter_kernel, grid_blocks(device, tokens.count * tokens.width), block_threads, device, tokens, tokens_ids,
+           dy, sums);
   }
-  CUDA_CHECK(cudaGetLastError());
 }
 
 /// The tokens of a BERT embedding's or its gradient's inputs, ids first, offsets of packed sequences at `slot`; without
@@ -157,10 +157,9 @@ class EmbeddingKernel final : public Kernel {
       : device_(device), tokens_{context.inputs[0].count(), context.inputs[1].shape[1]} {}
 
   void run(const KernelArgs& args) override {
-    look_up_kernel<<<grid_blocks(device_, tokens_.count * tokens_.width), block_threads, 0, device_.stream()>>>(
-        tokens_, static_cast<const std::int32_t*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
-        static_cast<float*>(args.outputs[0]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(look_up_kernel, grid_blocks(device_, tokens_.count * tokens_.width), block_threads, device_, tokens_,
+           static_cast<const std::int32_t*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
+           static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -197,10 +196,9 @@ class BertEmbeddingKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     const BertTables tables{static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
                             static_cast<const float*>(args.inputs[4])};
-    bert_look_up_kernel<<<grid_blocks(device_, tokens_.count * tokens_.width), block_threads, 0, device_.stream()>>>(
-        placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[0]),
-        static_cast<const std::int32_t*>(args.inputs[1]), tables, static_cast<float*>(args.outputs[0]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(bert_look_up_kernel, grid_blocks(device_, tokens_.count * tokens_.width), block_threads, device_,
+           placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[0]),
+           static_cast<const std::int32_t*>(args.inputs[1]), tables, static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -228,14 +226,12 @@ class BertEmbeddingGradKernel final : public Kernel {
     const auto* dy = static_cast<const float*>(args.inputs[2]);
     const Tokens tokens = placed(tokens_, args, offsets_input);
     table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[0], dy, args.outputs[0]);
-    position_grad_kernel<<<blocks_for(rows_.positions * tokens_.width), block_threads, 0, device_.stream()>>>(
-        tokens, rows_.positions, dy, static_cast<float*>(args.outputs[1]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(position_grad_kernel, blocks_for(rows_.positions * tokens_.width), block_threads, device_, tokens,
+           rows_.positions, dy, static_cast<float*>(args.outputs[1]));
     auto* partials = static_cast<float*>(args.workspace);
     const dim3 grid(blocks_for(tokens_.width), static_cast<unsigned>(parts_), static_cast<unsigned>(rows_.token_types));
-    type_partials_kernel<<<grid, block_threads, 0, device_.stream()>>>(
-        tokens, static_cast<const std::int32_t*>(args.inputs[1]), dy, partials);
-    CUDA_CHECK(cudaGetLastError());
+    launch(type_partials_kernel, grid, block_threads, device_, tokens, static_cast<const std::int32_t*>(args.inputs[1]),
+           dy, partials);
     join_partial_sums(device_, partials, parts_, rows_.token_types * tokens_.width, DType::f32, args.outputs[2]);
   }
 

@@ -1,9 +1,9 @@
 // The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
 #include "core/ops/global_average_pool.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 
 namespace ptrain::cuda {
@@ -56,25 +56,24 @@ class PoolKernel final : public Kernel {
       const auto* from = static_cast<const T*>(args.inputs[0]);
       auto* to = static_cast<T*>(args.outputs[0]);
       if (images_.shape[3] % pack == 0) {
-        launch<pack>(from, to);
+        pool<pack>(from, to);
       } else {
-        launch<1>(from, to);
+        pool<1>(from, to);
       }
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
   template <int n, typename T>
-  void launch(const T* from, T* to) {
+  void pool(const T* from, T* to) {
     const std::int64_t count = images_.shape[0], pixels = images_.shape[1] * images_.shape[2];
     const std::int64_t channels = images_.shape[3];
     if constexpr (direction == Direction::forward) {
       const unsigned blocks = blocks_for(count * channels / n);
-      pool_kernel<n><<<blocks, block_threads, 0, device_.stream()>>>(from, count, pixels, channels, to);
+      launch(pool_kernel<n, T>, blocks, block_threads, device_, from, count, pixels, channels, to);
     } else {
       const int blocks = grid_blocks(device_, images_.count() / n);
-      spread_kernel<n><<<blocks, block_threads, 0, device_.stream()>>>(from, count, pixels, channels, to);
+      launch(spread_kernel<n, T>, blocks, block_threads, device_, from, count, pixels, channels, to);
     }
   }
 

@@ -2,8 +2,8 @@
 // block adds in order.
 #include "core/ops/grad_norm.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
 #include "core/ops/loss_scale_update.h"
@@ -73,15 +73,12 @@ class GradNormKernel final : public Kernel {
     for (std::size_t i = 0; i < descs_.size(); ++i) {
       if (blocks_[i] == 0) continue;
       visit_floating(descs_[i].dtype, [&](auto zero) {
-        squares_kernel<<<blocks_[i], block_threads, 0, device_.stream()>>>(
-            static_cast<const decltype(zero)*>(args.inputs[i]), descs_[i].count(), partials + i * blocks_[0]);
+        launch(squares_kernel<decltype(zero)>, blocks_[i], block_threads, device_,
+               static_cast<const decltype(zero)*>(args.inputs[i]), descs_[i].count(), partials + i * blocks_[0]);
       });
-      CUDA_CHECK(cudaGetLastError());
     }
-    total_kernel<<<1, block_threads, 0, device_.stream()>>>(partials, blocks_[0] + blocks_[1],
-                                                            static_cast<const float*>(args.inputs[2]),
-                                                            static_cast<float*>(args.outputs[0]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(total_kernel, 1, block_threads, device_, partials, blocks_[0] + blocks_[1],
+           static_cast<const float*>(args.inputs[2]), static_cast<float*>(args.outputs[0]));
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/layer_norm_rows.cuh"
+#include "core/cuda/primitives/launch.cuh"
 
 namespace ptrain::cuda {
 namespace {
@@ -46,13 +47,12 @@ class LayerNormKernel final : public Kernel {
     visit_row_pack(width, [&](auto n) {
       visit_floating(x_.dtype, [&](auto zero) {
         using T = decltype(zero);
-        layer_norm_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
-            static_cast<const T*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
-            static_cast<const float*>(args.inputs[2]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
-            static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
+        launch(layer_norm_kernel<decltype(n)::value, T>, blocks_for(rows, block_rows), block_threads, device_,
+               static_cast<const T*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
+               static_cast<const float*>(args.inputs[2]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
+               static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
@@ -88,10 +88,9 @@ class LayerNormGradKernel final : public Kernel {
     channels_.run(device_, dy, x, mean, rstd, args.workspace, static_cast<float*>(args.outputs[1]),
                   static_cast<float*>(args.outputs[2]));
     visit_row_pack(width, [&](auto n) {
-      layer_norm_grad_kernel<decltype(n)::value><<<blocks_for(rows, block_rows), block_threads, 0, device_.stream()>>>(
-          dy, x, gamma, mean, rstd, rows, width, static_cast<T*>(args.outputs[0]));
+      launch(layer_norm_grad_kernel<decltype(n)::value, D, T>, blocks_for(rows, block_rows), block_threads, device_, dy,
+             x, gamma, mean, rstd, rows, width, static_cast<T*>(args.outputs[0]));
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
   Device& device_;

@@ -2,7 +2,7 @@
 // gradients. A row is read two or three times; it is in the first-level cache from the first time on.
 #pragma once
 
-#include "core/cuda/check.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
 
@@ -151,12 +151,9 @@ class ChannelGradients {
            float* dgamma, float* dbeta) const {
     auto* partials = static_cast<float*>(workspace);
     const dim3 grid(blocks_for(width_, warp), static_cast<unsigned>(parts_));
-    channel_partials_kernel<<<grid, dim3(warp, column_rows), 0, device.stream()>>>(dy, x, mean, rstd, rows_, width_,
-                                                                                   partials);
-    CUDA_CHECK(cudaGetLastError());
-    add_parts_kernel<<<blocks_for(width_), block_threads, 0, device.stream()>>>(partials, parts_, width_, dgamma,
-                                                                                dbeta);
-    CUDA_CHECK(cudaGetLastError());
+    launch(channel_partials_kernel<D, T>, grid, dim3(warp, column_rows), device, dy, x, mean, rstd, rows_, width_,
+           partials);
+    launch(add_parts_kernel, blocks_for(width_), block_threads, device, partials, parts_, width_, dgamma, dbeta);
   }
 
  private:

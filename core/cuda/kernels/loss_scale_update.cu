@@ -1,7 +1,7 @@
 #include "core/ops/loss_scale_update.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 
 namespace ptrain::cuda {
 namespace {
@@ -16,9 +16,8 @@ class LossScaleUpdateKernel final : public Kernel {
       : device_(device), settings_(context.op_as<LossScaleUpdate>().settings()) {}
 
   void run(const KernelArgs& args) override {
-    update_kernel<<<1, 1, 0, device_.stream()>>>(static_cast<const float*>(args.inputs[0]),
-                                                 static_cast<float*>(args.inputs[1]), settings_);
-    CUDA_CHECK(cudaGetLastError());
+    launch(update_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.inputs[1]),
+           settings_);
   }
 
  private:

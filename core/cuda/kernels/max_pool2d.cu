@@ -2,9 +2,9 @@
 // gathers for one input pixel from the windows that hold it, so nothing is added atomically.
 #include "core/ops/max_pool2d.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 
 namespace ptrain::cuda {
@@ -123,12 +123,11 @@ class MaxPool2dKernel final : public Kernel {
       visit_floating(y_.dtype, [&](auto zero) {
         using T = decltype(zero);
         const std::int64_t items = y_.count() / decltype(n)::value;
-        max_pool_kernel<decltype(n)::value><<<grid_blocks(device_, items), block_threads, 0, device_.stream()>>>(
-            geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]),
-            static_cast<std::uint8_t*>(args.outputs[1]));
+        launch(max_pool_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
+               items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]),
+               static_cast<std::uint8_t*>(args.outputs[1]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
@@ -149,12 +148,11 @@ class MaxPool2dGradKernel final : public Kernel {
       visit_floating(dx_.dtype, [&](auto zero) {
         using T = decltype(zero);
         const std::int64_t items = dx_.count() / decltype(n)::value;
-        max_pool_grad_kernel<decltype(n)::value><<<grid_blocks(device_, items), block_threads, 0, device_.stream()>>>(
-            geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<const std::uint8_t*>(args.inputs[1]),
-            static_cast<T*>(args.outputs[0]));
+        launch(max_pool_grad_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_,
+               geometry_, items, static_cast<const T*>(args.inputs[0]),
+               static_cast<const std::uint8_t*>(args.inputs[1]), static_cast<T*>(args.outputs[0]));
       });
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:

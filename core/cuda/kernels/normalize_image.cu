@@ -2,9 +2,9 @@
 // memory; a thread has four pixels, whose bytes are three words.
 #include "core/ops/normalize_image.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 
 namespace ptrain::cuda {
@@ -71,19 +71,18 @@ class NormalizeImageKernel final : public Kernel {
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
       if (channels_ == 4) {
-        launch<T, 4>(args);
+        normalize<T, 4>(args);
       } else {
-        launch<T, 3>(args);
+        normalize<T, 3>(args);
       }
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
   template <typename T, int channels>
-  void launch(const KernelArgs& args) {
-    normalize_kernel<T, channels><<<grid_blocks(device_, pixels_ / quad + 1), block_threads, 0, device_.stream()>>>(
-        static_cast<const std::uint8_t*>(args.inputs[0]), pixels_, normalization_, static_cast<T*>(args.outputs[0]));
+  void normalize(const KernelArgs& args) {
+    launch(normalize_kernel<T, channels>, grid_blocks(device_, pixels_ / quad + 1), block_threads, device_,
+           static_cast<const std::uint8_t*>(args.inputs[0]), pixels_, normalization_, static_cast<T*>(args.outputs[0]));
   }
 
   Device& device_;

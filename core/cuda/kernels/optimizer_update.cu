@@ -2,9 +2,9 @@
 // and LAMB need norms per parameter first: chunks leave partial sums, which are added in order.
 #include "core/ops/optimizer_update.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/device_array.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
 #include "core/ops/optimizer_buffers.h"
@@ -255,10 +255,9 @@ class OptimizerUpdateKernel final : public Kernel {
     const auto in = [&](int input) { return args.inputs[static_cast<std::size_t>(input)]; };
     auto* workspace = static_cast<std::byte*>(args.workspace);
     auto* state = reinterpret_cast<StepState*>(workspace);
-    begin_step_kernel<<<1, 1, 0, device_.stream()>>>(
-        settings_, static_cast<const float*>(in(Input::learning_rate)), static_cast<const float*>(in(Input::grad_norm)),
-        static_cast<const float*>(in(Input::loss_scale)), static_cast<float*>(in(Input::updates)), state);
-    CUDA_CHECK(cudaGetLastError());
+    launch(begin_step_kernel, 1, 1, device_, settings_, static_cast<const float*>(in(Input::learning_rate)),
+           static_cast<const float*>(in(Input::grad_norm)), static_cast<const float*>(in(Input::loss_scale)),
+           static_cast<float*>(in(Input::updates)), state);
     const Buffers buffers{optimizer_buffers(args.inputs),
                           segments_.data(),
                           chunk_segments_.data(),
@@ -266,11 +265,10 @@ class OptimizerUpdateKernel final : public Kernel {
                           reinterpret_cast<double2*>(workspace + partials_offset()),
                           per_parameter_ ? reinterpret_cast<float*>(workspace + ratios_offset) : nullptr};
     if (per_parameter_) {
-      launch<Pass::squares>(buffers);
-      ratios_kernel<<<segment_count_, block_threads, 0, device_.stream()>>>(buffers, settings_);
-      CUDA_CHECK(cudaGetLastError());
+      run_pass<Pass::squares>(buffers);
+      launch(ratios_kernel, segment_count_, block_threads, device_, buffers, settings_);
     }
-    launch<Pass::update>(buffers);
+    run_pass<Pass::update>(buffers);
   }
 
  private:
@@ -296,28 +294,27 @@ class OptimizerUpdateKernel final : public Kernel {
 
   /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
   template <Pass pass>
-  void launch(const Buffers& buffers) {
+  void run_pass(const Buffers& buffers) {
     if (is_absent(low_)) {
-      launch_as<pass, float, float>(buffers);
+      run_pass_as<pass, float, float>(buffers);
     } else {
       visit_floating(low_.dtype, [&](auto zero) {
         using Low = decltype(zero);
         if (grad_low_.dtype == DType::f32) {
-          launch_as<pass, float, Low>(buffers);
+          run_pass_as<pass, float, Low>(buffers);
         } else {
-          launch_as<pass, Low, Low>(buffers);
+          run_pass_as<pass, Low, Low>(buffers);
         }
       });
     }
-    CUDA_CHECK(cudaGetLastError());
   }
 
   template <Pass pass, typename GradLow, typename Low>
-  void launch_as(const Buffers& buffers) {
+  void run_pass_as(const Buffers& buffers) {
     if (packs_) {
-      chunks_kernel<pass, pack, GradLow, Low><<<chunks_, block_threads, 0, device_.stream()>>>(buffers, settings_);
+      launch(chunks_kernel<pass, pack, GradLow, Low>, chunks_, block_threads, device_, buffers, settings_);
     } else {
-      chunks_kernel<pass, 1, GradLow, Low><<<chunks_, block_threads, 0, device_.stream()>>>(buffers, settings_);
+      launch(chunks_kernel<pass, 1, GradLow, Low>, chunks_, block_threads, device_, buffers, settings_);
     }
   }
 

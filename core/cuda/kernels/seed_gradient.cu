@@ -1,7 +1,7 @@
 #include "core/ops/seed_gradient.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/ops/loss_scale_update.h"
 
 namespace ptrain::cuda {
@@ -17,9 +17,8 @@ class SeedGradientKernel final : public Kernel {
       : device_(device), factor_(context.op_as<SeedGradient>().factor()) {}
 
   void run(const KernelArgs& args) override {
-    seed_kernel<<<1, 1, 0, device_.stream()>>>(static_cast<const float*>(args.inputs[0]), factor_,
-                                               static_cast<float*>(args.outputs[0]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(seed_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), factor_,
+           static_cast<float*>(args.outputs[0]));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "core/cuda/check.h"
 #include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/vector.cuh"
 #include "core/ops/math/sequences.h"
 
@@ -48,10 +49,9 @@ class SelectTokenKernel final : public Kernel {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
     visit_floating(layout_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      select_kernel<<<blocks_for(layout_.batch * layout_.width), block_threads, 0, device_.stream()>>>(
-          layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+      launch(select_kernel<T>, blocks_for(layout_.batch * layout_.width), block_threads, device_, layout_, places,
+             static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:
@@ -69,10 +69,9 @@ class SelectTokenGradKernel final : public Kernel {
     CUDA_CHECK(cudaMemsetAsync(args.outputs[0], 0, bytes, device_.stream()));
     visit_floating(layout_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      select_grad_kernel<<<blocks_for(layout_.batch * layout_.width), block_threads, 0, device_.stream()>>>(
-          layout_, places, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
+      launch(select_grad_kernel<T>, blocks_for(layout_.batch * layout_.width), block_threads, device_, layout_, places,
+             static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:

@@ -1,8 +1,8 @@
 // A warp per row; the losses of the rows are added by one block, in order.
 #include "core/ops/softmax_cross_entropy.h"
 
-#include "core/cuda/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector.cuh"
 
@@ -97,13 +97,11 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = logits_.shape[0], classes = logits_.shape[1];
     visit_floating(logits_.dtype, [&](auto zero) {
-      softmax_kernel<<<blocks_for(rows * warp), block_threads, 0, device_.stream()>>>(
-          static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
-          static_cast<float*>(args.outputs[1]), losses);
+      launch(softmax_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
+             static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
+             static_cast<float*>(args.outputs[1]), losses);
     });
-    CUDA_CHECK(cudaGetLastError());
-    mean_kernel<<<1, block_threads, 0, device_.stream()>>>(losses, labels, rows, static_cast<float*>(args.outputs[0]));
-    CUDA_CHECK(cudaGetLastError());
+    launch(mean_kernel, 1, block_threads, device_, losses, labels, rows, static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -125,15 +123,13 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
     const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
     auto* row_scale = static_cast<float*>(args.workspace);
     const std::int64_t rows = shape_[0], classes = shape_[1];
-    row_scale_kernel<<<1, block_threads, 0, device_.stream()>>>(labels, rows, static_cast<const float*>(args.inputs[2]),
-                                                                row_scale);
-    CUDA_CHECK(cudaGetLastError());
+    launch(row_scale_kernel, 1, block_threads, device_, labels, rows, static_cast<const float*>(args.inputs[2]),
+           row_scale);
     visit_floating(attributes_.dtype, [&](auto zero) {
-      grad_kernel<<<grid_blocks(device_, rows * classes), block_threads, 0, device_.stream()>>>(
-          static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, row_scale,
-          static_cast<decltype(zero)*>(args.outputs[0]));
+      launch(grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
+             static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, row_scale,
+             static_cast<decltype(zero)*>(args.outputs[0]));
     });
-    CUDA_CHECK(cudaGetLastError());
   }
 
  private:

@@ -1,0 +1,20 @@
+// The one place that launches kernels.
+#pragma once
+
+#include "core/cuda/check.h"
+#include "core/cuda/device.h"
+
+#include <type_traits>
+
+namespace ptrain::cuda {
+
+/// Enqueues `kernel` in the device's stream. Arguments convert to its parameters; a template's arguments are given.
+/// Throws Error{failed} when CUDA refuses the launch. tests/emulation has one that runs it on the host.
+template <typename... Parameters>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const Device& device,
+            const std::type_identity_t<Parameters>&... arguments) {
+  kernel<<<grid, block, 0, device.stream()>>>(arguments...);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace ptrain::cuda
