@@ -10,11 +10,12 @@ std::unique_ptr<Backend> make_backend(DeviceKind device, int index) {
   return cuda ? cuda::make_backend(index) : cpu::make_backend();
 }
 
-nlohmann::json describe_gpus(const cuda::CudaInfo& info) {
+nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices) {
   nlohmann::json list = nlohmann::json::array();
-  for (const cuda::GpuInfo& gpu : info.gpus) {
-    list.push_back(
-        {{"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"compute_capability", gpu.compute_capability}});
+  for (const DeviceInfo& device : devices) {
+    list.push_back({{"name", device.name},
+                    {"memory_bytes", device.memory_bytes},
+                    {"compute_capability", device.compute_capability}});
   }
   return list;
 }

@@ -13,7 +13,7 @@ namespace ptrain {
 /// when cuda is asked for and is not there.
 std::unique_ptr<Backend> make_backend(DeviceKind device, int index = 0);
 
-/// The GPUs for reports: name, memory_bytes and compute_capability of each.
-nlohmann::json describe_gpus(const cuda::CudaInfo& info);
+/// Devices for reports: name, memory_bytes and compute_capability of each.
+nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);
 
 }  // namespace ptrain

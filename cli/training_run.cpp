@@ -31,11 +31,9 @@ nlohmann::json environment_of(const Backend& backend, int ranks) {
   const std::string library = backend.library();
   const std::size_t space = library.rfind(' ');
   request.libraries[library.substr(0, space)] = library.substr(space + 1);
-  if (backend.name() == "cuda") {
-    const cuda::CudaInfo info = cuda::cuda_info();
-    request.libraries.insert(info.versions.begin(), info.versions.end());
-    request.devices = describe_gpus(info);
-  }
+  const BackendInfo info = backend.info();
+  request.libraries.insert(info.versions.begin(), info.versions.end());
+  request.devices = describe_devices(info.devices);
   return capture_environment(request);
 }
 

@@ -5,7 +5,6 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/dist/bench.h"
-#include "core/dist/nccl.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -56,17 +55,15 @@ void show(const CommOptions& options, const std::string& engine, int ranks, cons
 
 void measure(const CommOptions& options, Communicator& communicator) {
   const auto backend = make_backend(device_kind(options.device), communicator.local_rank());
-  const auto between_devices = backend->host_reads_device() ? nullptr : make_nccl_collectives(*backend, communicator);
-  Collectives& collectives = between_devices ? *between_devices : static_cast<Collectives&>(communicator);
+  const std::shared_ptr<Collectives> collectives = backend->make_collectives(communicator);
   std::vector<AllReduceRate> rates;
   for (std::int64_t bytes = options.from; bytes <= options.to; bytes *= 4) {
     communicator.barrier();
-    rates.push_back(measure_all_reduce(collectives, *backend, bytes));
+    rates.push_back(measure_all_reduce(*collectives, *backend, bytes));
   }
   communicator.close();
   if (communicator.rank() != 0) return;
-  const std::string engine(between_devices ? "nccl" : communicator.transport().engine());
-  show(options, engine, communicator.world_size(), rates);
+  show(options, std::string(collectives->engine()), communicator.world_size(), rates);
 }
 
 void bench_comm(const CommOptions& options) {

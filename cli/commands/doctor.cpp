@@ -23,9 +23,11 @@ using nlohmann::json;
 
 json gpu_state() {
   const std::string reason = cuda::unavailable_reason();
-  const cuda::CudaInfo info = cuda::cuda_info();
-  return {
-      {"usable", reason.empty()}, {"reason", reason}, {"devices", describe_gpus(info)}, {"libraries", info.versions}};
+  const BackendInfo info = cuda::cuda_info();
+  return {{"usable", reason.empty()},
+          {"reason", reason},
+          {"devices", describe_devices(info.devices)},
+          {"libraries", info.versions}};
 }
 
 json low_precision(const CpuInfo& cpu) {

@@ -46,15 +46,13 @@ class CpuBackend final : public Backend {
     return factory(context);
   }
 
-  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> /*chosen*/) const override {
-    OptionEffects effects;
-    effects.exhaustive_search = options.exhaustive_search;
-    if (options.exhaustive_search) {
-      effects.exhaustive_search_reason = "times oneDNN's candidate implementations on the CPU";
-    }
-    effects.persistent_batch_norm_reason = "has no meaning on the CPU";
-    effects.workspace_limit_reason = "no limit is applied on the CPU: the memory plan counts the workspace instead";
-    return effects;
+  bool syncs_batch_norm() const override { return true; }
+
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> /*kernels*/) const override {
+    return {{options.exhaustive_search,
+             options.exhaustive_search ? "times oneDNN's candidate implementations on the CPU" : ""},
+            {false, "has no meaning on the CPU"},
+            {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"}};
   }
 
   /// Choices hold for a processor, a oneDNN and a number of threads.

@@ -25,7 +25,7 @@ class StagedKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return staged_bytes_ + kernel_->workspace_bytes(); }
-  std::string implementation() const override { return kernel_->implementation() + " via f32"; }
+  KernelRecord record() const override { return {kernel_->record().implementation + " via f32"}; }
 
   void run(const KernelArgs& args) override {
     auto* workspace = static_cast<std::byte*>(args.workspace);

@@ -82,7 +82,7 @@ std::size_t fastest(const KernelContext& context, const std::vector<std::unique_
 /// The key of a choice: the problem, and what there was to choose from.
 std::string question(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
   std::string names;
-  for (const auto& candidate : candidates) names += candidate->implementation() + "|";
+  for (const auto& candidate : candidates) names += candidate->record().implementation + "|";
   return fmt::format("{} of {:016x}", describe_problem(context), fnv1a64(names));
 }
 
@@ -94,10 +94,10 @@ std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<
   const std::string problem = question(context, candidates);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
   for (auto& candidate : candidates) {
-    if (candidate->implementation() == known) return std::move(candidate);
+    if (candidate->record().implementation == known) return std::move(candidate);
   }
   std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates)]);
-  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->implementation());
+  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->record().implementation);
   return chosen;
 }
 

@@ -31,7 +31,7 @@ class OnednnOperation final : public Kernel {
 
   void run(const KernelArgs& args) override;
   std::size_t workspace_bytes() const override { return workspace_bytes_; }
-  std::string implementation() const override { return implementation_; }
+  KernelRecord record() const override { return {implementation_}; }
 
  private:
   struct Reorder {

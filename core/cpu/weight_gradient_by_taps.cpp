@@ -49,7 +49,7 @@ class WeightGradientByTaps final : public Kernel {
     const std::size_t panels = 2 * panel_elements * sizeof(Element) * static_cast<std::size_t>(thread_count());
     return panels + (direct() ? 0 : static_cast<std::size_t>(splits_ * dw_.count()) * sizeof(float));
   }
-  std::string implementation() const override { return fmt::format("native:{}", Engine::name); }
+  KernelRecord record() const override { return {fmt::format("native:{}", Engine::name)}; }
 
   void run(const KernelArgs& args) override {
     auto* panels = static_cast<Element*>(args.workspace);

@@ -4,6 +4,7 @@
 #include "core/base/gpu_datasheet.h"
 #include "core/cuda/check.h"
 #include "core/cuda/event_timer.h"
+#include "core/cuda/nccl_collectives.h"
 #include "core/cuda/option_effects.h"
 #include "core/cuda/readback.h"
 #include "core/cuda/recorded_sequence.h"
@@ -30,6 +31,10 @@ class CudaBackend final : public Backend {
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   }
 
+  BackendInfo info() const override { return cuda_info(); }
+  std::shared_ptr<Collectives> make_collectives(HostCollectives& host) override {
+    return make_nccl_collectives(device_, host);
+  }
   bool fuses_convolutions() const override { return true; }
   DType preferred_low_precision() const override { return DType::f16; }
 
@@ -39,8 +44,8 @@ class CudaBackend final : public Backend {
     return factory(context, device_);
   }
 
-  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const override {
-    return option_effects(options, chosen);
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override {
+    return option_effects(options, kernels);
   }
 
   SearchCache& search_cache() override { return cache_; }
@@ -89,7 +94,6 @@ class CudaBackend final : public Backend {
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
     staging_.to_host(host, device, bytes);
   }
-  void* native_stream() override { return device_.stream(); }
   void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(device_.stream())); }
   bool runs_ahead() const override { return true; }
   std::unique_ptr<Readback> make_readback(std::size_t bytes) override {

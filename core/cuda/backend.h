@@ -3,9 +3,7 @@
 
 #include "core/exec/backend.h"
 
-#include <map>
 #include <string>
-#include <vector>
 
 namespace ptrain::cuda {
 
@@ -14,17 +12,8 @@ std::string unavailable_reason();
 /// The backend on one of the machine's GPUs, for the calling thread. Throws Error{failed} with unavailable_reason().
 std::unique_ptr<Backend> make_backend(int device_index = 0);
 
-/// What `ptrain doctor` and reports say of the GPUs.
-struct GpuInfo {
-  std::string name;
-  std::int64_t memory_bytes = 0;
-  std::string compute_capability;  // "9.0"
-};
-struct CudaInfo {
-  std::vector<GpuInfo> gpus;
-  std::map<std::string, std::string> versions;  // CUDA runtime, NVIDIA driver, cuDNN, cuBLASLt, NCCL
-};
-/// Empty in builds without CUDA; no GPUs where there is no driver.
-CudaInfo cuda_info();
+/// The machine's GPUs, and the versions of CUDA runtime, NVIDIA driver, cuDNN, cuBLASLt and NCCL. Empty in builds
+/// without CUDA; no GPUs where there is no driver.
+BackendInfo cuda_info();
 
 }  // namespace ptrain::cuda

@@ -46,9 +46,9 @@ Planning plan_persistent(const KernelContext& context, Device& device, const std
   return plan_graph(context, device, unbounded_rules(context), Search::few, build);
 }
 
-std::string describe_batch_norm(const Planning& persistent) {
-  if (persistent.planned) return "persistent " + persistent.planned->implementation();
-  return fmt::format("native:spatial ({})", persistent.reason);
+KernelRecord record_batch_norm(const Planning& persistent) {
+  if (!persistent.planned) return {fmt::format("native:spatial ({})", persistent.reason), BatchNormPart::plain};
+  return {"persistent " + persistent.planned->implementation(), BatchNormPart::persistent};
 }
 
 }  // namespace ptrain::cuda

@@ -20,7 +20,7 @@ class ConvolutionKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return graph_.implementation(); }
+  KernelRecord record() const override { return {graph_.implementation()}; }
 
   void run(const KernelArgs& args) override {
     void* second = args.inputs[1];

@@ -39,8 +39,8 @@ std::string unavailable_reason() {
   return {};
 }
 
-CudaInfo cuda_info() {
-  CudaInfo info;
+BackendInfo cuda_info() {
+  BackendInfo info;
   info.versions["CUDA runtime"] = cuda_version(CUDART_VERSION);
   if (const std::string driver = driver_version(); !driver.empty()) info.versions["NVIDIA driver"] = driver;
   const std::size_t cudnn = cudnnGetVersion();
@@ -54,8 +54,8 @@ CudaInfo cuda_info() {
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
-    info.gpus.push_back({properties.name, static_cast<std::int64_t>(properties.totalGlobalMem),
-                         fmt::format("{}.{}", properties.major, properties.minor)});
+    info.devices.push_back({properties.name, static_cast<std::int64_t>(properties.totalGlobalMem),
+                            fmt::format("{}.{}", properties.major, properties.minor)});
   }
   return info;
 }

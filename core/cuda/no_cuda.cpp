@@ -8,6 +8,6 @@ std::string unavailable_reason() { return "this ptrain was built without CUDA"; 
 
 std::unique_ptr<Backend> make_backend(int /*device_index*/) { fail("device: cuda: {}", unavailable_reason()); }
 
-CudaInfo cuda_info() { return {}; }
+BackendInfo cuda_info() { return {}; }
 
 }  // namespace ptrain::cuda

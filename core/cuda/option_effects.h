@@ -5,6 +5,6 @@
 
 namespace ptrain::cuda {
 
-OptionEffects option_effects(const KernelOptions& options, std::span<const KernelChoice> chosen);
+OptionEffects option_effects(const KernelOptions& options, std::span<const KernelRecord> kernels);
 
 }  // namespace ptrain::cuda

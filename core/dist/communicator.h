@@ -35,7 +35,7 @@ struct CommunicatorOptions {
 
 /// Calls other than the const ones are the training thread's; all ranks make the collective ones in the same order.
 /// After a rank failed every call throws its RankFailure.
-class Communicator final : public Collectives {
+class Communicator final : public HostCollectives {
  public:
   explicit Communicator(std::unique_ptr<Transport> transport, CommunicatorOptions options = {});
   /// After close(), or with the run given up.
@@ -51,8 +51,13 @@ class Communicator final : public Collectives {
   void wait_all_reduces() override;
   void note_progress() override { activity_.progress.fetch_add(1, std::memory_order_relaxed); }
 
-  void broadcast(std::span<std::byte> bytes, int root);
-  void barrier();
+  std::string_view engine() const override { return transport_->engine(); }
+  std::shared_ptr<void> on_failure(std::function<void()> call) override {
+    return std::make_shared<OnFailure>(*this, [call = std::move(call)](const RankFailure*) { call(); });
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override;
+  void barrier() override;
   /// Every rank's values, by rank; the same number on each.
   void all_gather(std::span<const double> mine, std::span<double> all);
   /// The text of `root` on every rank.

@@ -5,6 +5,7 @@
 #include "core/exec/kernel.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -42,20 +43,31 @@ class LapTimer {
   virtual std::span<const double> seconds() = 0;
 };
 
-/// What one kernel of a plan turned out to be.
-struct KernelChoice {
-  std::string_view op;              // its type: "conv2d"
-  std::string_view implementation;  // Kernel::implementation()
+/// What became of an option, with a reason where that is not what was asked for, or deserves a word.
+template <typename Value>
+struct OptionEffect {
+  Value value = {};
+  std::string reason = {};
 };
 
-/// What became of KernelOptions; a reason where an option had another effect than asked for, or deserves a word.
+/// What became of those of KernelOptions that the report accounts for.
 struct OptionEffects {
-  bool exhaustive_search = false;
-  std::string exhaustive_search_reason;
-  bool persistent_batch_norm = false;
-  std::string persistent_batch_norm_reason;
-  std::size_t workspace_limit = 0;  // bytes
-  std::string workspace_limit_reason;
+  OptionEffect<bool> exhaustive_search;
+  OptionEffect<bool> persistent_batch_norm;
+  OptionEffect<std::size_t> workspace_limit;
+};
+
+/// A device that computes beside the host.
+struct DeviceInfo {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  std::string compute_capability;  // "9.0"
+};
+
+/// What a run's environment holds of a backend.
+struct BackendInfo {
+  std::vector<DeviceInfo> devices;              // none where the host computes
+  std::map<std::string, std::string> versions;  // of libraries and drivers
 };
 
 class Backend {
@@ -69,8 +81,14 @@ class Backend {
   virtual DType preferred_low_precision() const = 0;
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
-  /// What `options` came to in a run whose kernels were `chosen` (none: it never got that far).
-  virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const = 0;
+  virtual BackendInfo info() const { return {}; }
+  /// What `options` came to in a run with these kernels (none: it never got that far).
+  virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const = 0;
+  /// All-reduces of device memory among the ranks that `host` reaches; both outlive them, as plans with them must not.
+  /// The host's own where it reads device memory.
+  virtual std::shared_ptr<Collectives> make_collectives(HostCollectives& host);
+  /// Whether its batch norms can take their statistics over all ranks.
+  virtual bool syncs_batch_norm() const { return false; }
   /// Whether it has kernels that may make it worth while to fuse norms into convolutions.
   virtual bool fuses_convolutions() const { return false; }
   /// What exhaustive searches chose on this device.
@@ -98,8 +116,6 @@ class Backend {
   /// The backend outlives it.
   virtual std::unique_ptr<LapTimer> make_lap_timer();
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
-  /// The queue that kernels run on, for libraries that wait for it (a cudaStream_t); null where kernels run at once.
-  virtual void* native_stream() { return nullptr; }
   /// Whether the host can read device memory where it lies.
   virtual bool host_reads_device() const = 0;
 };

@@ -23,6 +23,20 @@ struct GuardFinding {
   double worst_drift = 0;     // see core/ops/math/statistics_drift.h
 };
 
+/// A kernel's part in a training batch norm or its gradient.
+enum class BatchNormPart {
+  none,           // another op, or a norm at inference
+  persistent,     // all of it in one launch, with the data kept on chip between statistics and result
+  plain,          // all of it, in passes over memory
+  in_convolution  // statistics of a norm that the convolutions around it apply
+};
+
+/// What a kernel chose when it was made.
+struct KernelRecord {
+  std::string implementation = "native";  // for the report: "brgconv:avx512_core_amx"
+  BatchNormPart batch_norm = BatchNormPart::none;
+};
+
 /// A compiled node: primitive, descriptors, algorithm. Running it allocates nothing and waits for nothing.
 class Kernel {
  public:
@@ -30,20 +44,20 @@ class Kernel {
   virtual void run(const KernelArgs& args) = 0;
   /// Scratch bytes needed while running; shared by all kernels of a plan.
   virtual std::size_t workspace_bytes() const { return 0; }
-  /// What was chosen, for the report: "brgconv:avx512_core_amx", "native".
-  virtual std::string implementation() const { return "native"; }
+  virtual KernelRecord record() const { return {}; }
   /// Of a kernel that is guarded; waits for the device.
   virtual std::optional<GuardFinding> guard_finding() const { return std::nullopt; }
 };
 
-/// How kernels are chosen: the same for all of a plan.
+/// How kernels are chosen: the same for all of a plan. A backend to which an option means nothing ignores it, and says
+/// so in its OptionEffects.
 struct KernelOptions {
   bool exhaustive_search = true;                         // time the candidates and keep the fastest
-  bool persistent_batch_norm = true;                     // cuda: cudnn_batchnorm_spatial_persistent
-  std::int64_t batch_norm_guard_every = 0;               // cuda: runs from which one is compared; 0: none
-  bool tf32 = false;                                     // cuda: fp32 convolutions and products may use TF32
-  bool deterministic = false;                            // cuda: nothing that adds in an order that varies
-  std::size_t workspace_limit = std::size_t{512} << 20;  // cuda: bytes a convolution may use to work in
+  bool persistent_batch_norm = true;                     // BatchNormPart::persistent where there is such a kernel
+  std::int64_t batch_norm_guard_every = 0;               // persistent batch norms' runs per compared one; 0: none is
+  bool tf32 = false;                                     // fp32 convolutions and products may use TF32
+  bool deterministic = false;                            // nothing that adds in an order that varies
+  std::size_t workspace_limit = std::size_t{512} << 20;  // bytes a convolution may use to work in
 };
 
 /// Everything a kernel factory may look at.

@@ -144,7 +144,7 @@ std::vector<NodeProfile> Plan::profile() const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Node& node = graph_.nodes()[i];
     const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
-    profiles.push_back({node.name, std::string(node.op->type()), steps_[i].kernel->implementation(), node.phase, cost,
+    profiles.push_back({node.name, std::string(node.op->type()), steps_[i].kernel->record(), node.phase, cost,
                         steps_[i].seconds, steps_[i].runs});
   }
   return profiles;

@@ -24,7 +24,7 @@ struct PlanOptions {
 struct NodeProfile {
   std::string name;
   std::string type;
-  std::string implementation;
+  KernelRecord record;
   Phase phase = Phase::forward;
   Cost cost;           // of one run
   double seconds = 0;  // total

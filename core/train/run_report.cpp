@@ -17,18 +17,17 @@ void set_flag(FlagState& flag, nlohmann::json effective, std::string reason) {
 }
 
 void fill_flags(Report& report, const Config& config, const Backend& backend, const RunResult& result) {
-  std::vector<KernelChoice> chosen;
-  for (const NodeProfile& node : result.kernels) chosen.push_back({node.type, node.implementation});
-  OptionEffects effects = backend.effects(plan_options(config).kernels, chosen);
-  if (effects.exhaustive_search) effects.exhaustive_search_reason += fmt::format("; choices {}", result.search_hash);
-  set_flag(report.flags["cudnn_exhaustive_search"], effects.exhaustive_search, effects.exhaustive_search_reason);
-  set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], effects.persistent_batch_norm,
-           effects.persistent_batch_norm_reason);
+  std::vector<KernelRecord> kernels;
+  for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
+  auto [search, persistent, workspace] = backend.effects(plan_options(config).kernels, kernels);
+  if (search.value) search.reason += fmt::format("; choices {}", result.search_hash);
+  set_flag(report.flags["cudnn_exhaustive_search"], search.value, search.reason);
+  set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], persistent.value, persistent.reason);
   if (result.batch_norm_guard) {
     report.flags["cudnn_batchnorm_spatial_persistent"].guard = GuardReport{
         config.batch_norm_guard_every_steps, result.batch_norm_guard->compared, result.batch_norm_guard->worst_drift};
   }
-  set_flag(report.flags["conv_workspace_size_limit"], effects.workspace_limit >> 20, effects.workspace_limit_reason);
+  set_flag(report.flags["conv_workspace_size_limit"], workspace.value >> 20, workspace.reason);
 }
 
 AmpReport amp_report(const Config& config, const Backend& backend, const RunResult& result) {
@@ -145,8 +144,8 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   if (!result.evaluations.empty()) report.accuracy = accuracy_report(result.evaluations.back(), config, model);
   report.kernels.clear();
   for (const NodeProfile& node : result.kernels) {
-    report.kernels.push_back(
-        {node.type, node.name, node.implementation, node.runs, node.seconds * 1e3, node.cost.flops, node.cost.bytes});
+    report.kernels.push_back({node.type, node.name, node.record.implementation, node.runs, node.seconds * 1e3,
+                              node.cost.flops, node.cost.bytes});
   }
 }
 

@@ -297,9 +297,8 @@ void Trainer::end_measuring() {
   std::array<double, 1> worth{result_.seconds > worth_a_peak_measurement ? 1.0 : 0.0};
   ranks_.broadcast(worth);
   if (worth[0] > 0) {
-    Collectives& collectives = device_collectives_ ? *device_collectives_ : static_cast<Collectives&>(communicator);
     exchanged.peak_bus_bandwidth =
-        measure_all_reduce(collectives, backend_, config_.dist.bucket_mb << 20).bus_bandwidth;
+        measure_all_reduce(*collectives_, backend_, config_.dist.bucket_mb << 20).bus_bandwidth;
   }
   result_.exchanged = exchanged;
 }

@@ -117,10 +117,10 @@ class Trainer {
   const Dataset* evaluation_data_;
   TrainObserver& observer_;
   Ranks ranks_;
-  std::unique_ptr<Collectives> device_collectives_;  // where the host cannot reach gradients itself
-  int agreed_signal_ = 0;                            // of several ranks
-  std::optional<GpuWatch> gpu_watch_;                // rank 0's, where there is a GPU to watch
-  ExchangeTimes exchanged_before_;                   // the measured steps
+  std::shared_ptr<Collectives> collectives_;  // of gradients; null: one rank
+  int agreed_signal_ = 0;                     // of several ranks
+  std::optional<GpuWatch> gpu_watch_;         // rank 0's, where there is a GPU to watch
+  ExchangeTimes exchanged_before_;            // the measured steps
   Stopwatch since_start_;
   RunResult result_;
 

@@ -1,6 +1,5 @@
 // Getting a training run ready: plans, memory, starting state.
 #include "core/base/errors.h"
-#include "core/dist/nccl.h"
 #include "core/exec/fusion_choice.h"
 #include "core/io/atomic_file.h"
 #include "core/train/estimate.h"
@@ -41,11 +40,14 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       ranks_(communicator),
       variables_(backend) {
   if (const std::string gpu = backend_.pci_bus_id(); !gpu.empty() && ranks_.is_main()) watch_gpu(gpu);
-  if (!ranks_.several() || backend_.host_reads_device()) return;
-  if (config_.dist.sync_batch_norm) fail_usage("dist.sync_batch_norm: is made for device cpu only");
-  if (config_.dist.reproducible)
-    fail_usage("dist.reproducible: is made for device cpu only; NCCL adds in its own order");
-  device_collectives_ = make_nccl_collectives(backend_, *communicator);
+  if (!ranks_.several()) return;
+  if (config_.dist.sync_batch_norm && !backend_.syncs_batch_norm()) {
+    fail_usage("dist.sync_batch_norm: is made for device cpu only");
+  }
+  collectives_ = backend_.make_collectives(*communicator);
+  if (config_.dist.reproducible && !collectives_->adds_in_rank_order()) {
+    fail_usage("dist.reproducible: is made for device cpu only; {} adds in its own order", collectives_->engine());
+  }
 }
 
 void Trainer::watch_gpu(const std::string& pci_bus_id) {
@@ -95,7 +97,7 @@ void Trainer::compile_plans() {
 PlanSet Trainer::make_plans(Mode mode, std::int64_t batch) {
   const DType low = backend_.preferred_low_precision();
   PlanOptions plan = plan_options(config_);
-  plan.collectives = device_collectives_ ? device_collectives_.get() : ranks_.communicator();
+  plan.collectives = collectives_.get();
   PlanSet::Shapes shapes;
   shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
   if (mode == Mode::evaluation) {

@@ -54,7 +54,7 @@ class Bench {
     const Cost cost = op.cost(inputs, outputs);
     fmt::print("{:18} x{} {:22} {:22} {:8.3f} ms {:7.0f} GFLOP/s {:6.1f} GB/s  {}\n", op.type(), times,
                inputs[0].to_string(), inputs.back().to_string(), best * 1e3, cost.flops / best * 1e-9,
-               cost.bytes / best * 1e-9, kernel->implementation());
+               cost.bytes / best * 1e-9, kernel->record().implementation);
     std::fflush(stdout);
     totals_[std::string(op.type())] += best * times;
     flops_[std::string(op.type())] += cost.flops * times;

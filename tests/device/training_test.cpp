@@ -53,7 +53,7 @@ TEST(DeviceTraining, PersistentBatchNormsKeepToPlainStatistics) {
     const Outcome outcome = train(config);
     std::int64_t persistent = 0;
     for (const NodeProfile& node : outcome.result.kernels) {
-      persistent += node.type == "batch_norm" && node.implementation.starts_with("persistent");
+      persistent += node.type == "batch_norm" && node.record.batch_norm == BatchNormPart::persistent;
     }
     ASSERT_TRUE(outcome.result.batch_norm_guard);
     EXPECT_EQ(outcome.result.batch_norm_guard->compared, 3 * persistent);
@@ -133,14 +133,15 @@ TEST(DeviceTraining, NormsInConvolutionsTrainAsApart) {
 /// How many kernels of a run call themselves `prefix`...
 int count_kernels(const RunResult& result, std::string_view type, std::string_view prefix) {
   int count = 0;
-  for (const NodeProfile& node : result.kernels) count += node.type == type && node.implementation.starts_with(prefix);
+  for (const NodeProfile& node : result.kernels)
+    count += node.type == type && node.record.implementation.starts_with(prefix);
   return count;
 }
 
 OptionEffects effects_of(const Config& config, const RunResult& result) {
-  std::vector<KernelChoice> chosen;
-  for (const NodeProfile& node : result.kernels) chosen.push_back({node.type, node.implementation});
-  return make_test_backend()->effects(plan_options(config).kernels, chosen);
+  std::vector<KernelRecord> kernels;
+  for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
+  return make_test_backend()->effects(plan_options(config).kernels, kernels);
 }
 
 TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
@@ -155,7 +156,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
     EXPECT_EQ(count_kernels(result, "batch_norm", "persistent cudnn:"), persistent ? norms : 0);
     EXPECT_EQ(count_kernels(result, "batch_norm", "native:spatial"), persistent ? 0 : norms);
     EXPECT_EQ(count_kernels(result, "conv2d", "cudnn:"), norms);
-    EXPECT_EQ(effects_of(config, result).persistent_batch_norm, persistent);
+    EXPECT_EQ(effects_of(config, result).persistent_batch_norm.value, persistent);
   }
   config.flags.cudnn_batchnorm_spatial_persistent = true;
   config.fusion = FusionMode::always;
@@ -164,7 +165,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
   const int convolutions = count_kernels(fused, "normed_conv2d", "");
   EXPECT_EQ(count_kernels(fused, "normed_conv2d", "fused cudnn:"), convolutions - 1);
   EXPECT_EQ(count_kernels(fused, "batch_norm_finalize", ""), convolutions);
-  const std::string reason = effects_of(config, fused).persistent_batch_norm_reason;
+  const std::string reason = effects_of(config, fused).persistent_batch_norm.reason;
   EXPECT_NE(reason.find(fmt::format("{} batch norms are fused into convolutions", convolutions)), std::string::npos)
       << reason;
 }

@@ -21,6 +21,7 @@ class RecordingCollectives final : public Collectives {
   }
   void wait_all_reduces() override { ++waits; }
   void note_progress() override {}
+  std::string_view engine() const override { return "none"; }
 
   struct Started {
     void* data;

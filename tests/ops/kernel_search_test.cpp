@@ -14,7 +14,7 @@ class Sleeper final : public Kernel {
  public:
   Sleeper(std::string name, int milliseconds) : name_(std::move(name)), milliseconds_(milliseconds) {}
   void run(const KernelArgs&) override { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_)); }
-  std::string implementation() const override { return name_; }
+  KernelRecord record() const override { return {name_}; }
 
  private:
   std::string name_;
@@ -32,7 +32,7 @@ class KernelSearch : public ::testing::Test {
       milliseconds /= 2;
     }
     const KernelContext context{op_, descs_, descs_, {.exhaustive_search = exhaustive}, &cache_};
-    return cpu::choose_kernel(context, std::move(candidates))->implementation();
+    return cpu::choose_kernel(context, std::move(candidates))->record().implementation;
   }
 
   Add op_;

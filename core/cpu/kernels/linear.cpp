@@ -27,7 +27,7 @@ class LinearKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
-  std::string implementation() const override { return operation_->implementation(); }
+  KernelRecord record() const override { return {operation_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     operation_->run(args);
@@ -77,7 +77,7 @@ class LinearGradInputKernel final : public Kernel {
     const std::size_t sums = activation_and_bias_ ? activation_and_bias_->workspace_bytes() : 0;
     return std::max(operation_->workspace_bytes(), sums);
   }
-  std::string implementation() const override { return operation_->implementation(); }
+  KernelRecord record() const override { return {operation_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     operation_->run(args);
@@ -133,7 +133,7 @@ class LinearGradWeightKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
-  std::string implementation() const override { return operation_->implementation(); }
+  KernelRecord record() const override { return {operation_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     operation_->run(args);

@@ -79,7 +79,7 @@ memory::desc any_layout(const LinearProblem& p) { return matrix(p.x, p.out, p.in
 std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<KernelPtr> candidates) {
   const std::string_view preferred = p.x == DType::bf16 ? "matmul:" : "inner_product:";
   std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](const KernelPtr& k) { return k->implementation().starts_with(preferred); });
+                        [&](const KernelPtr& k) { return k->record().implementation.starts_with(preferred); });
   return candidates;
 }
 

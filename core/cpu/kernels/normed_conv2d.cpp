@@ -59,7 +59,7 @@ class NormedConv2dKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return prologue_bytes() + std::max(convolution_->workspace_bytes(), rows_.partial_floats() * sizeof(float));
   }
-  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+  KernelRecord record() const override { return {"separate " + convolution_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     std::array<void*, 2> inputs{args.inputs[Op::x], args.inputs[Op::w]};
@@ -111,7 +111,7 @@ class NormedConv2dGradInputKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return std::max(convolution_->workspace_bytes(), rows_.partial_floats() * sizeof(float));
   }
-  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+  KernelRecord record() const override { return {"separate " + convolution_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     convolution_->run({args.inputs.first(2), args.outputs.first(1), args.workspace});
@@ -161,7 +161,7 @@ class NormedConv2dGradWeightKernel final : public Kernel {
                                {context.inputs[Op::x], context.inputs[Op::dy]}, context.outputs[0])) {}
 
   std::size_t workspace_bytes() const override { return prologue_.bytes() + convolution_->workspace_bytes(); }
-  std::string implementation() const override { return "separate " + convolution_->implementation(); }
+  KernelRecord record() const override { return {"separate " + convolution_->record().implementation}; }
 
   void run(const KernelArgs& args) override {
     prologue_.run(args.inputs[Op::x], args.inputs[Op::scale], args.inputs[Op::offset], args.workspace);

@@ -35,7 +35,7 @@ class FlashKernel : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return "flash " + graph_.implementation(); }
+  KernelRecord record() const override { return {"flash " + graph_.implementation()}; }
 
  protected:
   /// Draws the mask and binds q, k, v, the lengths, the offsets and the mask.
@@ -121,7 +121,7 @@ class MathKernel : public Kernel {
         refusal_(std::move(refusal)) {}
 
   std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
-  std::string implementation() const override { return describe_math(math_.implementation(), refusal_); }
+  KernelRecord record() const override { return {describe_math(math_.implementation(), refusal_)}; }
 
  protected:
   AttentionSequences sequences(const KernelArgs& args, std::size_t offsets) const { return {e_, args.inputs, offsets}; }

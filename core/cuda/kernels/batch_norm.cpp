@@ -38,8 +38,8 @@ class BatchNormKernel final : public Kernel {
   std::optional<GuardFinding> guard_finding() const override {
     return guard_ ? std::optional(guard_->finding()) : std::nullopt;
   }
-  std::string implementation() const override {
-    return attrs_.training ? describe_batch_norm(persistent_) : "native:inference";
+  KernelRecord record() const override {
+    return attrs_.training ? record_batch_norm(persistent_) : KernelRecord{"native:inference"};
   }
 
   void run(const KernelArgs& args) override {

@@ -23,7 +23,7 @@ class BatchNormGradKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return persistent_.planned ? persistent_.planned->workspace_bytes() : native_.workspace_bytes();
   }
-  std::string implementation() const override { return describe_batch_norm(persistent_); }
+  KernelRecord record() const override { return record_batch_norm(persistent_); }
 
   void run(const KernelArgs& args) override {
     if (!persistent_.planned) {

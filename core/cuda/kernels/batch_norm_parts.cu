@@ -42,6 +42,8 @@ class FinalizeKernel final : public Kernel {
   FinalizeKernel(const KernelContext& context, Device& device)
       : device_(device), attrs_(context.op_as<Op>().attrs()), channels_(context.inputs[Op::sum].count()) {}
 
+  KernelRecord record() const override { return {"native", BatchNormPart::in_convolution}; }
+
   void run(const KernelArgs& args) override {
     const auto output = [&](Op::Output index) { return static_cast<float*>(args.outputs[index]); };
     const FinalizeArguments arguments{floats(args, Op::sum),

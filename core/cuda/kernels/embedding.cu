@@ -179,7 +179,7 @@ class EmbeddingGradKernel final : public Kernel {
     table_gradient(device_, deterministic_, tokens_, rows_, args.inputs[0], static_cast<const float*>(args.inputs[1]),
                    args.outputs[0]);
   }
-  std::string implementation() const override { return deterministic_ ? "native: ordered" : "native: atomic"; }
+  KernelRecord record() const override { return {deterministic_ ? "native: ordered" : "native: atomic"}; }
 
  private:
   Device& device_;
@@ -220,7 +220,7 @@ class BertEmbeddingGradKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(parts_ * rows_.token_types * tokens_.width) * sizeof(float);
   }
-  std::string implementation() const override { return deterministic_ ? "native: ordered" : "native: atomic"; }
+  KernelRecord record() const override { return {deterministic_ ? "native: ordered" : "native: atomic"}; }
 
   void run(const KernelArgs& args) override {
     const auto* dy = static_cast<const float*>(args.inputs[2]);

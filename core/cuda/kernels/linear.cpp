@@ -75,12 +75,12 @@ class LinearKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override {
+  KernelRecord record() const override {
     std::string text = gemm_->implementation();
     if (product_.epilogue == Epilogue::bias) text += " bias";
     if (product_.epilogue != Epilogue::bias && product_.epilogue != Epilogue::none) text += " bias gelu";
-    if (activation_ != nullptr) text += " + " + activation_->implementation();
-    return text;
+    if (activation_ != nullptr) text += " + " + activation_->record().implementation;
+    return {text};
   }
 
   void run(const KernelArgs& args) override {
@@ -151,12 +151,12 @@ class LinearGradInputKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override {
+  KernelRecord record() const override {
     std::string text = gemm_->implementation();
     if (product_.epilogue != Epilogue::none) text += " gelu gradient";
     if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) text += " bias gradient";
     if (activation_ != nullptr || activation_and_bias_) text += " + native";
-    return text;
+    return {text};
   }
 
   void run(const KernelArgs& args) override {
@@ -229,8 +229,8 @@ class LinearGradWeightKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override {
-    return gemm_->implementation() + (product_.epilogue == Epilogue::left_sums ? " bias gradient" : "");
+  KernelRecord record() const override {
+    return {gemm_->implementation() + (product_.epilogue == Epilogue::left_sums ? " bias gradient" : "")};
   }
 
   void run(const KernelArgs& args) override {

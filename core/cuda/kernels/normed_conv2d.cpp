@@ -38,7 +38,7 @@ class FusedKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override { return "fused " + planned_.implementation(); }
+  KernelRecord record() const override { return {"fused " + planned_.implementation()}; }
 
   void run(const KernelArgs& args) override {
     pointers_.clear();
@@ -103,8 +103,8 @@ class Prologue {
 class SeparateKernel : public Kernel {
  public:
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  std::string implementation() const override {
-    return fmt::format("separate {} ({})", convolution_->implementation(), reason_);
+  KernelRecord record() const override {
+    return {fmt::format("separate {} ({})", convolution_->record().implementation, reason_)};
   }
 
  protected:

@@ -47,8 +47,8 @@ class DriftingBackend final : public Backend {
   std::string_view name() const override { return backend_->name(); }
   std::string library() const override { return backend_->library(); }
   DType preferred_low_precision() const override { return backend_->preferred_low_precision(); }
-  OptionEffects effects(const KernelOptions& options, std::span<const KernelChoice> chosen) const override {
-    return backend_->effects(options, chosen);
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override {
+    return backend_->effects(options, kernels);
   }
   SearchCache& search_cache() override { return backend_->search_cache(); }
   void* allocate(std::size_t bytes) override { return backend_->allocate(bytes); }
