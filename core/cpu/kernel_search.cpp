@@ -2,11 +2,11 @@
 
 #include "core/base/errors.h"
 #include "core/base/hash.h"
+#include "core/exec/trial.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,65 +18,43 @@ struct Free {
 };
 using Buffer = std::unique_ptr<void, Free>;
 
-Buffer zeroed(std::size_t bytes) {
+Buffer allocate(std::size_t bytes) {
   constexpr std::size_t alignment = 64;
   const std::size_t size = (bytes + alignment) / alignment * alignment;
   Buffer buffer(std::aligned_alloc(alignment, size));
   if (buffer == nullptr) fail("out of memory while searching kernels: cannot allocate {} MiB", size >> 20);
-  std::memset(buffer.get(), 0, size);
   return buffer;
 }
 
-/// Scratch inputs, outputs and workspace for one problem.
-class Trial {
- public:
-  Trial(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
-    for (const TensorDesc& desc : context.inputs) add(inputs_, desc);
-    for (const TensorDesc& desc : context.outputs) add(outputs_, desc);
-    std::size_t bytes = 0;
-    for (const auto& candidate : candidates) bytes = std::max(bytes, candidate->workspace_bytes());
-    workspace_ = zeroed(bytes);
+Buffer filled(const TensorDesc& desc) {
+  Buffer buffer = allocate(desc.bytes());
+  const std::vector<std::byte> values = trial_values(desc.dtype);
+  for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
+    std::memcpy(static_cast<std::byte*>(buffer.get()) + at, values.data(), std::min(values.size(), desc.bytes() - at));
   }
+  return buffer;
+}
 
-  /// Seconds of one run.
-  double seconds(Kernel& kernel) const {
-    const KernelArgs args{inputs_, outputs_, workspace_.get()};
-    const auto start = std::chrono::steady_clock::now();
-    kernel.run(args);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-
- private:
-  void add(std::vector<void*>& pointers, const TensorDesc& desc) {
-    buffers_.push_back(is_absent(desc) ? nullptr : zeroed(desc.bytes()));
-    pointers.push_back(buffers_.back().get());
-  }
-
-  std::vector<Buffer> buffers_;
-  std::vector<void*> inputs_, outputs_;
-  Buffer workspace_;
-};
-
-/// Runs the candidates by turns, so that what disturbs the machine for a while disturbs all of them; the best run
-/// counts.
-std::size_t fastest(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
-  constexpr int rounds = 5;            // the first one warms up
-  constexpr double hopeless = 4;       // times the best, from which a candidate is not tried again
-  constexpr double worthwhile = 0.97;  // the library's own order stands unless another is clearly faster
-  const Trial trial(context, candidates);
-  std::vector<double> seconds(candidates.size(), 1e30);
-  for (int round = 0; round < rounds; ++round) {
-    const double to_beat = *std::min_element(seconds.begin(), seconds.end());
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (seconds[i] > hopeless * to_beat) continue;
-      seconds[i] = std::min(seconds[i], trial.seconds(*candidates[i]));
+/// The candidates on inputs, outputs and workspace of the search's own.
+std::optional<std::size_t> fastest(const KernelContext& context,
+                                   const std::vector<std::unique_ptr<Kernel>>& candidates) {
+  std::vector<Buffer> buffers;
+  const auto pointers = [&](std::span<const TensorDesc> descs) {
+    std::vector<void*> list;
+    for (const TensorDesc& desc : descs) {
+      list.push_back(buffers.emplace_back(is_absent(desc) ? nullptr : filled(desc)).get());
     }
+    return list;
+  };
+  const std::vector<void*> inputs = pointers(context.inputs), outputs = pointers(context.outputs);
+  std::size_t bytes = 0;
+  for (const auto& candidate : candidates) bytes = std::max(bytes, candidate->workspace_bytes());
+  const Buffer workspace = allocate(bytes);
+  std::vector<TrialLaunch> launches;
+  for (const auto& candidate : candidates) {
+    launches.push_back([&] { candidate->run({inputs, outputs, workspace.get()}); });
   }
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    if (seconds[i] < worthwhile * seconds[best]) best = i;
-  }
-  return best;
+  return find_fastest(*make_host_lap_timer(), launches);
 }
 
 /// The key of a choice: the problem, and what there was to choose from.
@@ -96,7 +74,7 @@ std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<
   for (auto& candidate : candidates) {
     if (candidate->record().implementation == known) return std::move(candidate);
   }
-  std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates)]);
+  std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates).value_or(0)]);
   if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->record().implementation);
   return chosen;
 }

@@ -2,12 +2,13 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/check.h"
+#include "core/cuda/event_timer.h"
 #include "core/cuda/scratch.h"
+#include "core/exec/trial.h"
 
 #include <cublasLt.h>
 
 #include <cstdio>
-#include <limits>
 #include <vector>
 
 namespace ptrain::cuda {
@@ -216,27 +217,20 @@ struct Gemm::Parts {
     const auto bytes = [&](std::int64_t elements, DType dtype) {
       return static_cast<std::size_t>(elements * product.batch) * size_of(dtype);
     };
-    const ScratchMemory left(device, bytes(product.rows * product.inner, product.in));
-    const ScratchMemory right(device, bytes(product.columns * product.inner, product.in));
-    const ScratchMemory out(device, bytes(product.rows * product.columns, product.out));
-    const ScratchMemory bias(device, bytes(std::max(product.rows, product.columns), product.out));
-    const ScratchMemory extra(device, bytes(product.rows * product.columns, product.out));
-    const ScratchMemory workspace(device, workspace_limit);
+    const ScratchMemory left(device, bytes(product.rows * product.inner, product.in), product.in);
+    const ScratchMemory right(device, bytes(product.columns * product.inner, product.in), product.in);
+    const ScratchMemory out(device, bytes(product.rows * product.columns, product.out), product.out);
+    const ScratchMemory bias(device, bytes(std::max(product.rows, product.columns), product.out), product.out);
+    const ScratchMemory extra(device, bytes(product.rows * product.columns, product.out), product.out);
+    const ScratchMemory workspace(device, workspace_limit, DType::u8);
     const Operands operands{left.data(), right.data(), out.data(), bias.data(), extra.data()};
     bind(operands.bias, operands.extra);
-    constexpr double worthwhile = 0.97;  // the heuristic's own order stands unless another is clearly faster
-    double best = std::numeric_limits<double>::infinity();
-    cublasLtMatmulHeuristicResult_t chosen = results.front();
+    std::vector<TrialLaunch> launches;
     for (const auto& result : results) {
-      if (launch(operands, result.algo, workspace.data(), workspace_limit) != CUBLAS_STATUS_SUCCESS) continue;
-      const double seconds = median_seconds(
-          device, [&] { CUBLAS_CHECK(launch(operands, result.algo, workspace.data(), workspace_limit)); }, best);
-      if (seconds < worthwhile * best) {
-        best = seconds;
-        chosen = result;
-      }
+      launches.push_back([&] { CUBLAS_CHECK(launch(operands, result.algo, workspace.data(), workspace_limit)); });
     }
-    return chosen;
+    EventTimer timer(device);
+    return results[find_fastest(timer, launches).value_or(0)];
   }
 
   std::string problem(const KernelContext& context) const {

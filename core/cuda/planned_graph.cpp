@@ -1,41 +1,15 @@
 #include "core/cuda/planned_graph.h"
 
-#include "core/base/errors.h"
+#include "core/cuda/event_timer.h"
 #include "core/cuda/scratch.h"
+#include "core/exec/trial.h"
+
+#include <fmt/format.h>
 
 #include <limits>
 
 namespace ptrain::cuda {
 namespace {
-
-/// Scratch memory for every tensor that a graph is bound to.
-class Trial {
- public:
-  Trial(const Device& device, const CudnnGraph& graph, const std::vector<std::size_t>& plans) : device_(device) {
-    for (const TensorLayout& layout : graph.bound()) {
-      buffers_.emplace_back(device, layout.span_bytes());
-      pointers_.push_back(buffers_.back().data());
-    }
-    std::size_t workspace = 0;
-    for (const std::size_t plan : plans) workspace = std::max(workspace, graph.workspace_bytes(plan));
-    buffers_.emplace_back(device, workspace);
-  }
-
-  /// Infinity for a plan that cuDNN refuses to run.
-  double seconds(const CudnnGraph& graph, std::size_t plan, double to_beat) const {
-    try {
-      return median_seconds(
-          device_, [&] { graph.run(plan, pointers_, buffers_.back().data()); }, to_beat);
-    } catch (const Error&) {
-      return std::numeric_limits<double>::infinity();
-    }
-  }
-
- private:
-  const Device& device_;
-  std::vector<ScratchMemory> buffers_;
-  std::vector<void*> pointers_;
-};
 
 /// The first `most` plans that can be compiled.
 std::vector<std::size_t> build_first(CudnnGraph& graph, std::size_t most) {
@@ -56,18 +30,21 @@ std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& nam
 /// The name of the fastest of the first `most` plans; empty when none runs.
 std::string fastest(const Device& device, CudnnGraph graph, std::size_t most) {
   const std::vector<std::size_t> plans = build_first(graph, most);
-  const Trial trial(device, graph, plans);
-  constexpr double worthwhile = 0.97;  // cuDNN's own order stands unless another plan is clearly faster
-  double best = std::numeric_limits<double>::infinity();
-  std::string name;
-  for (const std::size_t plan : plans) {
-    const double seconds = trial.seconds(graph, plan, best);
-    if (seconds < worthwhile * best) {
-      best = seconds;
-      name = graph.plan_names()[plan];
-    }
+  std::vector<ScratchMemory> buffers;
+  std::vector<void*> pointers;
+  for (const TensorLayout& layout : graph.bound()) {
+    pointers.push_back(buffers.emplace_back(device, layout.span_bytes(), layout.dtype).data());
   }
-  return name;
+  std::size_t bytes = 0;
+  for (const std::size_t plan : plans) bytes = std::max(bytes, graph.workspace_bytes(plan));
+  const ScratchMemory workspace(device, bytes, DType::u8);
+  std::vector<TrialLaunch> launches;
+  for (const std::size_t plan : plans) {
+    launches.push_back([&, plan] { graph.run(plan, pointers, workspace.data()); });
+  }
+  EventTimer timer(device);
+  const std::optional<std::size_t> chosen = find_fastest(timer, launches);
+  return chosen ? graph.plan_names()[plans[*chosen]] : std::string{};
 }
 
 /// Everything that the choice depends on.

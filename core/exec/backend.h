@@ -43,6 +43,9 @@ class LapTimer {
   virtual std::span<const double> seconds() = 0;
 };
 
+/// Where kernels run at once, the host's clock is the device's.
+std::unique_ptr<LapTimer> make_host_lap_timer();
+
 /// What became of an option, with a reason where that is not what was asked for, or deserves a word.
 template <typename Value>
 struct OptionEffect {

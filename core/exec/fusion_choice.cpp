@@ -1,8 +1,9 @@
 #include "core/exec/fusion_choice.h"
 
 #include "core/base/errors.h"
+#include "core/exec/trial.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -18,24 +19,18 @@ class Trial {
  public:
   Trial(Backend& backend, const NodeProblem& node, const KernelOptions& options)
       : backend_(backend), kernel_(backend.make_kernel(context_of(node, options, backend))) {
-    for (const TensorDesc& desc : node.inputs) inputs_.push_back(is_absent(desc) ? nullptr : take(desc.bytes()));
+    for (const TensorDesc& desc : node.inputs) {
+      inputs_.push_back(is_absent(desc) ? nullptr : take(desc.bytes()));
+      if (!is_absent(desc)) fill_for_trial(backend, inputs_.back(), desc);
+    }
     for (const TensorDesc& desc : node.outputs) outputs_.push_back(take(desc.bytes()));
     workspace_ = take(kernel_->workspace_bytes());
   }
 
-  /// The median of a few runs after two that warm up.
+  /// Of one run; infinity when it cannot run.
   double seconds() {
-    const std::unique_ptr<LapTimer> timer = backend_.make_lap_timer();
-    constexpr int warm_up = 2, runs = 9;
-    timer->start();
-    for (int i = 0; i < warm_up + runs; ++i) {
-      kernel_->run({inputs_, outputs_, workspace_});
-      timer->lap();
-    }
-    const std::span<const double> laps = timer->seconds().subspan(warm_up);
-    std::vector<double> sorted(laps.begin(), laps.end());
-    std::nth_element(sorted.begin(), sorted.begin() + runs / 2, sorted.end());
-    return sorted[runs / 2];
+    const TrialLaunch launch = [&] { kernel_->run({inputs_, outputs_, workspace_}); };
+    return time_launches(*backend_.make_lap_timer(), std::span(&launch, 1)).front();
   }
 
  private:
@@ -68,7 +63,7 @@ std::optional<double> time_nodes(Backend& backend, std::span<const NodeProblem> 
   } catch (const Error&) {
     return std::nullopt;
   }
-  return total;
+  return std::isfinite(total) ? std::optional(total) : std::nullopt;
 }
 
 ChooseFusion fuse_where_faster(Backend& backend, const KernelOptions& options) {

@@ -1,12 +1,11 @@
 #include "core/exec/peak.h"
 
 #include "core/base/clock.h"
-#include "core/base/rng.h"
+#include "core/exec/trial.h"
 #include "core/ops/linear.h"
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace ptrain {
 namespace {
@@ -15,21 +14,6 @@ struct Product {
   double flops;
   double seconds;  // of the fastest run
 };
-
-/// Random values in [-1, 1): zeros take a GPU less power, so it multiplies them faster.
-void fill(Backend& backend, const DeviceBuffer& buffer, const TensorDesc& desc) {
-  constexpr std::size_t values = 1 << 16;  // which repeat
-  const RandomStream random{1, 0, 0};
-  std::vector<std::byte> part(values * size_of(desc.dtype));
-  visit_floating(desc.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    auto* value = reinterpret_cast<T*>(part.data());
-    for (std::size_t i = 0; i < values; ++i) value[i] = T(2.0f * random.uniform(i) - 1.0f);
-  });
-  for (std::size_t at = 0; at < desc.bytes(); at += part.size()) {
-    backend.copy_to_device(buffer.data() + at, part.data(), std::min(part.size(), desc.bytes() - at));
-  }
-}
 
 /// Times [4096, width] by [width, width].
 Product time_product(Backend& backend, DType dtype, std::int64_t width, const KernelOptions& options) {
@@ -42,8 +26,8 @@ Product time_product(Backend& backend, DType dtype, std::int64_t width, const Ke
   const std::array<TensorDesc, 1> outputs{TensorDesc{dtype, Shape{rows, width}}};
   const auto kernel = backend.make_kernel({op, inputs, outputs, options, &backend.search_cache()});
   const DeviceBuffer x(backend, inputs[0].bytes()), w(backend, inputs[1].bytes()), y(backend, outputs[0].bytes());
-  fill(backend, x, inputs[0]);
-  fill(backend, w, inputs[1]);
+  fill_for_trial(backend, x.data(), inputs[0]);
+  fill_for_trial(backend, w.data(), inputs[1]);
   const DeviceBuffer workspace(backend, kernel->workspace_bytes());
   const std::array<void*, 3> in{x.data(), w.data(), nullptr};
   const std::array<void*, 1> out{y.data()};
