@@ -1,6 +1,6 @@
 #include "core/cpu/f16_staging.h"
 
-#include "core/cpu/convert.h"
+#include "core/cpu/simd/convert.h"
 
 #include <algorithm>
 

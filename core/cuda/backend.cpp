@@ -2,14 +2,14 @@
 
 #include "core/base/errors.h"
 #include "core/base/gpu_datasheet.h"
-#include "core/cuda/check.h"
-#include "core/cuda/event_timer.h"
-#include "core/cuda/nccl_collectives.h"
+#include "core/cuda/device/check.h"
+#include "core/cuda/device/event_timer.h"
+#include "core/cuda/device/readback.h"
+#include "core/cuda/device/recorded_sequence.h"
+#include "core/cuda/device/staging.h"
+#include "core/cuda/library/nccl_collectives.h"
 #include "core/cuda/option_effects.h"
-#include "core/cuda/readback.h"
-#include "core/cuda/recorded_sequence.h"
 #include "core/cuda/registry.h"
-#include "core/cuda/staging.h"
 
 #include <cudnn.h>
 

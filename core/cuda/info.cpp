@@ -1,6 +1,6 @@
 // Which GPUs and libraries are there.
 #include "core/cuda/backend.h"
-#include "core/cuda/driver_version.h"
+#include "core/cuda/device/driver_version.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>

@@ -2,7 +2,7 @@
 // library.
 #pragma once
 
-#include "core/cuda/device.h"
+#include "core/cuda/device/device.h"
 #include "core/exec/kernel.h"
 
 namespace ptrain::cuda {

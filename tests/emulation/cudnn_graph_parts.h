@@ -1,7 +1,7 @@
 // What CudnnGraph's operations are made of: values in f32, and functions that compute them from one another.
 #pragma once
 
-#include "core/cuda/cudnn_graph.h"
+#include "core/cuda/library/cudnn_graph.h"
 
 #include <functional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/cuda/plan_store.h"
+#include "core/cuda/library/plan_store.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // Every convolution, batch norm and attention of the models has plans in cuDNN for an H200, which is described, not
 // there: the graphs are well formed, supported, and within their workspace.
 #include "core/base/clock.h"
-#include "core/cuda/attention_graphs.h"
-#include "core/cuda/batch_norm_graphs.h"
-#include "core/cuda/convolution.h"
-#include "core/cuda/normed_convolution.h"
+#include "core/cuda/kernels/attention/attention_graphs.h"
+#include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
+#include "core/cuda/kernels/conv2d/convolution.h"
+#include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
 #include "core/passes/pipeline.h"
 #include "models/bert.h"
 #include "models/resnet.h"

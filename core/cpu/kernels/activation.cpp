@@ -1,7 +1,7 @@
 #include "core/ops/activation.h"
 
-#include "core/cpu/convert.h"
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/convert.h"
 #include "core/ops/math/activation.h"
 
 namespace ptrain::cpu {

@@ -1,8 +1,8 @@
 #include "core/ops/dropout.h"
 
-#include "core/cpu/convert.h"
-#include "core/cpu/dropout_factors.h"
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/convert.h"
+#include "core/cpu/simd/dropout_factors.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/ops/elementwise.h"
 
-#include "core/cpu/convert.h"
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/convert.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
-#include "core/cpu/vector.h"
+#include "core/cpu/simd/vector.h"
 
 namespace ptrain::cpu {
 namespace {

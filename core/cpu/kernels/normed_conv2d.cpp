@@ -3,7 +3,7 @@
 #include "core/ops/normed_conv2d.h"
 
 #include "core/cpu/kernels.h"
-#include "core/cpu/row_blocks.h"
+#include "core/cpu/simd/row_blocks.h"
 #include "core/ops/batch_norm_parts.h"
 
 #include <array>

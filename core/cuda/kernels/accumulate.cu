@@ -1,7 +1,7 @@
 #include "core/ops/accumulate.h"
 
-#include "core/cuda/elementwise.cuh"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/elementwise.cuh"
 
 namespace ptrain::cuda {
 namespace {

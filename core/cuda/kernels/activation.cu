@@ -1,7 +1,7 @@
 #include "core/ops/activation.h"
 
-#include "core/cuda/elementwise.cuh"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/elementwise.cuh"
 #include "core/ops/math/activation.h"
 
 namespace ptrain::cuda {

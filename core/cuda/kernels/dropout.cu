@@ -1,8 +1,8 @@
 #include "core/ops/dropout.h"
 
-#include "core/cuda/dispatch.h"
-#include "core/cuda/dropout.cuh"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/dispatch.h"
+#include "core/cuda/primitives/dropout.cuh"
 #include "core/cuda/primitives/launch.cuh"
 
 namespace ptrain::cuda {

@@ -1,9 +1,9 @@
 #include "core/ops/elementwise.h"
 
-#include "core/cuda/check.h"
-#include "core/cuda/convert.h"
-#include "core/cuda/elementwise.cuh"
+#include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/convert.h"
+#include "core/cuda/primitives/elementwise.cuh"
 
 namespace ptrain::cuda {
 namespace {

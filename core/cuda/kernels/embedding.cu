@@ -3,12 +3,12 @@
 // rows of all tokens that share it.
 #include "core/ops/embedding.h"
 
-#include "core/cuda/check.h"
-#include "core/cuda/columns.h"
-#include "core/cuda/dispatch.h"
+#include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/columns.h"
+#include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/sequences.h"
 
 namespace ptrain::cuda {

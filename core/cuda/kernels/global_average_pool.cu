@@ -1,10 +1,10 @@
 // The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
 #include "core/ops/global_average_pool.h"
 
-#include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
 namespace {

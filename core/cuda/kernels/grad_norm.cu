@@ -4,8 +4,8 @@
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/reduce.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/reduce.cuh"
+#include "core/cuda/primitives/vector.cuh"
 #include "core/ops/loss_scale_update.h"
 
 #include <array>

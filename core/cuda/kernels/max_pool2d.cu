@@ -2,10 +2,10 @@
 // gathers for one input pixel from the windows that hold it, so nothing is added atomically.
 #include "core/ops/max_pool2d.h"
 
-#include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
 namespace {

@@ -2,10 +2,10 @@
 // memory; a thread has four pixels, whose bytes are three words.
 #include "core/ops/normalize_image.h"
 
-#include "core/cuda/dispatch.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
 namespace {

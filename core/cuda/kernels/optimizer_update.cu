@@ -2,11 +2,11 @@
 // and LAMB need norms per parameter first: chunks leave partial sums, which are added in order.
 #include "core/ops/optimizer_update.h"
 
-#include "core/cuda/device_array.h"
+#include "core/cuda/device/device_array.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/reduce.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/reduce.cuh"
+#include "core/cuda/primitives/vector.cuh"
 #include "core/ops/optimizer_buffers.h"
 
 namespace ptrain::cuda {

@@ -1,11 +1,11 @@
 // Copies of single rows, whose places packed sequences give on the device.
 #include "core/ops/select_token.h"
 
-#include "core/cuda/check.h"
-#include "core/cuda/dispatch.h"
+#include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"
+#include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/cuda/vector.cuh"
+#include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/sequences.h"
 
 namespace ptrain::cuda {

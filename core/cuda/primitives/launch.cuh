@@ -1,8 +1,8 @@
 // The one place that launches kernels.
 #pragma once
 
-#include "core/cuda/check.h"
-#include "core/cuda/device.h"
+#include "core/cuda/device/check.h"
+#include "core/cuda/device/device.h"
 
 #include <type_traits>
 

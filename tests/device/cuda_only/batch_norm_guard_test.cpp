@@ -1,5 +1,5 @@
 // The guard by itself, on statistics that are right and on others that are not.
-#include "core/cuda/batch_norm_guard.h"
+#include "core/cuda/kernels/batch_norm/batch_norm_guard.h"
 #include "core/base/rng.h"
 #include "core/ops/math/statistics_drift.h"
 

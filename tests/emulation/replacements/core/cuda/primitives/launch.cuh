@@ -1,7 +1,7 @@
 // core/cuda/primitives/launch.cuh for the host, which comes first among the folders of includes.
 #pragma once
 
-#include "core/cuda/device.h"
+#include "core/cuda/device/device.h"
 #include "tests/emulation/blocks.h"
 
 #include <type_traits>

@@ -1,0 +1,34 @@
+// Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or own products per
+// filter tap.
+#include "core/cpu/kernel_search.h"
+#include "core/cpu/kernels.h"
+#include "core/cpu/kernels/conv2d/convolution.h"
+#include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
+#include "core/ops/conv2d.h"
+
+namespace ptrain::cpu {
+
+std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
+  const TensorDesc &x = context.inputs[0], &dy = context.inputs[1], &dw = context.outputs[0];
+  const Conv2dAttributes& conv = context.op_as<Conv2dGradWeight>().attrs().conv;
+  const ConvolutionProblem problem(conv, x.shape, dw.shape, dy.shape);
+  std::vector<std::unique_ptr<Kernel>> candidates;
+  if (auto kernel = make_weight_gradient_by_taps({x.shape, dy.shape, dw, conv}, x.dtype))
+    candidates.push_back(std::move(kernel));
+  with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
+    const auto hint = problem.forward(type, type);
+    add_candidates<dnnl::convolution_backward_weights>(
+        candidates, problem.engine(), problem.grad_weight(type, hint), context.options.exhaustive_search,
+        [&](const auto& desc) {
+          return std::pair{
+              std::vector<Binding>{
+                  {DNNL_ARG_SRC, 0, x.dtype, problem.x(compute_type(x.dtype)), desc.src_desc()},
+                  {DNNL_ARG_DIFF_DST, 1, dy.dtype, problem.y(compute_type(dy.dtype)), desc.diff_dst_desc()}},
+              std::vector<Binding>{{DNNL_ARG_DIFF_WEIGHTS, 0, dw.dtype, problem.stored_w(compute_type(dw.dtype)),
+                                    desc.diff_weights_desc()}}};
+        });
+  });
+  return choose_kernel(context, std::move(candidates));
+}
+
+}  // namespace ptrain::cpu

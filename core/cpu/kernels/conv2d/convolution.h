@@ -1,0 +1,62 @@
+// What the three convolution kernels share: a problem as oneDNN describes it, and its candidate implementations.
+#pragma once
+
+#include "core/cpu/onednn/onednn_operation.h"
+#include "core/ops/conv2d.h"
+
+#include <functional>
+
+namespace ptrain::cpu {
+
+/// A convolution in oneDNN's terms. Data is N,C,H,W in NHWC order; weights are K,C,R,S (with groups in front) in KRSC
+/// order.
+class ConvolutionProblem {
+ public:
+  using Dims = dnnl::memory::dims;
+  ConvolutionProblem(const Conv2dAttributes& conv, const Shape& x, const Shape& w, const Shape& y);
+
+  dnnl::memory::desc x(dnnl::memory::data_type type) const { return {x_, type, dnnl::memory::format_tag::nhwc}; }
+  dnnl::memory::desc y(dnnl::memory::data_type type) const { return {y_, type, dnnl::memory::format_tag::nhwc}; }
+  /// Weights as the model stores them.
+  dnnl::memory::desc stored_w(dnnl::memory::data_type type) const;
+  /// Weights in whatever layout the primitive likes best.
+  dnnl::memory::desc any_w(dnnl::memory::data_type type) const { return {w_, type, dnnl::memory::format_tag::any}; }
+
+  using Forward = dnnl::convolution_forward::primitive_desc;
+  /// Forward descriptor for data, weights and result types; a hint for the backward ones.
+  Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights) const;
+  /// The hint must outlive the walk over the descriptor's implementations: oneDNN reads it again for each.
+  dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data, const Forward& hint) const;
+  /// Weight gradients are fp32 whatever the data.
+  dnnl::convolution_backward_weights::primitive_desc grad_weight(dnnl::memory::data_type data,
+                                                                 const Forward& hint) const;
+
+  const dnnl::engine& engine() const { return engine_; }
+
+ private:
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  Dims x_, w_, y_, strides_, dilations_, padding_before_, padding_after_;
+  bool grouped_;
+};
+
+/// Calls `add(type)` with the data's own compute type; when oneDNN has no implementation in it (bf16 on an old CPU),
+/// with fp32.
+void with_compute_type(DType dtype, const std::function<void(dnnl::memory::data_type)>& add);
+
+/// Appends one operation per implementation that `desc` offers: the first, or up to three if all are asked for. Slow
+/// references are left out unless there is nothing else.
+template <typename Primitive, typename Desc, typename MakeBindings>
+void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engine& engine, Desc desc, bool all,
+                    MakeBindings&& make_bindings) {
+  constexpr std::size_t most = 3;
+  do {
+    const std::string name = desc.impl_info_str();
+    const bool slow = name.starts_with("ref") || name.starts_with("gemm") || name.starts_with("jit_gemm");
+    if (slow && !list.empty()) return;
+    const auto [inputs, outputs] = make_bindings(desc);
+    list.push_back(
+        std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs, name));
+  } while (all && list.size() < most && desc.next_impl());
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,143 @@
+#include "core/ops/dropout_add_layer_norm.h"
+
+#include "core/cpu/kernels.h"
+#include "core/cpu/kernels/layer_norm/layer_norm_rows.h"
+#include "core/cpu/simd/convert.h"
+#include "core/cpu/simd/dropout_factors.h"
+
+namespace ptrain::cpu {
+namespace {
+
+/// sum = x * mask + residual for one row, whose first element has index `first`.
+template <typename X, typename R>
+void dropout_add_row(const X* x, const R* residual, const DropoutMask& mask, std::int64_t first, std::int64_t width,
+                     R* sum) {
+  if (mask.threshold == 0) {
+    for_channels(width, [&](std::int64_t c, auto access) {
+      access.store(sum + c, access.load(x + c) + access.load(residual + c));
+    });
+    return;
+  }
+  float factors[run_length];
+  for (std::int64_t c0 = 0; c0 < width; c0 += run_length) {
+    const std::int64_t part = std::min(run_length, width - c0);
+    dropout_factors(mask, static_cast<std::uint64_t>(first + c0), part, factors);
+    for_channels(part, [&](std::int64_t i, auto access) {
+      const std::int64_t c = c0 + i;
+      access.store(sum + c, access.load(x + c) * access.load(factors + i) + access.load(residual + c));
+    });
+  }
+}
+
+class DropoutAddLayerNormKernel final : public Kernel {
+ public:
+  explicit DropoutAddLayerNormKernel(const KernelContext& context)
+      : attributes_(context.op_as<DropoutAddLayerNorm>().attrs()),
+        x_(context.inputs[0]),
+        residual_(context.inputs[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const std::int64_t width = x_.shape[-1];
+    const auto* gamma = static_cast<const float*>(args.inputs[2]);
+    const auto* beta = static_cast<const float*>(args.inputs[3]);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 4, attributes_.stream, x_.count());
+    auto* mean = static_cast<float*>(args.outputs[2]);
+    auto* rstd = static_cast<float*>(args.outputs[3]);
+    visit_floating(x_.dtype, [&](auto x_zero) {
+      visit_floating(residual_.dtype, [&](auto zero) {
+        using R = decltype(zero);
+        const auto* x = static_cast<const decltype(x_zero)*>(args.inputs[0]);
+        const auto* residual = static_cast<const R*>(args.inputs[1]);
+        auto* y = static_cast<R*>(args.outputs[0]);
+        auto* sum = static_cast<R*>(args.outputs[1]);
+        parallel_for(x_.count() / width, row_grain, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            const std::int64_t i = r * width;
+            dropout_add_row(x + i, residual + i, mask, i, width, sum + i);
+            // From the rounded sum, which is what the gradient will see.
+            const RowStatistics s = row_statistics(sum + i, width, attributes_.epsilon);
+            normalise_row(sum + i, s, gamma, beta, width, y + i);
+            mean[r] = s.mean;
+            rstd[r] = s.rstd;
+          }
+        });
+      });
+    });
+  }
+
+ private:
+  DropoutAddLayerNormAttributes attributes_;
+  TensorDesc x_;
+  TensorDesc residual_;
+};
+
+class DropoutAddLayerNormGradKernel final : public Kernel {
+ public:
+  explicit DropoutAddLayerNormGradKernel(const KernelContext& context)
+      : attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
+        dy_dtype_(context.inputs[0].dtype),
+        sum_(context.inputs[1]),
+        partial_(sum_.shape[-1]) {}
+
+  std::size_t workspace_bytes() const override { return partial_.bytes(); }
+
+  void run(const KernelArgs& args) override {
+    visit_floating(dy_dtype_, [&](auto dy_zero) {
+      visit_floating(sum_.dtype, [&](auto sum_zero) {
+        visit_floating(attributes_.x_dtype,
+                       [&](auto x_zero) { run_as<decltype(dy_zero), decltype(sum_zero), decltype(x_zero)>(args); });
+      });
+    });
+    partial_.reduce(static_cast<const float*>(args.workspace), static_cast<float*>(args.outputs[2]),
+                    static_cast<float*>(args.outputs[3]));
+  }
+
+ private:
+  template <typename D, typename R, typename X>
+  void run_as(const KernelArgs& args) {
+    const std::int64_t width = sum_.shape[-1];
+    const auto* dy = static_cast<const D*>(args.inputs[0]);
+    const auto* sum = static_cast<const R*>(args.inputs[1]);
+    const auto* gamma = static_cast<const float*>(args.inputs[2]);
+    const auto* mean = static_cast<const float*>(args.inputs[3]);
+    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    auto* dx = static_cast<X*>(args.outputs[0]);
+    auto* dresidual = static_cast<R*>(args.outputs[1]);
+    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 5, attributes_.stream, sum_.count());
+    partial_.for_parts(
+        sum_.count() / width, static_cast<float*>(args.workspace), [&](std::int64_t r, float* dgamma, float* dbeta) {
+          const std::int64_t i = r * width;
+          const RowStatistics s{mean[r], rstd[r]};
+          const RowSums sums = grad_row_sums(dy + i, sum + i, s, gamma, width, dgamma, dbeta);
+          float factors[run_length];
+          std::fill(factors, factors + run_length, 1.0f);
+          for (std::int64_t c0 = 0; c0 < width; c0 += run_length) {
+            const std::int64_t part = std::min(run_length, width - c0);
+            if (mask.threshold > 0) dropout_factors(mask, static_cast<std::uint64_t>(i + c0), part, factors);
+            for_channels(part, [&](std::int64_t c, auto access) {
+              const std::int64_t e = i + c0 + c;
+              const f32x16 d =
+                  grad_elements(access.load(dy + e), access.load(sum + e), access.load(gamma + c0 + c), s, sums);
+              access.store(dresidual + e, d);
+              access.store(dx + e, d * access.load(factors + c));
+            });
+          }
+        });
+  }
+
+  DropoutAddLayerNormGradAttributes attributes_;
+  DType dy_dtype_;
+  TensorDesc sum_;
+  ChannelPartials partial_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dropout_add_layer_norm(const KernelContext& context) {
+  return std::make_unique<DropoutAddLayerNormKernel>(context);
+}
+std::unique_ptr<Kernel> make_dropout_add_layer_norm_grad(const KernelContext& context) {
+  return std::make_unique<DropoutAddLayerNormGradKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,178 @@
+#include "core/cpu/kernels/linear/linear_candidates.h"
+
+#include <algorithm>
+
+namespace ptrain::cpu {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+memory::desc matrix(DType dtype, std::int64_t rows, std::int64_t columns, Tag tag = Tag::ab) {
+  return {{rows, columns}, compute_type(dtype), tag};
+}
+
+/// What the primitive computes in: the dtype of the activations.
+struct Layouts {
+  memory::desc x, w, y, bias;
+  memory::desc w_stored, bias_stored;
+
+  explicit Layouts(const LinearProblem& p)
+      : x(matrix(p.x, p.rows, p.in)),
+        w(matrix(p.x, p.out, p.in)),
+        y(matrix(p.y, p.rows, p.out)),
+        w_stored(matrix(p.w, p.out, p.in)) {
+    if (!p.has_bias) return;
+    bias = {{p.out}, memory::data_type::f32, Tag::a};
+    bias_stored = {{p.out}, compute_type(p.bias), Tag::a};
+  }
+};
+
+/// The same bytes as `w` [out, in], seen as [in, out].
+memory::desc transposed(DType dtype, std::int64_t out, std::int64_t in) { return matrix(dtype, in, out, Tag::ba); }
+
+dnnl::primitive_attr with_activation(Activation activation) {
+  dnnl::primitive_attr attributes = user_scratchpad();
+  dnnl::post_ops ops;
+  switch (activation) {
+    case Activation::none:
+      return attributes;
+    case Activation::gelu_erf:
+      append_eltwise(ops, dnnl::algorithm::eltwise_gelu_erf);
+      break;
+    case Activation::gelu_tanh:
+      append_eltwise(ops, dnnl::algorithm::eltwise_gelu_tanh);
+      break;
+    case Activation::tanh:
+      append_eltwise(ops, dnnl::algorithm::eltwise_tanh);
+      break;
+    case Activation::relu:
+      append_eltwise(ops, dnnl::algorithm::eltwise_relu);
+      break;
+  }
+  attributes.set_post_ops(ops);
+  return attributes;
+}
+
+template <typename Primitive>
+KernelPtr operation(const dnnl::engine& engine, const typename Primitive::primitive_desc& desc, const char* name,
+                    const std::vector<Binding>& inputs, const std::vector<Binding>& outputs) {
+  return std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs,
+                                           std::string(name) + ":" + desc.impl_info_str());
+}
+
+/// Appends what `make` returns, unless oneDNN has no implementation of it.
+template <typename Make>
+void try_candidate(std::vector<KernelPtr>& candidates, Make&& make) {
+  try {
+    candidates.push_back(make());
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+  }
+}
+
+/// Weights that oneDNN lays out as it likes; they are packed at each run, in the pass that converts their dtype.
+memory::desc any_layout(const LinearProblem& p) { return matrix(p.x, p.out, p.in, Tag::any); }
+
+/// The order of preference without a search: what was fastest for most of BERT's shapes on an AVX512-AMX machine, which
+/// is matmul in bf16 and the plain inner product in f32.
+std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<KernelPtr> candidates) {
+  const std::string_view preferred = p.x == DType::bf16 ? "matmul:" : "inner_product:";
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](const KernelPtr& k) { return k->record().implementation.starts_with(preferred); });
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation activation, int output_slot) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  const Layouts l(p);
+  const dnnl::primitive_attr attributes = with_activation(activation);
+  std::vector<KernelPtr> candidates;
+  const auto add_inner_product = [&](const memory::desc& w, const char* name) {
+    try_candidate(candidates, [&] {
+      using Primitive = dnnl::inner_product_forward;
+      const auto kind = dnnl::prop_kind::forward_inference;
+      const auto desc = p.has_bias ? forward_desc<Primitive>(engine, attributes, kind, l.x, w, l.bias, l.y)
+                                   : forward_desc<Primitive>(engine, attributes, kind, l.x, w, l.y);
+      std::vector<Binding> inputs{{DNNL_ARG_SRC, 0, p.x, l.x, l.x},
+                                  {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc()}};
+      if (p.has_bias) inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, l.bias_stored, l.bias});
+      return operation<Primitive>(engine, desc, name, inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
+    });
+  };
+  add_inner_product(any_layout(p), "inner_product_packed");
+  add_inner_product(l.w, "inner_product");
+  try_candidate(candidates, [&] {
+    const memory::desc w = transposed(p.x, p.out, p.in);
+    const memory::desc row_bias({1, p.out}, memory::data_type::f32, Tag::ab);
+    const auto desc = p.has_bias ? forward_desc<dnnl::matmul>(engine, attributes, l.x, w, row_bias, l.y)
+                                 : forward_desc<dnnl::matmul>(engine, attributes, l.x, w, l.y);
+    std::vector<Binding> inputs{{DNNL_ARG_SRC, 0, p.x, l.x, l.x},
+                                {DNNL_ARG_WEIGHTS, 1, p.w, transposed(p.w, p.out, p.in), w}};
+    if (p.has_bias) {
+      inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, memory::desc({1, p.out}, compute_type(p.bias), Tag::ab), row_bias});
+    }
+    return operation<dnnl::matmul>(engine, desc, "matmul", inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
+  });
+  return preferred_first(p, std::move(candidates));
+}
+
+std::vector<KernelPtr> linear_grad_input_candidates(const LinearProblem& p) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  const Layouts l(p);
+  const dnnl::primitive_attr attributes = user_scratchpad();
+  std::vector<KernelPtr> candidates;
+  try_candidate(candidates, [&] {
+    const auto desc = forward_desc<dnnl::matmul>(engine, attributes, l.y, l.w, l.x);
+    return operation<dnnl::matmul>(engine, desc, "matmul",
+                                   {{DNNL_ARG_SRC, 0, p.y, l.y, l.y}, {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, l.w}},
+                                   {{DNNL_ARG_DST, 0, p.x, l.x, l.x}});
+  });
+  const auto add_inner_product = [&](const memory::desc& w, const char* name) {
+    try_candidate(candidates, [&] {
+      using Primitive = dnnl::inner_product_backward_data;
+      const auto hint = forward_desc<dnnl::inner_product_forward>(engine, dnnl::primitive_attr{},
+                                                                  dnnl::prop_kind::forward_training, l.x, w, l.y);
+      const auto desc = backward_desc<Primitive>(engine, attributes, hint, l.x, w, l.y);
+      return operation<Primitive>(
+          engine, desc, name,
+          {{DNNL_ARG_DIFF_DST, 0, p.y, l.y, l.y}, {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc()}},
+          {{DNNL_ARG_DIFF_SRC, 0, p.x, l.x, l.x}});
+    });
+  };
+  add_inner_product(any_layout(p), "inner_product_packed");
+  add_inner_product(l.w, "inner_product");
+  return preferred_first(p, std::move(candidates));
+}
+
+std::vector<KernelPtr> linear_grad_weight_candidates(const LinearProblem& p) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  const Layouts l(p);
+  const dnnl::primitive_attr attributes = user_scratchpad();
+  std::vector<KernelPtr> candidates;
+  const auto add_inner_product = [&](const memory::desc& dw, const char* name) {
+    try_candidate(candidates, [&] {
+      using Primitive = dnnl::inner_product_backward_weights;
+      const auto hint = forward_desc<dnnl::inner_product_forward>(
+          engine, dnnl::primitive_attr{}, dnnl::prop_kind::forward_training, l.x, any_layout(p), l.y);
+      const auto desc = backward_desc<Primitive>(engine, attributes, hint, l.x, dw, l.y);
+      return operation<Primitive>(engine, desc, name,
+                                  {{DNNL_ARG_SRC, 0, p.x, l.x, l.x}, {DNNL_ARG_DIFF_DST, 1, p.y, l.y, l.y}},
+                                  {{DNNL_ARG_DIFF_WEIGHTS, 0, p.w, l.w_stored, desc.diff_weights_desc()}});
+    });
+  };
+  add_inner_product(l.w_stored, "inner_product");
+  add_inner_product(matrix(p.w, p.out, p.in, Tag::any), "inner_product_packed");
+  try_candidate(candidates, [&] {
+    const memory::desc dy = transposed(p.y, p.rows, p.out);
+    const auto desc = forward_desc<dnnl::matmul>(engine, attributes, dy, l.x, l.w_stored);
+    return operation<dnnl::matmul>(engine, desc, "matmul",
+                                   {{DNNL_ARG_WEIGHTS, 0, p.x, l.x, l.x}, {DNNL_ARG_SRC, 1, p.y, dy, dy}},
+                                   {{DNNL_ARG_DST, 0, p.w, l.w_stored, l.w_stored}});
+  });
+  return preferred_first(p, std::move(candidates));
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,80 @@
+#include "core/cpu/onednn/onednn_operation.h"
+
+#include "core/cpu/simd/convert.h"
+
+namespace ptrain::cpu {
+
+OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive,
+                                 const dnnl::memory::desc& scratchpad, const std::vector<Binding>& inputs,
+                                 const std::vector<Binding>& outputs, std::string implementation)
+    : stream_(engine), primitive_(primitive), implementation_(std::move(implementation)) {
+  for (const Binding& binding : inputs) bind(engine, binding, true);
+  for (const Binding& binding : outputs) bind(engine, binding, false);
+  if (scratchpad.get_size() > 0) arguments_.emplace(DNNL_ARG_SCRATCHPAD, place(engine, scratchpad));
+}
+
+void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
+  Bound bound{binding.slot, {}};
+  if (binding.dtype == DType::f16) {
+    bound.memory = place(engine, binding.stored);
+    bound.count = static_cast<std::int64_t>(binding.stored.get_size() / sizeof(float));
+  } else {
+    bound.memory = dnnl::memory(binding.stored, engine, nullptr);
+  }
+  (is_input ? inputs_ : outputs_).push_back(bound);
+  if (binding.stored == binding.wanted) {
+    arguments_.emplace(binding.argument, bound.memory);
+    return;
+  }
+  const dnnl::memory inside = place(engine, binding.wanted);
+  arguments_.emplace(binding.argument, inside);
+  if (is_input) {
+    add_reorder(engine, before_, bound.memory, inside);
+  } else {
+    add_reorder(engine, after_, inside, bound.memory);
+  }
+}
+
+dnnl::memory OnednnOperation::place(const dnnl::engine& engine, const dnnl::memory::desc& desc) {
+  constexpr std::size_t alignment = 64;
+  const dnnl::memory memory(desc, engine, nullptr);
+  placed_.push_back({workspace_bytes_, memory});
+  workspace_bytes_ += (desc.get_size() + alignment - 1) / alignment * alignment;
+  return memory;
+}
+
+void OnednnOperation::add_reorder(const dnnl::engine& engine, std::vector<Reorder>& list, const dnnl::memory& from,
+                                  const dnnl::memory& to) {
+  const dnnl::reorder::primitive_desc desc(engine, from.get_desc(), engine, to.get_desc(), user_scratchpad());
+  std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+  if (desc.scratchpad_desc().get_size() > 0) {
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, place(engine, desc.scratchpad_desc()));
+  }
+  list.push_back({dnnl::reorder(desc), std::move(arguments)});
+}
+
+void OnednnOperation::run(const KernelArgs& args) {
+  auto* workspace = static_cast<std::byte*>(args.workspace);
+  for (Placed& p : placed_) p.memory.set_data_handle(workspace + p.offset);
+  for (Bound& b : inputs_) {
+    void* given = args.inputs[static_cast<std::size_t>(b.slot)];
+    if (b.count == 0) {
+      b.memory.set_data_handle(given);
+    } else {
+      convert(DType::f16, given, DType::f32, b.memory.get_data_handle(), b.count);
+    }
+  }
+  for (Bound& b : outputs_) {
+    if (b.count == 0) b.memory.set_data_handle(args.outputs[static_cast<std::size_t>(b.slot)]);
+  }
+  for (Reorder& r : before_) r.primitive.execute(stream_, r.arguments);
+  primitive_.execute(stream_, arguments_);
+  for (Reorder& r : after_) r.primitive.execute(stream_, r.arguments);
+  stream_.wait();
+  for (Bound& b : outputs_) {
+    void* wanted = args.outputs[static_cast<std::size_t>(b.slot)];
+    if (b.count != 0) convert(DType::f32, b.memory.get_data_handle(), DType::f16, wanted, b.count);
+  }
+}
+
+}  // namespace ptrain::cpu

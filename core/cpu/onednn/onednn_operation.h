@@ -1,0 +1,66 @@
+// A oneDNN primitive bound to a kernel's inputs and outputs, with the conversions of dtype and layout around it.
+#pragma once
+
+#include "core/cpu/onednn/onednn.h"
+#include "core/exec/kernel.h"
+
+#include <unordered_map>
+
+namespace ptrain::cpu {
+
+/// The type in which oneDNN sees data of a dtype: f16 is converted to fp32 before and rounded after, since that runs
+/// everywhere.
+inline dnnl::memory::data_type compute_type(DType dtype) {
+  return onednn_type(dtype == DType::f16 ? DType::f32 : dtype);
+}
+
+/// One tensor of an operation: how the kernel's caller stores it and how the primitive wants it.
+struct Binding {
+  int argument;  // DNNL_ARG_SRC...
+  int slot;      // index into KernelArgs' inputs or outputs
+  DType dtype;
+  dnnl::memory::desc stored;  // the caller's layout, in compute_type(dtype)
+  dnnl::memory::desc wanted;  // converted to in the workspace when it differs from `stored`
+};
+
+/// Owns everything that one execution needs; `run` only binds pointers. Not for use by two threads at once.
+class OnednnOperation final : public Kernel {
+ public:
+  OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
+                  const std::vector<Binding>& inputs, const std::vector<Binding>& outputs, std::string implementation);
+
+  void run(const KernelArgs& args) override;
+  std::size_t workspace_bytes() const override { return workspace_bytes_; }
+  KernelRecord record() const override { return {implementation_}; }
+
+ private:
+  struct Reorder {
+    dnnl::reorder primitive;
+    std::unordered_map<int, dnnl::memory> arguments;
+  };
+  struct Placed {
+    std::size_t offset;  // in the workspace
+    dnnl::memory memory;
+  };
+  struct Bound {
+    int slot;
+    dnnl::memory memory;     // fp32 stand-in in the workspace when `count` is not zero, else the caller's
+    std::int64_t count = 0;  // elements of f16 to convert
+  };
+
+  void bind(const dnnl::engine& engine, const Binding& binding, bool is_input);
+  dnnl::memory place(const dnnl::engine& engine, const dnnl::memory::desc& desc);
+  void add_reorder(const dnnl::engine& engine, std::vector<Reorder>& list, const dnnl::memory& from,
+                   const dnnl::memory& to);
+
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+  std::vector<Bound> inputs_, outputs_;
+  std::vector<Placed> placed_;
+  std::vector<Reorder> before_, after_;
+  std::size_t workspace_bytes_ = 0;
+  std::string implementation_;
+};
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,39 @@
+#include "core/cuda/device/device.h"
+
+#include "core/cuda/device/check.h"
+#include "core/cuda/library/planned_graph.h"
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+namespace ptrain::cuda {
+
+Device::Device(int index) : index_(index) {
+  CUDA_CHECK(cudaSetDevice(index));
+  CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
+  planned_graphs_ = std::make_unique<PlannedGraphs>(PlannedGraphs{{}, PlanStore(properties_.name)});
+  // Not blocking on the default stream: nothing runs there.
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+}
+
+Device::~Device() {
+  planned_graphs_.reset();  // before the handle that they were made with
+  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
+  cudaStreamDestroy(stream_);
+}
+
+cudnnHandle_t Device::cudnn() const {
+  if (cudnn_ == nullptr) {
+    CUDNN_CHECK(cudnnCreate(&cudnn_));
+    CUDNN_CHECK(cudnnSetStream(cudnn_, stream_));
+  }
+  return cudnn_;
+}
+
+cublasLtHandle_t Device::cublas_lt() const {
+  if (cublas_lt_ == nullptr) CUBLAS_CHECK(cublasLtCreate(&cublas_lt_));
+  return cublas_lt_;
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,24 @@
+// A few values copied to the host while the device goes on.
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/exec/backend.h"
+
+namespace ptrain::cuda {
+
+class PinnedReadback final : public Readback {
+ public:
+  PinnedReadback(const Device& device, std::size_t bytes);
+  ~PinnedReadback() override;
+
+  void start(const void* source) override;
+  std::span<const std::byte> finish() override;
+
+ private:
+  const Device& device_;
+  std::size_t bytes_;
+  std::byte* pinned_ = nullptr;
+  cudaEvent_t arrived_ = nullptr;
+};
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,38 @@
+#include "core/cuda/device/recorded_sequence.h"
+
+#include "core/cuda/device/check.h"
+
+namespace ptrain::cuda {
+
+RecordedSequence::~RecordedSequence() {
+  if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+}
+
+void RecordedSequence::run(const std::function<void()>& enqueue) {
+  if (!warmed_up_) {
+    enqueue();
+    warmed_up_ = true;
+    return;
+  }
+  if (executable_ == nullptr) record(enqueue);
+  CUDA_CHECK(cudaGraphLaunch(executable_, device_.stream()));
+}
+
+void RecordedSequence::record(const std::function<void()>& enqueue) {
+  // Thread local: what other threads allocate meanwhile (loaders, other ranks) is none of this capture's business.
+  CUDA_CHECK(cudaStreamBeginCapture(device_.stream(), cudaStreamCaptureModeThreadLocal));
+  cudaGraph_t graph = nullptr;
+  try {
+    enqueue();
+  } catch (...) {
+    cudaStreamEndCapture(device_.stream(), &graph);  // the stream must not stay in capture
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    throw;
+  }
+  CUDA_CHECK(cudaStreamEndCapture(device_.stream(), &graph));
+  const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+  cudaGraphDestroy(graph);
+  CUDA_CHECK(status);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,68 @@
+// What surrounds the products of attention: heads gathered and spread, softmax by rows, dropout's mask, cleared
+// padding, places of packed sequences.
+#pragma once
+
+#include "core/base/host_device.h"
+#include "core/cuda/device/device.h"
+#include "core/ops/attention.h"
+#include "core/ops/math/sequences.h"
+
+#include <cstdint>
+
+namespace ptrain::cuda {
+
+/// Extents of one attention problem; `scale` is that of the scores, 1 / sqrt(depth).
+struct AttentionExtents : AttentionDims {
+  float scale;
+  DType dtype;
+  bool packed;
+
+  /// Of an op or its gradient, whose first inputs are qkv and lengths.
+  AttentionExtents(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
+
+  PTRAIN_HD std::int64_t rows() const { return batch * heads * length; }  // of scores
+  PTRAIN_HD std::int64_t scores() const { return rows() * length; }
+  PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // of one of q, k, v
+  PTRAIN_HD std::int64_t part_offset() const { return heads * depth; }     // elements from q to k and from k to v
+  std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * size_of(dtype); }
+};
+
+/// The sequences of a run on the device: lengths [B], and where packed ones lie.
+struct AttentionSequences {
+  const std::int32_t* lengths;
+  SequencePlaces places;
+
+  /// Of inputs with the offsets at `slot` where they are packed.
+  AttentionSequences(const AttentionExtents& e, std::span<void* const> inputs, std::size_t slot)
+      : lengths(static_cast<const std::int32_t*>(inputs[1])),
+        places(sequence_places(e.batch, e.length, inputs, slot)) {}
+};
+
+/// Enqueues mask [B,heads,S,S] of `e.dtype`: 1 where dropout keeps the weight, 0 where not; the same as on the CPU.
+void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
+                         const void* rng, void* mask);
+
+/// heads [parts][B,heads,S,D] = tokens [B,S,parts,heads,D] or packed [T,parts,heads,D], 0 beyond the lengths.
+void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
+                  const void* tokens, void* heads);
+/// The way back, with 0 beyond the lengths; behind packed sequences tokens stay as they are.
+void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
+                  const void* heads, void* tokens);
+/// tokens [B,S,width] = 0 beyond the lengths, or packed [T,width] = 0 behind the sequences.
+void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
+                         const AttentionSequences& sequences, void* tokens);
+/// offsets i32 [B+1], in elements, of packed sequences among tokens of `width` elements, as cuDNN counts them.
+void element_offsets(const Device& device, const SequencePlaces& places, std::int64_t width, std::int32_t* offsets);
+/// lse [B,heads,S] = 0 beyond the lengths.
+void clear_padded_lse(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, float* lse);
+
+/// weights = dropout(softmax(scores)) of `e.dtype`, 0 in the padding; lse of each row, 0 beyond the length. `mask` is
+/// null without dropout; what it keeps is scaled by mask_scale.
+void softmax_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, const float* scores,
+                  const void* mask, float mask_scale, void* weights, float* lse);
+/// From the scores and the gradient of the weights after dropout: those weights, and the gradient of the scores.
+void softmax_grad_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths,
+                       const float* scores, const float* lse, const float* dweights, const void* mask, float mask_scale,
+                       void* weights, void* dscores);
+
+}  // namespace ptrain::cuda

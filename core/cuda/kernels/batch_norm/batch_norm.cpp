@@ -1,0 +1,98 @@
+// Batch normalisation: cuDNN's fused, persistent kernels when cudnn_batchnorm_spatial_persistent is on and cuDNN has
+// one for the shape, this project's own two passes otherwise. Running statistics are updated by an own kernel in both.
+#include "core/ops/batch_norm.h"
+
+#include "core/cuda/kernels.h"
+#include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
+#include "core/cuda/kernels/batch_norm/batch_norm_guard.h"
+#include "core/cuda/kernels/batch_norm/native_batch_norm.h"
+
+#include <optional>
+
+namespace ptrain::cuda {
+namespace {
+
+std::int64_t rows_of(const TensorDesc& x) { return x.count() / x.shape[-1]; }
+
+class BatchNormKernel final : public Kernel {
+ public:
+  BatchNormKernel(const KernelContext& context, Device& device)
+      : attrs_(context.op_as<BatchNorm>().attrs()),
+        native_(device, context.inputs[BatchNorm::x].dtype, rows_of(context.inputs[BatchNorm::x]),
+                context.inputs[BatchNorm::x].shape[-1]),
+        has_residual_(context.inputs.size() > BatchNorm::residual && !is_absent(context.inputs[BatchNorm::residual])) {
+    if (!attrs_.training) return;
+    persistent_ = plan_persistent(context, device, [&] {
+      return batch_norm_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[BatchNorm::x], has_residual_);
+    });
+    if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
+      const TensorDesc& x = context.inputs[BatchNorm::x];
+      guard_.emplace(device, x.dtype, rows_of(x), x.shape[-1], attrs_.epsilon, context.options.batch_norm_guard_every);
+    }
+  }
+
+  std::size_t workspace_bytes() const override {
+    const std::size_t guard = guard_ ? guard_->workspace_bytes() : 0;
+    return persistent_.planned ? std::max(persistent_.planned->workspace_bytes(), guard) : native_.workspace_bytes();
+  }
+  std::optional<GuardFinding> guard_finding() const override {
+    return guard_ ? std::optional(guard_->finding()) : std::nullopt;
+  }
+  KernelRecord record() const override {
+    return attrs_.training ? record_batch_norm(persistent_) : KernelRecord{"native:inference"};
+  }
+
+  void run(const KernelArgs& args) override {
+    const auto* running_mean = static_cast<const float*>(args.inputs[BatchNorm::running_mean]);
+    if (!attrs_.training) {
+      const auto* variance = static_cast<const float*>(args.inputs[BatchNorm::running_var]);
+      native_.infer(forward_tensors(args), running_mean, variance, args.workspace);
+      return;
+    }
+    if (persistent_.planned) {
+      std::vector<void*>& p = pointers_;
+      p.assign({args.inputs[BatchNorm::x], args.inputs[BatchNorm::gamma], args.inputs[BatchNorm::beta]});
+      if (has_residual_) p.push_back(args.inputs[BatchNorm::residual]);
+      p.insert(p.end(), args.outputs.begin(), args.outputs.end());
+      persistent_.planned->run(p, args.workspace);
+      if (guard_) guard_->run(p[0], statistic(args, 1), statistic(args, 2), args.workspace);
+    } else {
+      native_.train(forward_tensors(args), args.workspace);
+    }
+    native_.update_running(statistic(args, 1), statistic(args, 2), attrs_.epsilon, attrs_.momentum,
+                           static_cast<float*>(args.inputs[BatchNorm::running_mean]),
+                           static_cast<float*>(args.inputs[BatchNorm::running_var]));
+  }
+
+ private:
+  NativeBatchNorm::Forward forward_tensors(const KernelArgs& args) const {
+    return {args.inputs[BatchNorm::x],
+            static_cast<const float*>(args.inputs[BatchNorm::gamma]),
+            static_cast<const float*>(args.inputs[BatchNorm::beta]),
+            has_residual_ ? args.inputs[BatchNorm::residual] : nullptr,
+            attrs_.relu,
+            attrs_.epsilon,
+            args.outputs[0],
+            attrs_.training ? statistic(args, 1) : nullptr,
+            attrs_.training ? statistic(args, 2) : nullptr};
+  }
+  /// The batch's mean (output 1) and inverse standard deviation (output 2).
+  static float* statistic(const KernelArgs& args, std::size_t output) {
+    return static_cast<float*>(args.outputs[output]);
+  }
+
+  BatchNorm::Attributes attrs_;
+  NativeBatchNorm native_;
+  bool has_residual_;
+  Planning persistent_;
+  std::optional<BatchNormGuard> guard_;  // of the persistent kernel
+  std::vector<void*> pointers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_batch_norm(const KernelContext& context, Device& device) {
+  return std::make_unique<BatchNormKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,54 @@
+#include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
+
+#include <fmt/format.h>
+
+namespace ptrain::cuda {
+
+CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attributes& attributes, const TensorDesc& x,
+                            bool has_residual) {
+  const TensorLayout data = rows_of_channels(x), channels = per_channel(x.shape[-1]);
+  CudnnGraph graph(target, x.dtype);
+  const auto input = graph.input(data), gamma = graph.input(channels), beta = graph.input(channels);
+  const auto normalized = graph.batch_norm(input, gamma, beta, attributes.epsilon);
+  auto y = normalized.y;
+  if (has_residual) y = graph.add(y, graph.input(data));
+  if (attributes.relu) y = graph.relu(y);
+  graph.output(y, data);
+  graph.output(normalized.mean, channels);
+  graph.output(normalized.invstd, channels);
+  return graph;
+}
+
+CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
+                                 const TensorDesc& x) {
+  const TensorLayout data = rows_of_channels(x), channels = per_channel(x.shape[-1]);
+  CudnnGraph graph(target, x.dtype);
+  const auto dy = graph.input(data), input = graph.input(data), gamma = graph.input(channels);
+  const auto mean = graph.input(channels), invstd = graph.input(channels);
+  auto masked = dy;
+  if (attributes.residual) {
+    // cuDNN refuses a ReLU gradient that reads the stored y, and takes the same mask as a comparison.
+    masked = graph.multiply(dy, graph.greater(graph.input(data), graph.constant(0)));
+  } else if (attributes.relu) {
+    masked = graph.relu_grad(dy, graph.normalize(input, mean, invstd, gamma, graph.input(channels)));
+  }
+  const auto gradients = graph.batch_norm_grad(masked, input, gamma, mean, invstd);
+  graph.output(gradients.dx, data);
+  graph.output(gradients.dgamma, channels);
+  graph.output(gradients.dbeta, channels);
+  if (attributes.residual) graph.output(masked, data);
+  return graph;
+}
+
+Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
+  if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
+  // cuDNN lists 30 plans and more, and compiles each from source: half a second.
+  return plan_graph(context, device, unbounded_rules(context), Search::few, build);
+}
+
+KernelRecord record_batch_norm(const Planning& persistent) {
+  if (!persistent.planned) return {fmt::format("native:spatial ({})", persistent.reason), BatchNormPart::plain};
+  return {"persistent " + persistent.planned->implementation(), BatchNormPart::persistent};
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,22 @@
+// cuDNN's fused batch norm (NormAddRelu and DReluForkDNorm), whose kernels are the persistent ones.
+#pragma once
+
+#include "core/cuda/library/planned_graph.h"
+#include "core/ops/batch_norm.h"
+
+namespace ptrain::cuda {
+
+/// Training. Bound to x, gamma, beta, the residual if there is one, y, mean, invstd.
+CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attributes& attributes, const TensorDesc& x,
+                            bool has_residual);
+/// Bound to dy, x, gamma, mean, invstd; beta where the ReLU's mask comes from x, y where it comes from y; dx, dgamma,
+/// dbeta, and dresidual if there is one.
+CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
+                                 const TensorDesc& x);
+
+/// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for the shape.
+Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build);
+/// Of a kernel that was planned so: "persistent cudnn:eng0_...", or "native:spatial (reason)".
+KernelRecord record_batch_norm(const Planning& persistent);
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,179 @@
+#include "core/ops/dropout_add_layer_norm.h"
+
+#include "core/cuda/kernels.h"
+#include "core/cuda/kernels/layer_norm/layer_norm_rows.cuh"
+#include "core/cuda/primitives/dropout.cuh"
+#include "core/cuda/primitives/launch.cuh"
+
+namespace ptrain::cuda {
+namespace {
+
+using BlockWords = MaskWords[block_threads / group_threads];
+
+/// The factors of the n elements from `first` on. Rows of whole groups are drawn by half warps together: their packs
+/// come 16 in a row, at multiples of 128 elements.
+template <int n>
+__device__ inline void row_factors(const DropoutMask& mask, std::int64_t first, std::int64_t width, BlockWords& words,
+                                   float (&factors)[n]) {
+  if constexpr (n == pack) {
+    if (width % static_cast<std::int64_t>(DropoutMask::group) == 0) {
+      group_factors(mask, static_cast<std::uint64_t>(first), words[threadIdx.x / group_threads], factors);
+      return;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < n; ++i) factors[i] = mask.factor(static_cast<std::uint64_t>(first + i));
+}
+
+/// What both directions need of one launch.
+struct RowsArgs {
+  std::int64_t rows;
+  std::int64_t width;
+  float dropout;
+  std::uint32_t stream;
+  const std::int64_t* rng;
+};
+
+template <int n, typename X, typename R>
+__global__ void __launch_bounds__(block_threads)
+    forward_kernel(RowsArgs a, const X* x, const R* residual, const float* gamma, const float* beta, float epsilon,
+                   R* y, R* sum, float* mean, float* rstd) {
+  __shared__ BlockWords words;
+  const std::int64_t r = warp_row();
+  if (r >= a.rows) return;
+  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
+  const std::int64_t begin = r * a.width;
+  for_columns<n>(a.width, [&](std::int64_t c) {
+    float values[n], other[n], factors[n];
+    load(x + begin + c, values);
+    load(residual + begin + c, other);
+    if (mask.threshold > 0) {
+      row_factors(mask, begin + c, a.width, words, factors);
+#pragma unroll
+      for (int i = 0; i < n; ++i) values[i] *= factors[i];
+    }
+#pragma unroll
+    for (int i = 0; i < n; ++i) values[i] += other[i];
+    store(sum + begin + c, values);
+  });
+  // From the rounded sum, which is what the gradient will see; each thread reads back what it wrote.
+  const RowStatistics s = row_statistics<n>(sum + begin, a.width, epsilon);
+  normalise_row<n>(sum + begin, s, gamma, beta, a.width, y + begin);
+  if (threadIdx.x % warp == 0) {
+    mean[r] = s.mean;
+    rstd[r] = s.rstd;
+  }
+}
+
+template <int n, typename D, typename R, typename X>
+__global__ void __launch_bounds__(block_threads)
+    backward_kernel(RowsArgs a, const D* dy, const R* sum, const float* gamma, const float* mean, const float* rstd,
+                    X* dx, R* dresidual) {
+  __shared__ BlockWords words;
+  const std::int64_t r = warp_row();
+  if (r >= a.rows) return;
+  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
+  const std::int64_t begin = r * a.width;
+  const RowStatistics s{mean[r], rstd[r]};
+  const RowSums sums = grad_row_sums<n>(dy + begin, sum + begin, s, gamma, a.width);
+  for_columns<n>(a.width, [&](std::int64_t c) {
+    float gradients[n], factors[n];
+    grad_elements(dy + begin + c, sum + begin + c, gamma + c, s, sums, gradients);
+    store(dresidual + begin + c, gradients);
+    if (mask.threshold > 0) {
+      row_factors(mask, begin + c, a.width, words, factors);
+#pragma unroll
+      for (int i = 0; i < n; ++i) gradients[i] *= factors[i];
+    }
+    store(dx + begin + c, gradients);
+  });
+}
+
+const std::int64_t* rng_of(const KernelArgs& args, std::size_t slot) {
+  return slot < args.inputs.size() ? static_cast<const std::int64_t*>(args.inputs[slot]) : nullptr;
+}
+
+class DropoutAddLayerNormKernel final : public Kernel {
+ public:
+  DropoutAddLayerNormKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        attributes_(context.op_as<DropoutAddLayerNorm>().attrs()),
+        x_(context.inputs[0]),
+        residual_(context.inputs[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
+    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 4)};
+    visit_row_pack(width, [&](auto n) {
+      visit_floating2(x_.dtype, residual_.dtype, [&](auto x_zero, auto zero) {
+        using R = decltype(zero);
+        launch(forward_kernel<decltype(n)::value, decltype(x_zero), R>, blocks_for(rows, block_rows), block_threads,
+               device_, a, static_cast<const decltype(x_zero)*>(args.inputs[0]), static_cast<const R*>(args.inputs[1]),
+               static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
+               attributes_.epsilon, static_cast<R*>(args.outputs[0]), static_cast<R*>(args.outputs[1]),
+               static_cast<float*>(args.outputs[2]), static_cast<float*>(args.outputs[3]));
+      });
+    });
+  }
+
+ private:
+  Device& device_;
+  DropoutAddLayerNormAttributes attributes_;
+  TensorDesc x_;
+  TensorDesc residual_;
+};
+
+class DropoutAddLayerNormGradKernel final : public Kernel {
+ public:
+  DropoutAddLayerNormGradKernel(const KernelContext& context, Device& device)
+      : device_(device),
+        attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
+        dy_dtype_(context.inputs[0].dtype),
+        sum_(context.inputs[1]),
+        channels_(sum_.count() / sum_.shape[-1], sum_.shape[-1]) {}
+
+  std::size_t workspace_bytes() const override { return channels_.workspace_bytes(); }
+
+  void run(const KernelArgs& args) override {
+    visit_floating2(dy_dtype_, sum_.dtype, [&](auto dy_zero, auto sum_zero) {
+      run_as(static_cast<const decltype(dy_zero)*>(args.inputs[0]),
+             static_cast<const decltype(sum_zero)*>(args.inputs[1]), args);
+    });
+  }
+
+ private:
+  template <typename D, typename R>
+  void run_as(const D* dy, const R* sum, const KernelArgs& args) {
+    const std::int64_t width = sum_.shape[-1], rows = sum_.count() / width;
+    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 5)};
+    const auto* gamma = static_cast<const float*>(args.inputs[2]);
+    const auto* mean = static_cast<const float*>(args.inputs[3]);
+    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    channels_.run(device_, dy, sum, mean, rstd, args.workspace, static_cast<float*>(args.outputs[2]),
+                  static_cast<float*>(args.outputs[3]));
+    visit_row_pack(width, [&](auto n) {
+      visit_floating(attributes_.x_dtype, [&](auto x_zero) {
+        launch(backward_kernel<decltype(n)::value, D, R, decltype(x_zero)>, blocks_for(rows, block_rows), block_threads,
+               device_, a, dy, sum, gamma, mean, rstd, static_cast<decltype(x_zero)*>(args.outputs[0]),
+               static_cast<R*>(args.outputs[1]));
+      });
+    });
+  }
+
+  Device& device_;
+  DropoutAddLayerNormGradAttributes attributes_;
+  DType dy_dtype_;
+  TensorDesc sum_;
+  ChannelGradients channels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dropout_add_layer_norm(const KernelContext& context, Device& device) {
+  return std::make_unique<DropoutAddLayerNormKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_dropout_add_layer_norm_grad(const KernelContext& context, Device& device) {
+  return std::make_unique<DropoutAddLayerNormGradKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,168 @@
+// Layer normalisation by rows, a warp each, forward and backward, and the sums over rows of gamma's and beta's
+// gradients. A row is read two or three times; it is in the first-level cache from the first time on.
+#pragma once
+
+#include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/reduce.cuh"
+#include "core/cuda/primitives/vector.cuh"
+
+namespace ptrain::cuda {
+
+inline constexpr int warp = 32;
+inline constexpr int block_rows = block_threads / warp;
+
+/// Calls body(c) for the first of each n columns that this thread has in a row.
+template <int n, typename Body>
+__device__ inline void for_columns(std::int64_t width, Body&& body) {
+  for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x % warp) * n; c < width; c += warp * n) body(c);
+}
+
+struct RowStatistics {
+  float mean;
+  float rstd;
+};
+
+/// The mean, then the variance around it.
+template <int n, typename T>
+__device__ inline RowStatistics row_statistics(const T* x, std::int64_t width, float epsilon) {
+  float values[n];
+  float sum = 0;
+  for_columns<n>(width, [&](std::int64_t c) {
+    load(x + c, values);
+#pragma unroll
+    for (int i = 0; i < n; ++i) sum += values[i];
+  });
+  const float mean = warp_sum(sum) / static_cast<float>(width);
+  float squares = 0;
+  for_columns<n>(width, [&](std::int64_t c) {
+    load(x + c, values);
+#pragma unroll
+    for (int i = 0; i < n; ++i) squares += (values[i] - mean) * (values[i] - mean);
+  });
+  return {mean, 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(width) + epsilon)};
+}
+
+template <int n, typename T, typename Y>
+__device__ inline void normalise_row(const T* x, RowStatistics s, const float* gamma, const float* beta,
+                                     std::int64_t width, Y* y) {
+  float values[n], scale[n], shift[n];
+  for_columns<n>(width, [&](std::int64_t c) {
+    load(x + c, values);
+    load(gamma + c, scale);
+    load(beta + c, shift);
+#pragma unroll
+    for (int i = 0; i < n; ++i) values[i] = (values[i] - s.mean) * s.rstd * scale[i] + shift[i];
+    store(y + c, values);
+  });
+}
+
+/// Means over a row of dy gamma and of dy gamma xhat.
+struct RowSums {
+  float gradient;
+  float projected;
+};
+
+template <int n, typename D, typename T>
+__device__ inline RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s, const float* gamma,
+                                        std::int64_t width) {
+  float gradient = 0, projected = 0;
+  float d[n], values[n], scale[n];
+  for_columns<n>(width, [&](std::int64_t c) {
+    load(dy + c, d);
+    load(x + c, values);
+    load(gamma + c, scale);
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      const float scaled = d[i] * scale[i];
+      gradient += scaled;
+      projected += scaled * ((values[i] - s.mean) * s.rstd);
+    }
+  });
+  return {warp_sum(gradient) / static_cast<float>(width), warp_sum(projected) / static_cast<float>(width)};
+}
+
+/// dx of the n elements from x on, into `gradients`.
+template <int n, typename D, typename T>
+__device__ inline void grad_elements(const D* dy, const T* x, const float* gamma, RowStatistics s, RowSums sums,
+                                     float (&gradients)[n]) {
+  float values[n], scale[n];
+  load(dy, gradients);
+  load(x, values);
+  load(gamma, scale);
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    const float normal = (values[i] - s.mean) * s.rstd;
+    gradients[i] = s.rstd * (gradients[i] * scale[i] - sums.gradient - normal * sums.projected);
+  }
+}
+
+/// Sums over one part of the rows, of dy xhat and of dy: partials[part][0 or 1][column]. Blocks of 32 columns by
+/// column_rows rows; each thread adds its rows in order.
+inline constexpr int column_rows = 8;
+
+template <typename D, typename T>
+__global__ void __launch_bounds__(warp* column_rows)
+    channel_partials_kernel(const D* dy, const T* x, const float* mean, const float* rstd, std::int64_t rows,
+                            std::int64_t width, float* partials) {
+  __shared__ float shared[2][column_rows][warp];
+  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * warp + threadIdx.x;
+  const std::int64_t parts = gridDim.y, part = blockIdx.y;
+  float dgamma = 0, dbeta = 0;
+  if (c < width) {
+    for (std::int64_t r = rows * part / parts + threadIdx.y; r < rows * (part + 1) / parts; r += column_rows) {
+      const float d = to_float(dy[r * width + c]);
+      dgamma += d * ((to_float(x[r * width + c]) - mean[r]) * rstd[r]);
+      dbeta += d;
+    }
+  }
+  shared[0][threadIdx.y][threadIdx.x] = dgamma;
+  shared[1][threadIdx.y][threadIdx.x] = dbeta;
+  __syncthreads();
+  if (threadIdx.y >= 2 || c >= width) return;
+  float total = 0;
+  for (int i = 0; i < column_rows; ++i) total += shared[threadIdx.y][i][threadIdx.x];
+  partials[(2 * part + threadIdx.y) * width + c] = total;
+}
+
+/// The parts added in order.
+__global__ inline void add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t width, float* dgamma,
+                                        float* dbeta) {
+  const std::int64_t c = grid_thread();
+  if (c >= width) return;
+  float gamma_total = 0, beta_total = 0;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    gamma_total += partials[2 * part * width + c];
+    beta_total += partials[(2 * part + 1) * width + c];
+  }
+  dgamma[c] = gamma_total;
+  dbeta[c] = beta_total;
+}
+
+/// Gradients of gamma and beta: how the rows are cut depends on their number alone.
+class ChannelGradients {
+ public:
+  ChannelGradients(std::int64_t rows, std::int64_t width)
+      : rows_(rows), width_(width), parts_(std::clamp<std::int64_t>(rows / (4 * column_rows), 1, 64)) {}
+
+  std::size_t workspace_bytes() const { return static_cast<std::size_t>(2 * parts_ * width_) * sizeof(float); }
+
+  template <typename D, typename T>
+  void run(const Device& device, const D* dy, const T* x, const float* mean, const float* rstd, void* workspace,
+           float* dgamma, float* dbeta) const {
+    auto* partials = static_cast<float*>(workspace);
+    const dim3 grid(blocks_for(width_, warp), static_cast<unsigned>(parts_));
+    launch(channel_partials_kernel<D, T>, grid, dim3(warp, column_rows), device, dy, x, mean, rstd, rows_, width_,
+           partials);
+    launch(add_parts_kernel, blocks_for(width_), block_threads, device, partials, parts_, width_, dgamma, dbeta);
+  }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t width_;
+  std::int64_t parts_;
+};
+
+/// This warp's row, in a kernel that gives every row a warp.
+__device__ inline std::int64_t warp_row() { return grid_thread() / warp; }
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,264 @@
+// Fully connected layers through cuBLASLt. Bias, tanh GELU and its gradient, and bias gradients are fused into the
+// products where cuBLASLt can; other activations follow as a kernel of their own. Its tanh GELU sees the sums before
+// they are rounded.
+#include "core/ops/linear.h"
+
+#include "core/cuda/device/workspace.h"
+#include "core/cuda/kernels.h"
+#include "core/cuda/kernels/linear/activation_gradient_sums.h"
+#include "core/cuda/library/gemm.h"
+#include "core/cuda/primitives/columns.h"
+#include "core/cuda/primitives/convert.h"
+
+#include <optional>
+
+namespace ptrain::cuda {
+namespace {
+
+/// An operand in the dtype that a product wants; converted in the workspace where it has another.
+class Converted {
+ public:
+  Converted() = default;
+  Converted(const TensorDesc& desc, DType dtype, WorkspaceLayout& layout) : desc_(desc), dtype_(dtype) {
+    if (desc.dtype != dtype) part_ = layout.take(static_cast<std::size_t>(desc.count()) * size_of(dtype));
+  }
+  void* in(const Device& device, void* operand, void* workspace) const {
+    if (desc_.dtype == dtype_) return operand;
+    convert(device, desc_.dtype, operand, dtype_, part_.in(workspace), desc_.count());
+    return part_.in(workspace);
+  }
+
+ private:
+  TensorDesc desc_;
+  DType dtype_ = DType::f32;
+  WorkspacePart part_;
+};
+
+/// What cuBLASLt asks of the width of the matrix that a GELU saves.
+constexpr std::int64_t saved_columns_multiple = 8;
+
+/// x w^T, w being [N,K].
+MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w) {
+  MatrixProduct product;
+  product.inner = w.shape[1];
+  product.columns = w.shape[0];
+  product.rows = x.count() / product.inner;
+  product.right_transposed = true;
+  product.in = product.out = x.dtype;
+  return product;
+}
+
+class LinearKernel final : public Kernel {
+ public:
+  LinearKernel(const KernelContext& context, Device& device)
+      : device_(device), product_(forward_product(context.inputs[0], context.inputs[1])) {
+    const LinearAttributes& attributes = context.op_as<Linear>().attrs();
+    save_pre_ = attributes.save_pre;
+    has_bias_ = context.inputs.size() > 2 && !is_absent(context.inputs[2]);
+    w_ = Converted(context.inputs[1], product_.in, layout_);
+    if (has_bias_) {
+      bias_dtype_ = context.inputs[2].dtype;
+      fused_bias_ = Converted(context.inputs[2], product_.out, layout_);
+    }
+    Activation left = attributes.activation;
+    if (fuse_gelu(context, left)) left = Activation::none;
+    if (gemm_ == nullptr && has_bias_) fuse(context, Epilogue::bias);
+    if (gemm_ == nullptr) {
+      product_.epilogue = Epilogue::none;
+      gemm_ = Gemm::make_plain(context, device, product_);
+    }
+    if (left != Activation::none) {
+      const ActivationOp op(left);
+      activation_ = make_activation({op, context.outputs.last(1), context.outputs.first(1), context.options}, device);
+    }
+    gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
+  }
+
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  KernelRecord record() const override {
+    std::string text = gemm_->implementation();
+    if (product_.epilogue == Epilogue::bias) text += " bias";
+    if (product_.epilogue != Epilogue::bias && product_.epilogue != Epilogue::none) text += " bias gelu";
+    if (activation_ != nullptr) text += " + " + activation_->record().implementation;
+    return {text};
+  }
+
+  void run(const KernelArgs& args) override {
+    void* y = args.outputs[0];
+    void* pre = save_pre_ ? args.outputs[1] : y;
+    const bool fused_gelu = product_.epilogue != Epilogue::none && product_.epilogue != Epilogue::bias;
+    Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), fused_gelu ? y : pre};
+    if (product_.epilogue != Epilogue::none) operands.bias = fused_bias_.in(device_, args.inputs[2], args.workspace);
+    if (product_.epilogue == Epilogue::gelu_tanh_aux_bias) operands.extra = pre;
+    gemm_->run(operands, gemm_workspace_.in(args.workspace));
+    if (has_bias_ && product_.epilogue == Epilogue::none) {
+      add_to_columns(device_, bias_dtype_, args.inputs[2], product_.out, pre, product_.rows, product_.columns);
+    }
+    if (activation_ == nullptr && save_pre_ && !fused_gelu) {
+      convert(device_, product_.out, pre, product_.out, y, product_.rows * product_.columns);
+    } else if (activation_ != nullptr) {
+      void* const inputs[] = {pre};
+      void* const outputs[] = {y};
+      activation_->run({inputs, outputs, nullptr});
+    }
+  }
+
+ private:
+  bool fuse(const KernelContext& context, Epilogue epilogue) {
+    product_.epilogue = epilogue;
+    gemm_ = Gemm::make(context, device_, product_);
+    return gemm_ != nullptr;
+  }
+
+  /// True when the product takes the activation in.
+  bool fuse_gelu(const KernelContext& context, Activation activation) {
+    if (activation != Activation::gelu_tanh || !has_bias_ || product_.columns % saved_columns_multiple != 0) {
+      return false;
+    }
+    return fuse(context, save_pre_ ? Epilogue::gelu_tanh_aux_bias : Epilogue::gelu_tanh_bias);
+  }
+
+  Device& device_;
+  MatrixProduct product_;
+  bool save_pre_ = false;
+  bool has_bias_ = false;
+  DType bias_dtype_ = DType::f32;
+  WorkspaceLayout layout_;
+  Converted w_, fused_bias_;
+  std::unique_ptr<Gemm> gemm_;
+  WorkspacePart gemm_workspace_;
+  std::unique_ptr<Kernel> activation_;  // after the product, where it is not fused
+};
+
+class LinearGradInputKernel final : public Kernel {
+ public:
+  LinearGradInputKernel(const KernelContext& context, Device& device) : device_(device) {
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
+    const TensorDesc &dy = context.inputs[0], &w = context.inputs[1], &dx = context.outputs[0];
+    product_.inner = w.shape[0];
+    product_.columns = w.shape[1];
+    product_.rows = dy.count() / product_.inner;
+    product_.in = product_.out = dy.dtype;
+    w_ = Converted(w, dy.dtype, layout_);
+    product_.epilogue = epilogue_for(attributes);
+    if (product_.epilogue != Epilogue::none) gemm_ = Gemm::make(context, device, product_);
+    if (gemm_ == nullptr) {
+      product_.epilogue = Epilogue::none;
+      gemm_ = Gemm::make_plain(context, device, product_);
+      if (attributes.activation != Activation::none) follow_with_activation(context, dx);
+    }
+    gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
+  }
+
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  KernelRecord record() const override {
+    std::string text = gemm_->implementation();
+    if (product_.epilogue != Epilogue::none) text += " gelu gradient";
+    if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) text += " bias gradient";
+    if (activation_ != nullptr || activation_and_bias_) text += " + native";
+    return {text};
+  }
+
+  void run(const KernelArgs& args) override {
+    void* dx = args.outputs[0];
+    Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), dx};
+    if (product_.epilogue != Epilogue::none) operands.extra = args.inputs[2];
+    if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) operands.bias = args.outputs[1];
+    gemm_->run(operands, gemm_workspace_.in(args.workspace));
+    if (activation_and_bias_) {
+      activation_and_bias_->run(args.inputs[2], dx, args.outputs[1], sums_workspace_.in(args.workspace));
+    } else if (activation_ != nullptr) {
+      void* const inputs[] = {args.inputs[2], dx};
+      activation_->run({inputs, args.outputs, nullptr});
+    }
+  }
+
+ private:
+  Epilogue epilogue_for(const LinearGradInputAttributes& attributes) const {
+    if (attributes.activation != Activation::gelu_tanh || product_.columns % saved_columns_multiple != 0) {
+      return Epilogue::none;
+    }
+    if (!attributes.bias) return Epilogue::gelu_tanh_grad;
+    return *attributes.bias == product_.out ? Epilogue::gelu_tanh_grad_sums : Epilogue::none;
+  }
+
+  void follow_with_activation(const KernelContext& context, const TensorDesc& dx) {
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
+    if (attributes.bias) {
+      activation_and_bias_.emplace(device_, attributes.activation, dx, *attributes.bias);
+      sums_workspace_ = layout_.take(activation_and_bias_->workspace_bytes());
+    } else {
+      const ActivationGrad op(attributes.activation);
+      const std::vector<TensorDesc> inputs{context.inputs[2], dx};
+      activation_ = make_activation_grad({op, inputs, context.outputs, context.options}, device_);
+    }
+  }
+
+  Device& device_;
+  MatrixProduct product_;
+  WorkspaceLayout layout_;
+  Converted w_;
+  std::unique_ptr<Gemm> gemm_;
+  WorkspacePart gemm_workspace_, sums_workspace_;
+  // At most one of these follows the product, in place, where the product does not take the activation in.
+  std::optional<ActivationGradientSums> activation_and_bias_;
+  std::unique_ptr<Kernel> activation_;
+};
+
+class LinearGradWeightKernel final : public Kernel {
+ public:
+  LinearGradWeightKernel(const KernelContext& context, Device& device) : dy_(context.inputs[1]) {
+    const TensorDesc &x = context.inputs[0], &dw = context.outputs[0];
+    product_.rows = dw.shape[0];
+    product_.columns = dw.shape[1];
+    product_.inner = x.count() / product_.columns;
+    product_.left_transposed = true;  // dy lies as [inner,rows]
+    product_.in = x.dtype;
+    product_.out = dw.dtype;
+    if (context.outputs.size() > 1) {
+      product_.epilogue = Epilogue::left_sums;
+      gemm_ = Gemm::make(context, device, product_);
+      if (gemm_ == nullptr) sums_.emplace(device, product_.inner, product_.rows);
+    }
+    if (gemm_ == nullptr) {
+      product_.epilogue = Epilogue::none;
+      gemm_ = Gemm::make_plain(context, device, product_);
+    }
+    if (sums_) sums_workspace_ = layout_.take(sums_->workspace_bytes());
+    gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
+  }
+
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  KernelRecord record() const override {
+    return {gemm_->implementation() + (product_.epilogue == Epilogue::left_sums ? " bias gradient" : "")};
+  }
+
+  void run(const KernelArgs& args) override {
+    Gemm::Operands operands{args.inputs[1], args.inputs[0], args.outputs[0]};
+    if (product_.epilogue == Epilogue::left_sums) operands.bias = args.outputs[1];
+    gemm_->run(operands, gemm_workspace_.in(args.workspace));
+    if (sums_) sums_->run(dy_.dtype, args.inputs[1], product_.out, args.outputs[1], sums_workspace_.in(args.workspace));
+  }
+
+ private:
+  TensorDesc dy_;
+  MatrixProduct product_;
+  WorkspaceLayout layout_;
+  std::unique_ptr<Gemm> gemm_;
+  std::optional<ColumnSums> sums_;  // where cuBLASLt has no bias gradient for the shape
+  WorkspacePart gemm_workspace_, sums_workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_linear(const KernelContext& context, Device& device) {
+  return std::make_unique<LinearKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_linear_grad_input(const KernelContext& context, Device& device) {
+  return std::make_unique<LinearGradInputKernel>(context, device);
+}
+std::unique_ptr<Kernel> make_linear_grad_weight(const KernelContext& context, Device& device) {
+  return std::make_unique<LinearGradWeightKernel>(context, device);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,36 @@
+// cuDNN's graphs of convolutions with parts of batch norms (fp16 on Ampere and Hopper), and the passes over the data
+// that do the same around a plain convolution.
+#pragma once
+
+#include "core/cuda/library/cudnn_graph.h"
+#include "core/cuda/primitives/channel_extent.h"
+#include "core/ops/normed_conv2d.h"
+
+namespace ptrain::cuda {
+
+/// Bound to x; scale, offset in x's dtype where `has_prologue`; w; y, sum, sum_of_squares.
+CudnnGraph normed_convolution_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
+                                    const TensorDesc& w, const TensorDesc& y, bool has_prologue);
+/// Bound to dy, w, x, mean, invstd, gamma, beta; dz, dgamma, dbeta, and three more values per channel that cuDNN
+/// insists on handing out.
+CudnnGraph normed_convolution_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                               const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x);
+/// Bound to x, scale, offset in x's dtype; dy; dw.
+CudnnGraph normed_convolution_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                                const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw);
+
+/// Enqueues sum[c] and sum_of_squares[c] over the rows of y.
+void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, const void* y, ChannelSums* partial,
+                 float* sum, float* sum_of_squares);
+
+struct MaskedGradient {
+  void* dz;       // a data gradient; what lies under the mask stays
+  const void* x;  // what the norm was applied to
+  const float *mean, *invstd, *gamma, *beta;
+  float *dgamma, *dbeta;
+};
+/// Enqueues the mask of the ReLU after the norm, and the norm's two sums.
+void mask_and_sum(const Device& device, const ChannelExtent& rows, DType dtype, const MaskedGradient& gradient,
+                  ChannelSums* partial);
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,63 @@
+// Matrix products through cuBLASLt: the heuristic's first algorithm, or the fastest of many (exhaustive search).
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/exec/kernel.h"
+
+#include <memory>
+
+namespace ptrain::cuda {
+
+/// What is done with a product before it is written, or what is computed beside it.
+enum class Epilogue {
+  none,
+  bias,                // + bias[columns]
+  gelu_tanh_bias,      // gelu(. + bias[columns]), the tanh form
+  gelu_tanh_aux_bias,  // the same; `extra` receives the value before the gelu
+  left_sums,           // bias[rows] receives the sums of left over the inner axis
+  gelu_tanh_grad,      // * the derivative of the tanh gelu at `extra`
+  gelu_tanh_grad_sums  // the same; bias[columns] receives the sums of out over its rows
+};
+
+/// Row-major dense matrices, batch after batch: out[rows,columns] = factor left right, summed in f32.
+struct MatrixProduct {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t inner = 0;
+  bool left_transposed = false;   // left lies as [inner,rows] instead of [rows,inner]
+  bool right_transposed = false;  // right lies as [columns,inner] instead of [inner,columns]
+  DType in = DType::f32;          // of left and right
+  DType out = DType::f32;         // of out, bias and extra
+  std::int64_t batch = 1;
+  float factor = 1;
+  Epilogue epilogue = Epilogue::none;
+};
+
+class Gemm {
+ public:
+  /// Null when cuBLASLt has no algorithm for it.
+  static std::unique_ptr<Gemm> make(const KernelContext& context, Device& device, const MatrixProduct& product);
+  /// The same for products that cuBLASLt always has (no epilogue). Throws Error{failed} when it has not.
+  static std::unique_ptr<Gemm> make_plain(const KernelContext& context, Device& device, const MatrixProduct& product);
+  struct Parts;
+  explicit Gemm(std::unique_ptr<Parts> parts);  // what make() does
+  ~Gemm();
+
+  std::size_t workspace_bytes() const;
+  /// "cublaslt:algo66 tile20 stages36"
+  std::string implementation() const;
+
+  struct Operands {
+    const void* left;
+    const void* right;
+    void* out;
+    void* bias = nullptr;
+    void* extra = nullptr;  // [rows,columns]
+  };
+  void run(const Operands& operands, void* workspace);
+
+ private:
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,101 @@
+// All-reduces run on a stream of their own: each starts when the compute stream has made its data, and the compute
+// stream waits for all of them where the graph says so. Only events pass between the streams, so a step can be
+// captured.
+#include "core/cuda/library/nccl_collectives.h"
+
+#include "core/base/errors.h"
+#include "core/cuda/device/check.h"
+
+#include <nccl.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+namespace ptrain::cuda {
+namespace {
+
+void check(ncclResult_t result, const char* call) {
+  if (result != ncclSuccess) fail("{}: {}", call, ncclGetErrorString(result));
+}
+
+ncclDataType_t nccl_type(DType dtype) {
+  return dtype == DType::bf16 ? ncclBfloat16 : dtype == DType::f16 ? ncclFloat16 : ncclFloat32;
+}
+
+class NcclCollectives final : public Collectives {
+ public:
+  NcclCollectives(const Device& device, HostCollectives& host) : host_(host), compute_(device.stream()) {
+    ncclUniqueId id{};
+    if (host.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    host.broadcast(std::as_writable_bytes(std::span(&id, 1)), 0);
+    check(ncclCommInitRank(&communicator_, host.world_size(), id, host.rank()), "ncclCommInitRank");
+    CUDA_CHECK(cudaStreamCreateWithFlags(&exchange_, cudaStreamNonBlocking));
+    for (cudaEvent_t* event : {&ready_, &done_}) {
+      CUDA_CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
+    // A rank is gone: kernels that wait for it would spin for ever. NCCL ends them at once but returns only when no
+    // recorded step refers to the communicator any more, and those go with the training thread, which hears of the
+    // failure when this call has returned.
+    on_failure_ = host.on_failure([this] {
+      aborted_ = true;
+      abort_ = std::thread([this] { ncclCommAbort(communicator_); });
+    });
+  }
+
+  /// After the plans that were recorded with it.
+  ~NcclCollectives() override {
+    on_failure_.reset();
+    if (abort_.joinable()) {
+      abort_.join();
+    } else {
+      ncclCommDestroy(communicator_);
+    }
+    cudaEventDestroy(ready_);
+    cudaEventDestroy(done_);
+    cudaStreamDestroy(exchange_);
+  }
+
+  int rank() const override { return host_.rank(); }
+  int world_size() const override { return host_.world_size(); }
+
+  void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
+    const bool mean = std::abs(factor * static_cast<float>(world_size()) - 1.0f) < 1e-6f;
+    invariant(mean || factor == 1.0f, "an all-reduce on GPUs is a sum or a mean");
+    CUDA_CHECK(cudaEventRecord(ready_, compute_));
+    CUDA_CHECK(cudaStreamWaitEvent(exchange_, ready_, 0));
+    const ncclResult_t result = aborted_ ? ncclSystemError
+                                         : ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype),
+                                                         mean ? ncclAvg : ncclSum, communicator_, exchange_);
+    if (aborted_) host_.barrier();  // throws the failure
+    check(result, "ncclAllReduce");
+  }
+
+  void wait_all_reduces() override {
+    CUDA_CHECK(cudaEventRecord(done_, exchange_));
+    CUDA_CHECK(cudaStreamWaitEvent(compute_, done_, 0));
+  }
+
+  void note_progress() override { host_.note_progress(); }
+  std::string_view engine() const override { return "nccl"; }
+  bool adds_in_rank_order() const override { return false; }
+
+ private:
+  HostCollectives& host_;
+  cudaStream_t compute_, exchange_ = nullptr;
+  cudaEvent_t ready_ = nullptr, done_ = nullptr;
+  ncclComm_t communicator_ = nullptr;
+  std::atomic<bool> aborted_ = false;
+  std::thread abort_;
+  std::shared_ptr<void> on_failure_;
+};
+
+}  // namespace
+
+std::shared_ptr<Collectives> make_nccl_collectives(const Device& device, HostCollectives& host) {
+  return std::make_shared<NcclCollectives>(device, host);
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,15 @@
+// Collectives between GPUs.
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/exec/collectives.h"
+
+#include <memory>
+
+namespace ptrain::cuda {
+
+/// All-reduces by NCCL, on a stream of their own beside the device's; `host` finds the other ranks and ends what hangs
+/// when one of them fails. Both must outlive it.
+std::shared_ptr<Collectives> make_nccl_collectives(const Device& device, HostCollectives& host);
+
+}  // namespace ptrain::cuda

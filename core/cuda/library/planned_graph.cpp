@@ -1,0 +1,119 @@
+#include "core/cuda/library/planned_graph.h"
+
+#include "core/cuda/device/event_timer.h"
+#include "core/cuda/library/scratch.h"
+#include "core/exec/trial.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace ptrain::cuda {
+namespace {
+
+/// The first `most` plans that can be compiled.
+std::vector<std::size_t> build_first(CudnnGraph& graph, std::size_t most) {
+  std::vector<std::size_t> built;
+  for (std::size_t i = 0; i < graph.plan_names().size() && built.size() < most; ++i) {
+    if (graph.build(i)) built.push_back(i);
+  }
+  return built;
+}
+
+std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& name) {
+  for (std::size_t i = 0; i < graph.plan_names().size(); ++i) {
+    if (graph.plan_names()[i] == name && graph.build(i)) return i;
+  }
+  return std::nullopt;
+}
+
+/// The name of the fastest of the first `most` plans; empty when none runs.
+std::string fastest(const Device& device, CudnnGraph graph, std::size_t most) {
+  const std::vector<std::size_t> plans = build_first(graph, most);
+  std::vector<ScratchMemory> buffers;
+  std::vector<void*> pointers;
+  for (const TensorLayout& layout : graph.bound()) {
+    pointers.push_back(buffers.emplace_back(device, layout.span_bytes(), layout.dtype).data());
+  }
+  std::size_t bytes = 0;
+  for (const std::size_t plan : plans) bytes = std::max(bytes, graph.workspace_bytes(plan));
+  const ScratchMemory workspace(device, bytes, DType::u8);
+  std::vector<TrialLaunch> launches;
+  for (const std::size_t plan : plans) {
+    launches.push_back([&, plan] { graph.run(plan, pointers, workspace.data()); });
+  }
+  EventTimer timer(device);
+  const std::optional<std::size_t> chosen = find_fastest(timer, launches);
+  return chosen ? graph.plan_names()[plans[*chosen]] : std::string{};
+}
+
+/// Everything that the choice depends on.
+std::string problem_of(const KernelContext& context, const PlanRules& rules) {
+  return fmt::format("{} cudnn tensor_cores={} deterministic={} workspace={}", describe_problem(context),
+                     rules.tensor_cores, rules.deterministic, rules.workspace_limit);
+}
+
+/// What an exhaustive search chose before; empty when there was none.
+std::string chosen_before(const KernelContext& context, const std::string& problem) {
+  return context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
+}
+
+/// The name of the plan that an exhaustive search chose, now or before.
+std::string searched(const KernelContext& context, const std::string& problem, const Device& device,
+                     const PlanRules& rules, Search search, CudnnGraph& graph,
+                     const std::function<CudnnGraph()>& build) {
+  const std::string known = chosen_before(context, problem);
+  if (!known.empty() && build_named(graph, known)) return known;
+  // On a graph of its own, so that the losers' code goes with it.
+  CudnnGraph candidates = build();
+  candidates.plan(rules);
+  const std::size_t most = search == Search::few ? 4 : candidates.plan_names().size();
+  std::string name = fastest(device, std::move(candidates), most);
+  if (context.search_cache != nullptr && !name.empty()) context.search_cache->store(problem, name);
+  return name;
+}
+
+}  // namespace
+
+Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
+                    const std::function<CudnnGraph()>& build) {
+  const bool searches = search != Search::no && context.options.exhaustive_search;
+  const std::string problem = problem_of(context, rules), key = fmt::format("{} search={}", problem, searches);
+  PlannedGraphs& kept = device.planned_graphs();
+  if (const auto entry = kept.by_problem.find(key); entry != kept.by_problem.end()) return {entry->second, {}};
+  const auto keep = [&](CudnnGraph graph, std::size_t plan) {
+    const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), plan);
+    kept.by_problem.emplace(key, planned);
+    return Planning{planned, {}};
+  };
+
+  CudnnGraph graph = build();
+  const std::string identity = key + ' ' + graph.structure();
+  if (const auto stored = kept.store.find(identity)) {
+    const bool wanted = !searches || stored->name == chosen_before(context, problem);
+    if (wanted && graph.restore(stored->name, stored->code)) return keep(std::move(graph), 0);
+  }
+  if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
+  std::optional<std::size_t> plan;
+  if (searches) {
+    plan = build_named(graph, searched(context, problem, device, rules, search, graph, build));
+  } else if (const std::vector<std::size_t> first = build_first(graph, 1); !first.empty()) {
+    plan = first.front();
+  }
+  if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
+  kept.store.store(identity, {graph.plan_names()[*plan], graph.save()});
+  return keep(std::move(graph), *plan);
+}
+
+PlanRules convolution_rules(const KernelContext& context) {
+  const bool low = is_low_precision(context.inputs[0].dtype);
+  return {low || context.options.tf32, context.options.deterministic, context.options.workspace_limit};
+}
+
+PlanRules unbounded_rules(const KernelContext& context) {
+  PlanRules rules = convolution_rules(context);
+  rules.workspace_limit = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  return rules;
+}
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,34 @@
+// How thread blocks divide [rows,channels] data among them when each keeps what belongs to its channels.
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/graph/tensor_desc.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptrain::cuda {
+
+/// The two sums of a channel.
+struct alignas(8) ChannelSums {
+  float first, second;
+};
+
+struct ChannelExtent {
+  std::int64_t rows, channels;
+  int across;          // threads of a block side by side, n channels each; the others are on further rows
+  std::int64_t parts;  // of the rows
+
+  dim3 grid(int n) const {
+    return dim3(static_cast<unsigned>((channels + across * n - 1) / (across * n)), static_cast<unsigned>(parts));
+  }
+  /// What the sums of the parts take in a workspace.
+  std::size_t partial_bytes() const { return static_cast<std::size_t>(parts * channels) * sizeof(ChannelSums); }
+};
+
+/// Blocks enough to fill the device, each with rows enough to be worth it.
+ChannelExtent channel_extent(const Device& device, std::int64_t rows, std::int64_t channels);
+/// Of data [...,C].
+ChannelExtent channel_extent(const Device& device, const TensorDesc& data);
+
+}  // namespace ptrain::cuda

@@ -1,0 +1,40 @@
+// Sums over, and additions to, the columns of row-major matrices.
+#pragma once
+
+#include "core/base/dtype.h"
+#include "core/cuda/device/device.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptrain::cuda {
+
+/// Enqueues y[r][c] += bias[c], in f32, rounded once more.
+void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DType dtype, void* y, std::int64_t rows,
+                    std::int64_t columns);
+
+/// Parts into which blocks that each cover `block_columns` columns divide the rows, `block_rows` at a time: enough
+/// blocks to fill the device, each with rows enough to be worth it.
+std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
+                       std::int64_t block_columns);
+
+/// Enqueues sums[c] = the sum over p of partial[p][c], in that order.
+void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
+                       DType sums_dtype, void* sums);
+
+/// sums[c] = the sum over the rows of x[r][c]: in f32, in an order that is always the same.
+class ColumnSums {
+ public:
+  ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns);
+
+  std::size_t workspace_bytes() const { return static_cast<std::size_t>(parts_ * columns_) * sizeof(float); }
+  void run(DType dtype, const void* x, DType sums_dtype, void* sums, void* workspace) const;
+
+ private:
+  const Device& device_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::int64_t parts_;  // of the rows, summed by blocks of their own
+};
+
+}  // namespace ptrain::cuda
