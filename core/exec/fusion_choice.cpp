@@ -27,7 +27,7 @@ class Trial {
     workspace_ = take(kernel_->workspace_bytes());
   }
 
-  /// Of one run; infinity when it cannot run.
+  /// Seconds of one run; infinity when it cannot run.
   double seconds() {
     const TrialLaunch launch = [&] { kernel_->run({inputs_, outputs_, workspace_}); };
     return time_launches(*backend_.make_lap_timer(), std::span(&launch, 1)).front();

@@ -45,7 +45,7 @@ class Candidate {
   }
 
  private:
-  /// As many as make the clock's and the first launch's share small.
+  /// So many that they make the clock's and the first launch's share small.
   int launches_of_sample() const {
     constexpr double long_enough = 200e-6;
     constexpr double most = 8;

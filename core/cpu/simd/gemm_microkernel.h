@@ -1,6 +1,6 @@
-// Products of packed panels, sums[k][c] (+)= left[m][k] * right[m][c] summed over pixels m: the core of a weight
-// gradient. An engine says how pixels are packed and multiplied; it takes `step_pixels` pixels at a time, and channels
-// in multiples of 32.
+// GEMM micro-kernels on packed panels, sums[k][c] (+)= left[m][k] * right[m][c] summed over pixels m: what a weight
+// gradient spends its time in. Each says how it packs and multiplies; it takes `step_pixels` pixels at a time, and
+// channels in multiples of 32.
 #pragma once
 
 #include "core/cpu/simd/vector.h"

@@ -9,6 +9,7 @@
 #include <cublasLt.h>
 
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 namespace ptrain::cuda {
@@ -16,10 +17,11 @@ namespace {
 
 constexpr std::size_t workspace_limit = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr int candidates_of_a_search = 32;
-/// Where operands lie at least: parameters at multiples of 64 elements in their flat buffer.
+/// Alignment of operands at least: parameters lie at multiples of 64 elements in their flat buffer.
 constexpr std::uint32_t operand_alignment = 128;
 
 cudaDataType_t data_type(DType dtype) {
+  invariant(is_floating(dtype), "a product of integers");
   return dtype == DType::f16 ? CUDA_R_16F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
@@ -38,9 +40,9 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
     case Epilogue::gelu_tanh_grad_sums:
       return CUBLASLT_EPILOGUE_DGELU_BGRAD;
     case Epilogue::none:
-      break;
+      return CUBLASLT_EPILOGUE_DEFAULT;
   }
-  return CUBLASLT_EPILOGUE_DEFAULT;
+  throw std::logic_error("internal error: an epilogue that cuBLASLt does not know");
 }
 
 bool has_bias(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::gelu_tanh_grad; }
@@ -156,7 +158,7 @@ struct Gemm::Parts {
     if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
   }
 
-  /// Of every matrix of an operand, in bytes; those of a batch lie without gaps.
+  /// Alignment of every matrix of an operand, in bytes; those of a batch lie without gaps.
   std::uint32_t alignment_of(std::int64_t elements, DType dtype) const {
     if (product.batch == 1) return operand_alignment;
     const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));

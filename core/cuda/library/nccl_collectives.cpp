@@ -22,6 +22,7 @@ void check(ncclResult_t result, const char* call) {
 }
 
 ncclDataType_t nccl_type(DType dtype) {
+  invariant(is_floating(dtype), "an all-reduce of integers");
   return dtype == DType::bf16 ? ncclBfloat16 : dtype == DType::f16 ? ncclFloat16 : ncclFloat32;
 }
 
@@ -45,7 +46,7 @@ class NcclCollectives final : public Collectives {
     });
   }
 
-  /// After the plans that were recorded with it.
+  /// Plans that were recorded with it are gone before.
   ~NcclCollectives() override {
     on_failure_.reset();
     if (abort_.joinable()) {

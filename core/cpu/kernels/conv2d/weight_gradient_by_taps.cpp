@@ -183,9 +183,16 @@ std::unique_ptr<Kernel> make_weight_gradient_by_taps(const WeightGradientProblem
     case DType::bf16:
       return make_if_available<VectorProduct<Bf16Lanes>>(problem);
 #endif
-    default:
+#if !defined(__AMX_BF16__) && !defined(__AVX512BF16__)
+    case DType::bf16:
+#endif
+    case DType::f16:
+    case DType::i64:
+    case DType::i32:
+    case DType::u8:
       return nullptr;
   }
+  return nullptr;
 }
 
 #else

@@ -54,16 +54,35 @@ dnnl::primitive_attr with_activation(Activation activation) {
   return attributes;
 }
 
+enum class Form { matmul, inner_product, inner_product_packed };
+
+constexpr const char* name_of(Form form) {
+  switch (form) {
+    case Form::matmul:
+      return "matmul";
+    case Form::inner_product:
+      return "inner_product";
+    case Form::inner_product_packed:
+      return "inner_product_packed";
+  }
+  return nullptr;
+}
+
+struct Candidate {
+  Form form;
+  KernelPtr kernel;
+};
+
 template <typename Primitive>
-KernelPtr operation(const dnnl::engine& engine, const typename Primitive::primitive_desc& desc, const char* name,
+Candidate operation(const dnnl::engine& engine, const typename Primitive::primitive_desc& desc, Form form,
                     const std::vector<Binding>& inputs, const std::vector<Binding>& outputs) {
-  return std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs,
-                                           std::string(name) + ":" + desc.impl_info_str());
+  return {form, std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs,
+                                                  std::string(name_of(form)) + ":" + desc.impl_info_str())};
 }
 
 /// Appends what `make` returns, unless oneDNN has no implementation of it.
 template <typename Make>
-void try_candidate(std::vector<KernelPtr>& candidates, Make&& make) {
+void try_candidate(std::vector<Candidate>& candidates, Make&& make) {
   try {
     candidates.push_back(make());
   } catch (const dnnl::error& error) {
@@ -76,11 +95,12 @@ memory::desc any_layout(const LinearProblem& p) { return matrix(p.x, p.out, p.in
 
 /// The order of preference without a search: what was fastest for most of BERT's shapes on an AVX512-AMX machine, which
 /// is matmul in bf16 and the plain inner product in f32.
-std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<KernelPtr> candidates) {
-  const std::string_view preferred = p.x == DType::bf16 ? "matmul:" : "inner_product:";
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](const KernelPtr& k) { return k->record().implementation.starts_with(preferred); });
-  return candidates;
+std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<Candidate> candidates) {
+  const Form preferred = p.x == DType::bf16 ? Form::matmul : Form::inner_product;
+  std::stable_partition(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.form == preferred; });
+  std::vector<KernelPtr> kernels;
+  for (Candidate& candidate : candidates) kernels.push_back(std::move(candidate.kernel));
+  return kernels;
 }
 
 }  // namespace
@@ -89,8 +109,8 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation acti
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Layouts l(p);
   const dnnl::primitive_attr attributes = with_activation(activation);
-  std::vector<KernelPtr> candidates;
-  const auto add_inner_product = [&](const memory::desc& w, const char* name) {
+  std::vector<Candidate> candidates;
+  const auto add_inner_product = [&](const memory::desc& w, Form form) {
     try_candidate(candidates, [&] {
       using Primitive = dnnl::inner_product_forward;
       const auto kind = dnnl::prop_kind::forward_inference;
@@ -99,11 +119,11 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation acti
       std::vector<Binding> inputs{{DNNL_ARG_SRC, 0, p.x, l.x, l.x},
                                   {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc()}};
       if (p.has_bias) inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, l.bias_stored, l.bias});
-      return operation<Primitive>(engine, desc, name, inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
+      return operation<Primitive>(engine, desc, form, inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
     });
   };
-  add_inner_product(any_layout(p), "inner_product_packed");
-  add_inner_product(l.w, "inner_product");
+  add_inner_product(any_layout(p), Form::inner_product_packed);
+  add_inner_product(l.w, Form::inner_product);
   try_candidate(candidates, [&] {
     const memory::desc w = transposed(p.x, p.out, p.in);
     const memory::desc row_bias({1, p.out}, memory::data_type::f32, Tag::ab);
@@ -114,7 +134,7 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation acti
     if (p.has_bias) {
       inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, memory::desc({1, p.out}, compute_type(p.bias), Tag::ab), row_bias});
     }
-    return operation<dnnl::matmul>(engine, desc, "matmul", inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
+    return operation<dnnl::matmul>(engine, desc, Form::matmul, inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
   });
   return preferred_first(p, std::move(candidates));
 }
@@ -123,27 +143,27 @@ std::vector<KernelPtr> linear_grad_input_candidates(const LinearProblem& p) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Layouts l(p);
   const dnnl::primitive_attr attributes = user_scratchpad();
-  std::vector<KernelPtr> candidates;
+  std::vector<Candidate> candidates;
   try_candidate(candidates, [&] {
     const auto desc = forward_desc<dnnl::matmul>(engine, attributes, l.y, l.w, l.x);
-    return operation<dnnl::matmul>(engine, desc, "matmul",
+    return operation<dnnl::matmul>(engine, desc, Form::matmul,
                                    {{DNNL_ARG_SRC, 0, p.y, l.y, l.y}, {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, l.w}},
                                    {{DNNL_ARG_DST, 0, p.x, l.x, l.x}});
   });
-  const auto add_inner_product = [&](const memory::desc& w, const char* name) {
+  const auto add_inner_product = [&](const memory::desc& w, Form form) {
     try_candidate(candidates, [&] {
       using Primitive = dnnl::inner_product_backward_data;
       const auto hint = forward_desc<dnnl::inner_product_forward>(engine, dnnl::primitive_attr{},
                                                                   dnnl::prop_kind::forward_training, l.x, w, l.y);
       const auto desc = backward_desc<Primitive>(engine, attributes, hint, l.x, w, l.y);
       return operation<Primitive>(
-          engine, desc, name,
+          engine, desc, form,
           {{DNNL_ARG_DIFF_DST, 0, p.y, l.y, l.y}, {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc()}},
           {{DNNL_ARG_DIFF_SRC, 0, p.x, l.x, l.x}});
     });
   };
-  add_inner_product(any_layout(p), "inner_product_packed");
-  add_inner_product(l.w, "inner_product");
+  add_inner_product(any_layout(p), Form::inner_product_packed);
+  add_inner_product(l.w, Form::inner_product);
   return preferred_first(p, std::move(candidates));
 }
 
@@ -151,24 +171,24 @@ std::vector<KernelPtr> linear_grad_weight_candidates(const LinearProblem& p) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Layouts l(p);
   const dnnl::primitive_attr attributes = user_scratchpad();
-  std::vector<KernelPtr> candidates;
-  const auto add_inner_product = [&](const memory::desc& dw, const char* name) {
+  std::vector<Candidate> candidates;
+  const auto add_inner_product = [&](const memory::desc& dw, Form form) {
     try_candidate(candidates, [&] {
       using Primitive = dnnl::inner_product_backward_weights;
       const auto hint = forward_desc<dnnl::inner_product_forward>(
           engine, dnnl::primitive_attr{}, dnnl::prop_kind::forward_training, l.x, any_layout(p), l.y);
       const auto desc = backward_desc<Primitive>(engine, attributes, hint, l.x, dw, l.y);
-      return operation<Primitive>(engine, desc, name,
+      return operation<Primitive>(engine, desc, form,
                                   {{DNNL_ARG_SRC, 0, p.x, l.x, l.x}, {DNNL_ARG_DIFF_DST, 1, p.y, l.y, l.y}},
                                   {{DNNL_ARG_DIFF_WEIGHTS, 0, p.w, l.w_stored, desc.diff_weights_desc()}});
     });
   };
-  add_inner_product(l.w_stored, "inner_product");
-  add_inner_product(matrix(p.w, p.out, p.in, Tag::any), "inner_product_packed");
+  add_inner_product(l.w_stored, Form::inner_product);
+  add_inner_product(matrix(p.w, p.out, p.in, Tag::any), Form::inner_product_packed);
   try_candidate(candidates, [&] {
     const memory::desc dy = transposed(p.y, p.rows, p.out);
     const auto desc = forward_desc<dnnl::matmul>(engine, attributes, dy, l.x, l.w_stored);
-    return operation<dnnl::matmul>(engine, desc, "matmul",
+    return operation<dnnl::matmul>(engine, desc, Form::matmul,
                                    {{DNNL_ARG_WEIGHTS, 0, p.x, l.x, l.x}, {DNNL_ARG_SRC, 1, p.y, dy, dy}},
                                    {{DNNL_ARG_DST, 0, p.w, l.w_stored, l.w_stored}});
   });

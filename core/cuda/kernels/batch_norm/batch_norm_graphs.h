@@ -16,7 +16,7 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
 
 /// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for the shape.
 Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build);
-/// Of a kernel that was planned so: "persistent cudnn:eng0_...", or "native:spatial (reason)".
+/// The record of a kernel that was planned so: "persistent cudnn:eng0_...", or "native:spatial (reason)".
 KernelRecord record_batch_norm(const Planning& persistent);
 
 }  // namespace ptrain::cuda
