@@ -25,6 +25,7 @@ class ByteReader {
 
   /// Fills `out`; throws Error when the data ends before (truncated) or is corrupt.
   void read(std::span<std::uint8_t> out);
+  /// The next four bytes; throws Error as read() does.
   std::uint32_t read_big_endian_u32();
   /// Throws Error unless everything was read; verifies gzip's checksum.
   void expect_end();

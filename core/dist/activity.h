@@ -20,6 +20,7 @@ struct Activity {
   std::string text() const;
 };
 
+/// "step 12: forward and backward", or `action` alone before the first step.
 std::string activity_text(std::int64_t step, const char* action);
 
 /// Tells which rank keeps the others waiting without a sign of work.

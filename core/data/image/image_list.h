@@ -19,6 +19,7 @@ struct ImageList {
   std::vector<std::string> class_names;
   std::vector<File> files;
 
+  /// Where `file` lies: directory/class/name.
   std::filesystem::path path_of(const File& file) const;
 };
 

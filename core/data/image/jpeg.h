@@ -32,6 +32,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
+  /// Pixels of the image at full size, as its header gives them.
   int width() const;
   int height() const;
   /// Sizes of the image when decoded at 1 / denominator (1, 2, 4 or 8): the full size divided, rounded up.
