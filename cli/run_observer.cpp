@@ -1,5 +1,7 @@
 #include "cli/run_observer.h"
 
+#include "core/train/run_result.h"
+
 #include <cmath>
 #include <filesystem>
 

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/report/metrics_log.h"
 #include "core/report/progress.h"
-#include "core/train/trainer.h"
+#include "core/train/train_observer.h"
 
 #include <optional>
 

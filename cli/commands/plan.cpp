@@ -6,7 +6,7 @@
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/train/estimate.h"
-#include "core/train/trainer.h"
+#include "core/train/run_plans.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,11 +34,11 @@ void plan(const PlanCommandOptions& options) {
     fmt::print("{}", options.json ? predictions.dump(2) + "\n" : scaling_table(predictions));
     return;
   }
+  const Ranks alone(nullptr);
   TrainObserver silent;
-  Trainer trainer(config, "", *workload.backend, *workload.model, *workload.training, workload.evaluation.get(),
-                  silent);
-  trainer.compile();
-  const RunResult& r = trainer.result();
+  RunPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
+  plans.compile(*workload.training, workload.evaluation.get());
+  const PlannedFigures r = plans.figures();
   const auto available = static_cast<std::int64_t>(workload.backend->available_memory());
   const std::int64_t largest = largest_batch(config, *workload.backend, *workload.model, available - r.workspace_bytes);
 

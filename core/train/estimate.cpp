@@ -1,5 +1,6 @@
 #include "core/train/estimate.h"
 
+#include "core/base/errors.h"
 #include "core/passes/memory_plan.h"
 #include "core/train/settings.h"
 
@@ -31,6 +32,20 @@ std::int64_t largest_batch(const Config& config, const Backend& backend, const M
     (fits(middle) ? low : high) = middle;
   }
   return low;
+}
+
+void require_memory(const Config& config, const Backend& backend, const Model& model, const Ranks& ranks,
+                    std::int64_t workspace) {
+  const bool shares_memory = backend.host_reads_device();
+  const auto available =
+      static_cast<std::int64_t>(backend.available_memory()) / (shares_memory ? ranks.ranks_on_host() : 1);
+  const std::int64_t needed = estimate_memory(config, backend, model, config.data.batch_size).total() + workspace;
+  if (needed <= available) return;
+  const std::int64_t fits = largest_batch(config, backend, model, available - workspace);
+  throw OutOfMemory(
+      fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}",
+                  config.data.batch_size, needed >> 20, available >> 20, ranks.several() ? " to each rank" : "",
+                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
 }
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/exec/backend.h"
+#include "core/train/ranks.h"
 #include "models/model.h"
 
 namespace ptrain {
@@ -19,5 +20,10 @@ MemoryEstimate estimate_memory(const Config& config, const Backend& backend, con
 
 /// The largest batch whose estimate stays within `bytes`; 0 when not even one sample does.
 std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t bytes);
+
+/// Throws OutOfMemory, with the plan's figure and a batch that fits, unless a step and `workspace` bytes beside it fit
+/// into the memory that is this rank's.
+void require_memory(const Config& config, const Backend& backend, const Model& model, const Ranks& ranks,
+                    std::int64_t workspace);
 
 }  // namespace ptrain

@@ -1,11 +1,15 @@
 #include "core/train/evaluator.h"
 
 #include "core/base/clock.h"
+#include "core/data/loader/loader.h"
 #include "core/train/feeder.h"
 #include "core/train/metrics.h"
+#include "core/train/settings.h"
+#include "core/train/weights.h"
 #include "models/model.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ptrain {
 namespace {
@@ -25,15 +29,35 @@ std::vector<float> read_logits(const Plan& plan) {
 
 }  // namespace
 
-EvalResult evaluate(PlanSet& plans, const Dataset& data, const EvaluationOptions& options) {
+Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, Ranks& ranks, TrainObserver& observer)
+    : config_(config), plans_(plans), data_(data), ranks_(ranks), observer_(observer) {}
+
+EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
+  ranks_.note("evaluating", step);
+  refresh_low_precision(plans_.variables(), LowCopies::untrained);
+  EvalResult result = evaluate();
+  result.step = step;
+  result.epoch = epoch;
+  ranks_.agree_on_signal();
+  if (ranks_.signal() != 0) return result;
+  results_.push_back(result);
+  observer_.on_eval(result);
+  return result;
+}
+
+EvalResult Evaluator::evaluate() {
+  PlanSet& plans = plans_.evaluation();
   const Stopwatch watch;
   const double compiled_before = plans.compile_seconds();
-  Loader loader(data, options.loader);
-  const std::int64_t total = options.max_samples > 0 ? std::min(options.max_samples, data.size()) : data.size();
+  LoaderOptions options = loader_options(config_, Split::eval);
+  ranks_.shard(options);
+  Loader loader(data_, options);
+  const std::int64_t most = config_.eval.max_samples;  // 0: all; else the first ones of the data set
+  const std::int64_t total = most > 0 ? std::min(most, data_.size()) : data_.size();
   ClassificationMetrics metrics(logits_of(plans.largest()).shape[-1]);
-  const std::int64_t at_once = options.loader.batch_size * options.loader.world_size;
+  const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
-    if (options.stop && options.stop()) break;
+    if (SignalGuard::received() != 0) break;
     const Batch& batch = loader.next();
     const auto samples = std::span(batch.sample_indices).first(static_cast<std::size_t>(batch.count));
     const std::int64_t valid = std::count_if(samples.begin(), samples.end(), [&](auto index) { return index < total; });
@@ -45,13 +69,11 @@ EvalResult evaluate(PlanSet& plans, const Dataset& data, const EvaluationOptions
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
     metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(valid)));
-    if (options.progress) options.progress(std::min(total, (b + 1) * at_once), total);
+    observer_.on_eval_progress(std::min(total, (b + 1) * at_once), total);
   }
-  if (options.add_up) {
-    std::array<double, 7> sums = metrics.sums();
-    options.add_up(sums);
-    metrics.set_sums(sums);
-  }
+  std::array<double, 7> sums = metrics.sums();
+  ranks_.add_up(sums);
+  metrics.set_sums(sums);
   EvalResult result;
   result.samples = metrics.samples();
   result.loss = metrics.mean_loss();

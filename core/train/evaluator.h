@@ -1,25 +1,48 @@
-// Runs an evaluation plan over a data set and counts what is right.
+// Evaluations of a run: runs the evaluation plans over a data set and counts what is right.
 #pragma once
 
-#include "core/data/loader/loader.h"
-#include "core/train/plan_set.h"
-#include "core/train/run_result.h"
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/train/ranks.h"
+#include "core/train/run_plans.h"
+#include "core/train/train_observer.h"
 
-#include <functional>
+#include <vector>
 
 namespace ptrain {
 
-struct EvaluationOptions {
-  LoaderOptions loader;
-  std::int64_t max_samples = 0;                                         // 0: all; else the first ones of the data set
-  std::function<void(std::int64_t done, std::int64_t total)> progress;  // after each batch
-  std::function<bool()> stop;                                           // true: give up early
-  std::function<void(std::span<double> sums)> add_up;                   // over ranks that each evaluate a part
+struct EvalResult {
+  std::int64_t step = 0;  // training steps done before it
+  std::int64_t epoch = 0;
+  std::int64_t samples = 0;  // of all ranks
+  double loss = 0;
+  double top1 = 0;
+  double top5 = 0;
+  double f1 = 0;       // two-class tasks
+  double seconds = 0;  // without compiling
 };
 
-/// This rank evaluates its part; with several ranks the figures are those of all samples.
-/// Loss, top-1, top-5 and F1 of `plans` (bound, of a graph with outputs "loss" and "logits") over `data`. The time of
-/// compiling more of them is not in the result's.
-EvalResult evaluate(PlanSet& plans, const Dataset& data, const EvaluationOptions& options);
+class Evaluator {
+ public:
+  /// `plans` have an evaluation set. All must outlive it.
+  Evaluator(const Config& config, RunPlans& plans, const Dataset& data, Ranks& ranks, TrainObserver& observer);
+
+  /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal cuts it
+  /// short: then the result is neither kept nor shown.
+  EvalResult run(std::int64_t step, std::int64_t epoch);
+
+  /// Those that came to their end.
+  const std::vector<EvalResult>& results() const { return results_; }
+
+ private:
+  EvalResult evaluate();
+
+  const Config& config_;
+  RunPlans& plans_;
+  const Dataset& data_;
+  Ranks& ranks_;
+  TrainObserver& observer_;
+  std::vector<EvalResult> results_;
+};
 
 }  // namespace ptrain

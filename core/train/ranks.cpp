@@ -1,5 +1,6 @@
 #include "core/train/ranks.h"
 
+#include "core/base/errors.h"
 #include "core/dist/rank_failure.h"
 #include "core/io/atomic_file.h"
 #include "core/passes/optimizer.h"
@@ -33,10 +34,12 @@ std::vector<double> Ranks::gathered(std::span<const double> mine) const {
 std::span<const RankStep> Ranks::share(const RankStep& mine) {
   constexpr std::size_t fields = sizeof(RankStep) / sizeof(double);
   static_assert(sizeof(RankStep) == fields * sizeof(double));
-  steps_[static_cast<std::size_t>(rank())] = mine;
-  if (several()) {
-    communicator_->all_gather({&mine.loss, fields}, {&steps_[0].loss, fields * steps_.size()});
-  }
+  RankStep sent = mine;
+  sent.signal = SignalGuard::received();
+  steps_[static_cast<std::size_t>(rank())] = sent;
+  if (!several()) return steps_;
+  communicator_->all_gather({&sent.loss, fields}, {&steps_[0].loss, fields * steps_.size()});
+  for (const RankStep& step : steps_) agreed_signal_ = std::max(agreed_signal_, static_cast<int>(step.signal));
   return steps_;
 }
 
@@ -78,12 +81,27 @@ void Ranks::require_equal_parameters(const Variables& variables, std::int64_t st
   const std::vector<double> all = gathered({&mine, 1});
   for (int other = 1; other < world_size(); ++other) {
     if (all[static_cast<std::size_t>(other)] == all[0]) continue;
-    throw RankFailure(other, fmt::format("rank {} on {} has other parameters than rank 0 after step {}: a fault of "
-                                         "its memory, processor or program",
-                                         other, communicator_->transport().host_of(other), step));
+    throw RankFailure(
+        other,
+        fmt::format(
+            "rank {} on {} has other parameters than rank 0 after step {}: a fault of its memory, processor or program",
+            other, communicator_->transport().host_of(other), step));
   }
 }
 
 double Ranks::waited_seconds() const { return several() ? communicator_->times().waited_seconds : 0.0; }
+
+std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
+                                                       Communicator* communicator) {
+  if (communicator == nullptr) return nullptr;
+  if (config.dist.sync_batch_norm && !backend.syncs_batch_norm()) {
+    fail_usage("dist.sync_batch_norm: is made for device cpu only");
+  }
+  std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);
+  if (config.dist.reproducible && !collectives->adds_in_rank_order()) {
+    fail_usage("dist.reproducible: is made for device cpu only; {} adds in its own order", collectives->engine());
+  }
+  return collectives;
+}
 
 }  // namespace ptrain

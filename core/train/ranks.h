@@ -2,10 +2,13 @@
 // through the same calls, which then cost nothing.
 #pragma once
 
+#include "core/base/signals.h"
+#include "core/config/config.h"
 #include "core/data/loader/loader.h"
 #include "core/dist/communicator.h"
 #include "core/exec/variables.h"
 
+#include <memory>
 #include <vector>
 
 namespace ptrain {
@@ -40,8 +43,12 @@ class Ranks {
   void shard(LoaderOptions& options) const;
   void note(const char* action, std::int64_t step) const;
 
-  /// Everybody's `mine`, by rank; holds until the next call.
+  /// Everybody's `mine`, by rank, each with the signal that its rank received; holds until the next call.
   std::span<const RankStep> share(const RankStep& mine);
+  /// The signal that ends the run, 0 for none: several ranks all act on the same one at the same step.
+  int signal() const { return several() ? agreed_signal_ : SignalGuard::received(); }
+  /// Agrees on the signals received since the last share().
+  void agree_on_signal() { agreed_signal_ = static_cast<int>(largest(SignalGuard::received())); }
   /// Element by element, the sum (in rank order) and the largest of all ranks' values.
   void add_up(std::span<double> values) const;
   double largest(double mine) const;
@@ -66,6 +73,12 @@ class Ranks {
 
   Communicator* communicator_;
   std::vector<RankStep> steps_;
+  int agreed_signal_ = 0;  // of several ranks
 };
+
+/// What exchanges gradients; null with one rank. Both must outlive it. Throws Error{usage} for keys that the backend
+/// cannot keep.
+std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
+                                                       Communicator* communicator);
 
 }  // namespace ptrain

@@ -20,9 +20,10 @@ double Schedule::at(std::int64_t step) const {
                                         [&](std::int64_t milestone) { return step >= milestone; });
       return lr * std::pow(gamma, static_cast<double>(passed));
     }
-    default:
-      return lr;
+    case ScheduleKind::constant:
+      break;
   }
+  return lr;
 }
 
 }  // namespace ptrain

@@ -1,0 +1,59 @@
+#include "core/train/checkpoints.h"
+
+#include "core/train/snapshot.h"
+
+#include <fmt/format.h>
+
+namespace ptrain {
+
+Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks)
+    : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks) {}
+
+/// Of all ranks.
+std::int64_t Checkpoints::samples_per_step() const {
+  return config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
+}
+
+StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer) const {
+  if (config_.resume == "none") return {};
+  std::optional<Checkpoint> checkpoint;
+  if (config_.resume == "auto") {
+    LatestCheckpoint latest = find_latest(config_.output.dir);
+    for (const std::string& warning : latest.warnings) observer.on_note(warning);
+    if (!latest.checkpoint) return {};
+    checkpoint = std::move(latest.checkpoint);
+  } else {
+    checkpoint = load_checkpoint(config_.resume);
+  }
+  restore_snapshot(*checkpoint, model_.signature(), variables);
+  const CheckpointInfo& info = checkpoint->info();
+  const StartingPoint start{static_cast<std::int64_t>(info.step), info.state.value("first_loss", 0.0),
+                            checkpoint->path().string()};
+  const std::int64_t samples = samples_per_step();
+  const std::int64_t earlier = info.state.value("samples_per_step", samples);
+  if (earlier != samples) {
+    observer.on_note(fmt::format("{}: was made with {} samples a step, not {}: the data goes on in another order",
+                                 start.resumed_from, earlier, samples));
+  }
+  if (info.config_hash != config_hash_) {
+    observer.on_note(fmt::format("{}: was made under another configuration", start.resumed_from));
+  }
+  observer.on_note(fmt::format("resumed from {} at step {}", start.resumed_from, start.first_step));
+  return start;
+}
+
+void Checkpoints::write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss) {
+  ranks_.require_equal_parameters(variables, step);
+  if (!ranks_.is_main()) return;
+  const Communicator::Busy busy(ranks_.communicator(), "writing a checkpoint");
+  CheckpointInfo info;
+  info.step = static_cast<std::uint64_t>(step);
+  info.epoch = static_cast<std::uint64_t>(epoch);
+  info.model = model_.signature();
+  info.config_hash = config_hash_;
+  info.state = {{"first_loss", first_loss}, {"samples_per_step", samples_per_step()}};
+  last_ =
+      save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
+}
+
+}  // namespace ptrain

@@ -1,0 +1,48 @@
+// A run's checkpoints, which rank 0 reads and writes, and where training goes on from one.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/exec/variables.h"
+#include "core/train/ranks.h"
+#include "core/train/train_observer.h"
+#include "models/model.h"
+
+#include <optional>
+#include <string>
+
+namespace ptrain {
+
+/// Where a run takes training up.
+struct StartingPoint {
+  std::int64_t first_step = 0;       // steps done before this run
+  std::optional<double> first_loss;  // of the whole training; absent until its first step is done
+  std::string resumed_from;          // checkpoint; empty: none
+};
+
+class Checkpoints {
+ public:
+  /// All but the hash must outlive it.
+  Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks);
+
+  /// Rank 0: restores the checkpoint that `resume` names or, where it says auto, the newest of output.dir that is
+  /// whole; the beginning when there is none. Notes tell what was found. Throws Error{failed} naming a file that cannot
+  /// be read or is of another model, optimizer or precision.
+  StartingPoint restore(Variables& variables, TrainObserver& observer) const;
+  /// Writes one after `step` steps; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
+  /// rank 0's, Error{failed} on I/O.
+  void write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss);
+
+  /// The last one written; empty: none, or not rank 0.
+  const std::string& last() const { return last_; }
+
+ private:
+  std::int64_t samples_per_step() const;
+
+  const Config& config_;
+  std::string config_hash_;
+  const Model& model_;
+  const Ranks& ranks_;
+  std::string last_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,57 @@
+#include "core/train/device_figures.h"
+
+#include "core/exec/peak.h"
+#include "core/ops/math/statistics_drift.h"
+#include "core/train/measuring.h"
+#include "core/train/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// What the run's matrix products compute in.
+DType run_precision(const Config& config, const Backend& backend) {
+  if (config.amp.level == AmpLevel::O0) return DType::f32;
+  return training_options(config, backend.preferred_low_precision()).amp.dtype;
+}
+
+}  // namespace
+
+DeviceFigures read_device(const Config& config, const Backend& backend, const PlanSet& training) {
+  DeviceFigures figures;
+  figures.measured_peak_bytes = backend.memory_use().peak_resident_bytes;
+  figures.kernels = training.profile();
+  figures.datasheet_peak_flops =
+      backend.datasheet_peak_flops(run_precision(config, backend), plan_options(config).kernels);
+  return figures;
+}
+
+std::optional<double> measured_peak(const Config& config, Backend& backend, double seconds) {
+  if (!worth_a_peak_measurement(seconds)) return std::nullopt;
+  return measure_peak_flops(backend, run_precision(config, backend), plan_options(config).kernels);
+}
+
+std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
+                                          TrainObserver& observer) {
+  if (config.batch_norm_guard_every_steps == 0) return std::nullopt;
+  // Models with batch norms have one plan.
+  const GuardFinding mine = training.largest_member().plan.guard_finding().value_or(GuardFinding{});
+  std::array<double, 1> compared{static_cast<double>(mine.compared)};
+  ranks.add_up(compared);
+  const double worst = ranks.largest(mine.worst_drift);
+  if (compared[0] == 0) return std::nullopt;
+  if (worst > statistics_drift_bound) {
+    observer.on_note(
+        fmt::format("batch_norm_guard_every_steps: statistics of persistent batch norms differ from plain ones by up "
+                    "to {:.2g} of a standard deviation, more than the {:g} that rounding explains; "
+                    "flags.cudnn_batchnorm_spatial_persistent: false computes them plainly",
+                    worst, statistics_drift_bound));
+  }
+  return GuardFinding{std::llround(compared[0]), worst};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,16 @@
+#include "core/train/loss_record.h"
+
+#include <cmath>
+
+namespace ptrain {
+
+bool LossRecord::add(double loss, LossScaling scaling) {
+  constexpr int overflows_in_a_row = 20;
+  figures_.losses.push_back(loss);
+  figures_.last_loss = loss;
+  ++figures_.steps;
+  bad_losses_ = std::isfinite(loss) ? 0 : bad_losses_ + 1;
+  return bad_losses_ > (scaling == LossScaling::on ? overflows_in_a_row : 0);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,143 @@
+#include "core/train/run_plans.h"
+
+#include "core/exec/fusion_choice.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+/// Batches that are looked at before training.
+constexpr int first_batches = 32;
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const WeightMapping& mapping : model.weights()) {
+    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
+  }
+  return count;
+}
+
+}  // namespace
+
+RunPlans::RunPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
+                   Collectives* gradients, TrainObserver& observer)
+    : config_(config),
+      backend_(backend),
+      model_(model),
+      ranks_(ranks),
+      gradients_(gradients),
+      observer_(observer),
+      variables_(backend) {}
+
+void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
+  ranks_.note("compiling", 0);
+  ranks_.main_first([&] { compile_sets(training, evaluation); });
+}
+
+void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
+  PlanOptions plan = plan_options(config_);
+  plan.collectives = gradients_;
+  const std::int64_t longest = training.info().max_length;
+  const std::int64_t batch = config_.data.batch_size;
+  training_.emplace(training_shapes(plan), batch * longest, backend_, variables_, plan);
+  const Cost cost = compile_for_first_batches(*training_, training, loader_options(config_, Split::train));
+  if (evaluation != nullptr) {
+    const LoaderOptions loader = loader_options(config_, Split::eval);
+    evaluation_.emplace(evaluation_shapes(loader.batch_size), loader.batch_size * longest, backend_, variables_, plan);
+    compile_for_first_batches(*evaluation_, *evaluation, loader);
+  }
+  if (config_.output.per_op) training_->enable_profile();
+  save_search();
+  figures_.search_hash = backend_.search_cache().hash();
+  count_memory();
+  figures_.flops_per_sample = cost.flops / static_cast<double>(batch);
+  figures_.bytes_per_sample = cost.bytes / static_cast<double>(batch);
+  figures_.parameters = parameter_count(model_);
+}
+
+PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
+  PipelineOptions options = training_options(config_, backend_.preferred_low_precision());
+  if (config_.fusion == FusionMode::full && backend_.fuses_convolutions()) {
+    options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
+  }
+  if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
+  figures_.loss_scaling = options.loss_scaling;
+  const std::int64_t batch = config_.data.batch_size;
+  PlanSet::Shapes shapes;
+  shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
+  shapes.build = [this, batch, options](std::int64_t tokens) {
+    PipelineResult built = build_training_graph(model_.build({batch, tokens}, Mode::training), options);
+    figures_.amp = built.amp;
+    return std::move(built.graph);
+  };
+  return shapes;
+}
+
+PlanSet::Shapes RunPlans::evaluation_shapes(std::int64_t batch) {
+  const PipelineOptions options = evaluation_options(config_, backend_.preferred_low_precision());
+  PlanSet::Shapes shapes;
+  shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
+  shapes.build = [this, batch, options](std::int64_t tokens) {
+    return build_inference_graph(model_.build({batch, tokens}, Mode::evaluation), options).graph;
+  };
+  return shapes;
+}
+
+Cost RunPlans::compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options) {
+  if (!packs_text()) return plans.largest_member().cost;
+  ranks_.shard(options);
+  options.workers = 0;
+  Loader loader(data, options);
+  Cost mean;
+  for (int i = 0; i < first_batches; ++i) {
+    const Cost cost = plans.for_batch(loader.next()).cost;
+    mean.flops += cost.flops / first_batches;
+    mean.bytes += cost.bytes / first_batches;
+  }
+  return mean;
+}
+
+void RunPlans::count_memory() {
+  const auto larger = [this](std::size_t (PlanSet::*bytes)() const) {
+    return static_cast<std::int64_t>(
+        std::max((*training_.*bytes)(), evaluation_ ? (*evaluation_.*bytes)() : std::size_t{0}));
+  };
+  figures_.variable_bytes = static_cast<std::int64_t>(variables_.bytes());
+  figures_.arena_bytes = larger(&PlanSet::arena_bytes);
+  figures_.workspace_bytes = larger(&PlanSet::workspace_bytes);
+  figures_.input_bytes =
+      static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
+  figures_.planned_peak_bytes = backend_.memory_use().resident_bytes +
+                                ranks_.ranks_in_process() * (figures_.variable_bytes + figures_.arena_bytes +
+                                                             figures_.workspace_bytes + figures_.input_bytes);
+}
+
+void RunPlans::allocate() {
+  variables_.allocate();
+  memory_.emplace(backend_, static_cast<std::size_t>(figures_.arena_bytes),
+                  static_cast<std::size_t>(figures_.workspace_bytes));
+  training_->bind(*memory_);
+  if (evaluation_) evaluation_->bind(*memory_);
+}
+
+void RunPlans::save_search() {
+  if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+}
+
+void RunPlans::note_trained(double flops, std::int64_t samples) {
+  if (ranks_.is_main()) save_search();
+  figures_.search_hash = backend_.search_cache().hash();
+  if (packs_text() && samples > 0) figures_.flops_per_sample = flops / static_cast<double>(samples);
+}
+
+PlannedFigures RunPlans::figures() const {
+  PlannedFigures figures = figures_;
+  for (const std::optional<PlanSet>* plans : {&training_, &evaluation_}) {
+    if (*plans) figures.search_seconds += (*plans)->compile_seconds();
+  }
+  return figures;
+}
+
+}  // namespace ptrain

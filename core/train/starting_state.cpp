@@ -1,0 +1,62 @@
+#include "core/train/starting_state.h"
+
+#include "core/base/errors.h"
+#include "core/passes/pipeline.h"
+#include "core/train/settings.h"
+#include "core/train/weights.h"
+
+#include <array>
+
+namespace ptrain {
+namespace {
+
+void initialize(const Config& config, const Model& model, Variables& variables, TrainObserver& observer) {
+  initialize_variables(model, variables, static_cast<std::uint64_t>(config.seed));
+  if (variables.contains(loss_scale_state)) {
+    const std::array<float, LossScaleState::size> state{static_cast<float>(config.amp.scaler.init)};
+    variables.write(loss_scale_state, state.data(), sizeof state);
+  }
+  if (config.model.weights.empty()) return;
+  const LoadedWeights loaded = load_weights(config.model.weights, model, variables);
+  for (const std::string& name : loaded.fresh) {
+    observer.on_note(fmt::format("{}: {} is not taken from it and starts afresh", config.model.weights, name));
+  }
+}
+
+}  // namespace
+
+StartingPoint set_up_start(const Config& config, const Model& model, const Checkpoints& checkpoints, const Ranks& ranks,
+                           Variables& variables, TrainObserver& observer) {
+  ranks.note("setting up", 0);
+  StartingPoint start;
+  if (ranks.is_main()) {
+    initialize(config, model, variables, observer);
+    start = checkpoints.restore(variables, observer);
+  }
+  std::array<double, 2> shared{static_cast<double>(start.first_step), start.first_loss.value_or(0.0)};
+  ranks.broadcast(shared);
+  ranks.broadcast(variables);
+  start.first_step = static_cast<std::int64_t>(shared[0]);
+  if (start.first_step > 0) start.first_loss = shared[1];
+  return start;
+}
+
+StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training) {
+  if (ranks.world_size() > 1 && !config.data.drop_last) {
+    fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
+               ranks.world_size());
+  }
+  LoaderOptions options = loader_options(config, Split::train);
+  options.workers = 0;
+  ranks.shard(options);
+  const std::int64_t batches = Loader(training, options).batches_per_epoch();
+  StepCounts counts;
+  counts.steps_per_epoch = batches / config.train.accumulate_steps;
+  if (counts.steps_per_epoch == 0) {
+    fail_usage("train.accumulate_steps: {} batches make no step of {}", batches, config.train.accumulate_steps);
+  }
+  counts.total_steps = config.train.steps > 0 ? config.train.steps : config.train.epochs * counts.steps_per_epoch;
+  return counts;
+}
+
+}  // namespace ptrain

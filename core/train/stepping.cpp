@@ -1,0 +1,170 @@
+#include "core/train/stepping.h"
+
+#include "core/passes/optimizer.h"
+#include "core/passes/pipeline.h"
+#include "core/train/feeder.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+/// Waits, busily, so that what took `seconds` takes `percent` longer.
+void lengthen(double seconds, double percent) {
+  const Stopwatch watch;
+  while (watch.seconds() < seconds * percent * 1e-2) {
+  }
+}
+
+}  // namespace
+
+Stepping::Stepping(const Config& config, Backend& backend, RunPlans& plans, Ranks& ranks, const StepCounts& counts,
+                   OnStep on_step)
+    : config_(config),
+      backend_(backend),
+      plans_(plans),
+      ranks_(ranks),
+      counts_(counts),
+      schedule_(make_schedule(config, counts.steps_per_epoch, counts.total_steps)),
+      on_step_(std::move(on_step)) {
+  for (StepInFlight& step : steps_) {
+    for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
+      step.losses.push_back(backend_.make_readback(sizeof(float)));
+    }
+    if (plans_.loss_scaling()) step.loss_scale = backend_.make_readback(LossScaleState::size * sizeof(float));
+  }
+}
+
+void Stepping::run(Loader& loader, std::int64_t step) {
+  StepInFlight& launched = steps_[static_cast<std::size_t>(step % 2)];
+  launch(loader, step, launched);
+  finish();
+  in_flight_ = &launched;
+  if (!backend_.runs_ahead()) finish();
+}
+
+void Stepping::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
+  launched.started = clock_.seconds();
+  launched.step = step;
+  launched.waited_before = ranks_.waited_seconds();
+  launched.mine = {};
+  for (std::int64_t micro = 0; micro < config_.train.accumulate_steps; ++micro) {
+    launch_micro_step(loader, step, micro, launched);
+  }
+  if (launched.loss_scale != nullptr) launched.loss_scale->start(plans_.variables().at(loss_scale_state).data);
+}
+
+void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched) {
+  RankStep& mine = launched.mine;
+  Stopwatch watch;
+  ranks_.note("waiting for data", step + 1);
+  const Batch& batch = loader.next();
+  mine.reader_seconds += watch.restart();
+  mine.samples += static_cast<double>(batch.count);
+  ranks_.note("forward and backward", step + 1);
+  const Phase last = micro + 1 == config_.train.accumulate_steps ? Phase::update : Phase::backward;
+  PlanSet::Member& member = plan_for(batch, last, mine);
+  Plan& plan = member.plan;
+  feed(plan, batch, batch.count);
+  feed_step(plan, step, micro);
+  plan.run(Phase::forward, last);
+  launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
+  const TokenCounts tokens = count_tokens(plan, batch);
+  mine.tokens += static_cast<double>(tokens.valid);
+  mine.computed_tokens += static_cast<double>(tokens.computed);
+  mine.flops += member.cost.flops;
+  ++member.batches;
+  mine.compute_seconds += watch.seconds();
+}
+
+PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mine) {
+  PlanSet& plans = plans_.training();
+  PlanSet::Member* const found = plans.find(batch);
+  if (found != nullptr && (plans.size() == 1 || found->plan.steady(Phase::forward, last))) return *found;
+  finish();  // the step before, which would end only when the plan is set up
+  mine.sets_up = 1;
+  return found != nullptr ? *found : plans.for_batch(batch);
+}
+
+void Stepping::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const {
+  const auto lr = static_cast<float>(schedule_.at(step));
+  plan.write_input(flat::learning_rate, &lr, sizeof lr);
+  if (plan.has_input(model_io::rng)) {
+    const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
+    // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number
+    // of the step.
+    const bool packed = plan.has_input(model_io::offsets);
+    const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
+    plan.write_input(model_io::rng, rng.data(), sizeof rng);
+  }
+  if (plan.has_input(flat::micro_step)) {
+    // Rank 0 has the sum so far where micro-batches are added up in the data's order.
+    const bool starts_afresh = config_.dist.reproducible && ranks_.rank() != 0;
+    const auto index = static_cast<std::int32_t>(starts_afresh ? 0 : micro);
+    plan.write_input(flat::micro_step, &index, sizeof index);
+  }
+}
+
+void Stepping::finish() {
+  if (in_flight_ == nullptr) return;
+  finish(*in_flight_);
+  in_flight_ = nullptr;
+}
+
+void Stepping::finish(StepInFlight& launched) {
+  RankStep& mine = launched.mine;
+  read_losses(launched);
+  // Steps that overlap take the time from one's end to the next one's.
+  const double begin = std::max(launched.started, last_finish_);
+  if (config_.train.test_delay_percent > 0) lengthen(clock_.seconds() - begin, config_.train.test_delay_percent);
+  mine.step_seconds = clock_.seconds() - begin;
+  mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;
+  const std::span<const RankStep> by_rank = ranks_.share(mine);
+  last_finish_ = clock_.seconds();
+
+  read_loss_scale(launched);
+  TrainObserver::Step step = shown(launched, by_rank);
+  step.step_seconds = last_finish_ - begin;
+  on_step_(step, by_rank);
+}
+
+void Stepping::read_losses(StepInFlight& launched) const {
+  const Stopwatch watch;
+  for (const auto& readback : launched.losses) {
+    float loss = 0;
+    std::memcpy(&loss, readback->finish().data(), sizeof loss);
+    launched.mine.loss += static_cast<double>(loss) / static_cast<double>(launched.losses.size());
+  }
+  launched.mine.compute_seconds += watch.seconds();
+}
+
+void Stepping::read_loss_scale(StepInFlight& launched) {
+  if (launched.loss_scale == nullptr) return;
+  std::array<float, LossScaleState::size> state{};
+  std::memcpy(state.data(), launched.loss_scale->finish().data(), sizeof state);
+  const double scale = state[LossScaleState::scale];
+  loss_scales_.skipped_steps = std::llround(state[LossScaleState::skipped_steps]);
+  std::vector<ScaleChange>& history = loss_scales_.scale_history;
+  if (history.empty() || history.back().scale != scale) history.push_back({launched.step + 1, scale});
+}
+
+TrainObserver::Step Stepping::shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const {
+  TrainObserver::Step step;
+  step.step = launched.step + 1;
+  step.total = counts_.total_steps;
+  step.epoch = launched.step / counts_.steps_per_epoch;
+  step.lr = static_cast<float>(schedule_.at(launched.step));
+  step.reader_seconds = launched.mine.reader_seconds;
+  step.compute_seconds = launched.mine.compute_seconds;
+  for (const RankStep& rank : by_rank) {
+    step.loss += rank.loss / static_cast<double>(by_rank.size());
+    step.samples += std::llround(rank.samples);
+  }
+  if (!loss_scales_.scale_history.empty()) step.loss_scale = loss_scales_.scale_history.back().scale;
+  return step;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,87 @@
+// Training steps: feeds micro-batches, launches them, reads the loss back, and tells of each step that is done.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/config/config.h"
+#include "core/data/loader/loader.h"
+#include "core/train/ranks.h"
+#include "core/train/run_plans.h"
+#include "core/train/schedule.h"
+#include "core/train/starting_state.h"
+#include "core/train/train_observer.h"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace ptrain {
+
+/// The loss scale from step `step` on, counted from 1.
+struct ScaleChange {
+  std::int64_t step = 0;
+  double scale = 0;
+};
+
+struct LossScales {
+  std::vector<ScaleChange> scale_history;  // empty without loss scaling
+  std::int64_t skipped_steps = 0;
+};
+
+class Stepping {
+ public:
+  /// A step that is done, as it is shown and as each rank saw it.
+  using OnStep = std::function<void(const TrainObserver::Step& step, std::span<const RankStep> by_rank)>;
+
+  /// `plans` are allocated and hold the starting state. All but `counts` must outlive it.
+  Stepping(const Config& config, Backend& backend, RunPlans& plans, Ranks& ranks, const StepCounts& counts,
+           OnStep on_step);
+
+  /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. A device that
+  /// runs ahead gets the launches before the host waits for the loss of the step before; the CPU is done when it
+  /// returns.
+  void run(Loader& loader, std::int64_t step);
+  /// Waits for the step in flight, if there is one.
+  void finish();
+
+  const LossScales& loss_scales() const { return loss_scales_; }
+
+ private:
+  /// A step whose launches are made, and the values that the host wants of it.
+  struct StepInFlight {
+    std::int64_t step = 0;
+    RankStep mine;
+    double waited_before = 0;                       // Ranks::waited_seconds
+    double started = 0;                             // on `clock_`
+    std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
+    std::unique_ptr<Readback> loss_scale;           // null without loss scaling
+  };
+
+  void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
+  void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched);
+  /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
+  /// phases up to `last` as all later ones will.
+  PlanSet::Member& plan_for(const Batch& batch, Phase last, RankStep& mine);
+  /// What differs between steps and micro-batches beside the batch.
+  void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
+  void finish(StepInFlight& launched);
+  void read_losses(StepInFlight& launched) const;
+  TrainObserver::Step shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const;
+  void read_loss_scale(StepInFlight& launched);
+
+  const Config& config_;
+  Backend& backend_;
+  RunPlans& plans_;
+  Ranks& ranks_;
+  StepCounts counts_;
+  Schedule schedule_;
+  OnStep on_step_;
+  std::array<StepInFlight, 2> steps_;  // the one being launched and, on a device that runs ahead, the one before it
+  StepInFlight* in_flight_ = nullptr;
+  LossScales loss_scales_;
+  Stopwatch clock_;
+  double last_finish_ = 0;  // on `clock_`
+};
+
+}  // namespace ptrain

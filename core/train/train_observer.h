@@ -1,0 +1,34 @@
+// Who follows a training run while it goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ptrain {
+
+struct EvalResult;
+struct RunResult;
+
+/// What a run tells while it goes on; every call comes from the training thread.
+class TrainObserver {
+ public:
+  struct Step {
+    std::int64_t step = 0;  // counted from 1
+    std::int64_t total = 0;
+    std::int64_t epoch = 0;
+    double loss = 0;
+    double lr = 0;
+    double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
+    std::int64_t samples = 0;
+    double loss_scale = 0;  // 0: no scaler
+  };
+
+  virtual ~TrainObserver() = default;
+  virtual void on_start(const RunResult& /*prepared*/) {}
+  virtual void on_step(const Step& /*step*/) {}
+  virtual void on_eval_progress(std::int64_t /*done*/, std::int64_t /*total*/) {}
+  virtual void on_eval(const EvalResult& /*result*/) {}
+  virtual void on_note(const std::string& /*line*/) {}
+};
+
+}  // namespace ptrain
