@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/exec/backend.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 namespace ptrain {
 

@@ -1,19 +1,15 @@
 // BERT for sequence classification (Devlin et al. 2019), tiny to large.
 #pragma once
 
+#include "core/config/config.h"
+#include "core/data/dataset.h"
 #include "core/ops/activation.h"
 #include "core/ops/attention.h"
-#include "models/model.h"
+#include "models/text_blocks.h"
 
 #include <filesystem>
 
 namespace ptrain {
-
-/// How sequences of different lengths share a batch.
-enum class TextLayout {
-  padded,  // each filled up to max_length
-  packed,  // one behind the other on one axis of tokens
-};
 
 struct BertSpec {
   std::int64_t layers = 12;
@@ -39,6 +35,9 @@ BertSpec bert_spec_of_size(std::string_view size);
 /// The same from transformers' config.json. Throws Error{failed} naming the file and the field that is missing or
 /// wrong.
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json);
+/// What the configuration and the data ask for: the architecture of the weights where their config.json tells it.
+/// Throws Error{usage} when the data's vocabulary is larger than the embedding table.
+BertSpec bert_spec(const Config& config, const DatasetInfo& data);
 /// The spec as transformers' config.json of BertForSequenceClassification.
 std::string bert_config_json(const BertSpec& spec);
 

@@ -1,9 +1,11 @@
 // Sizes of BERT: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
+#include "core/config/choices.h"
 #include "models/bert.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -30,7 +32,34 @@ std::int64_t integer(const nlohmann::json& json, const char* field, const std::f
   return it->get<std::int64_t>();
 }
 
+BertSpec architecture(const Config& config, const DatasetInfo& data) {
+  const std::filesystem::path weights = config.model.weights;
+  const std::filesystem::path beside = weights.parent_path() / "config.json";
+  if (!weights.empty() && std::filesystem::exists(beside)) return bert_spec_from_config(beside);
+  BertSpec spec = bert_spec_of_size(choice_name(config.model.size));
+  spec.max_positions = config.model.max_positions;
+  spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
+  return spec;
+}
+
 }  // namespace
+
+BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
+  BertSpec spec = architecture(config, data);
+  if (data.vocab_size > spec.vocab_size) {
+    fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
+               config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
+  }
+  spec.classes = config.model.classes;
+  spec.max_length = data.max_length;
+  spec.layout = config.data.padding == Padding::none ? TextLayout::packed : TextLayout::padded;
+  spec.dropout = static_cast<float>(config.model.dropout);
+  spec.attention =
+      config.model.attention == AttentionMode::flash ? AttentionAlgorithm::flash : AttentionAlgorithm::math;
+  spec.gelu = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  return spec;
+}
 
 BertSpec bert_spec_of_size(std::string_view size) {
   for (const NamedSize& s : sizes) {

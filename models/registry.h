@@ -3,7 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 namespace ptrain {
 

@@ -1,9 +1,9 @@
 // ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution.
 #pragma once
 
-#include "models/model.h"
-
-#include <array>
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "models/vision_blocks.h"
 
 namespace ptrain {
 
@@ -19,9 +19,11 @@ struct ResNetSpec {
   ResNetStem stem = ResNetStem::imagenet;
   float label_smoothing = 0;
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
-  std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
-  std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
+  PixelScale pixels;
 };
+
+/// What the configuration and the data ask for.
+ResNetSpec resnet_spec(int depth, const Config& config, const DatasetInfo& data);
 
 /// Throws Error{usage} when the depth is none of the five.
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec);

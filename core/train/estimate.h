@@ -3,8 +3,8 @@
 
 #include "core/config/config.h"
 #include "core/exec/backend.h"
+#include "core/model/model.h"
 #include "core/train/ranks.h"
-#include "models/model.h"
 
 namespace ptrain {
 

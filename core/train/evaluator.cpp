@@ -2,11 +2,11 @@
 
 #include "core/base/clock.h"
 #include "core/data/loader/loader.h"
+#include "core/model/model.h"
 #include "core/train/feeder.h"
 #include "core/train/metrics.h"
 #include "core/train/settings.h"
 #include "core/train/weights.h"
-#include "models/model.h"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #include "core/train/feeder.h"
 
 #include "core/base/errors.h"
+#include "core/model/model.h"
 #include "core/ops/softmax_cross_entropy.h"
-#include "models/model.h"
 
 #include <numeric>
 

@@ -7,7 +7,7 @@
 namespace ptrain {
 
 /// Writes images or tokens, and labels; the labels of rows from `valid` on become the ignored label. The plan's inputs
-/// bear the names of models/model.h; tokens are packed where it takes sequence offsets.
+/// bear the names of core/model/model.h; tokens are packed where it takes sequence offsets.
 void feed(Plan& plan, const Batch& batch, std::int64_t valid);
 
 /// Tokens of one or several batches.

@@ -3,9 +3,9 @@
 
 #include "core/config/config.h"
 #include "core/exec/backend.h"
+#include "core/model/model.h"
 #include "core/report/report.h"
 #include "core/train/run_result.h"
-#include "models/model.h"
 
 namespace ptrain {
 

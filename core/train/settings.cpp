@@ -1,7 +1,7 @@
 #include "core/train/settings.h"
 
 #include "core/config/choices.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 #include <cmath>
 

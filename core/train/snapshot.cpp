@@ -1,9 +1,9 @@
 #include "core/train/snapshot.h"
 
 #include "core/base/errors.h"
+#include "core/model/model.h"
 #include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
-#include "models/model.h"
 
 namespace ptrain {
 namespace {

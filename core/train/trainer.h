@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/clock.h"
+#include "core/model/model.h"
 #include "core/train/run_result.h"
 
 #include <filesystem>

@@ -23,36 +23,22 @@ void for_each_conv_weight(const WeightMapping& mapping, const Shape& shape, Visi
   }
 }
 
-/// The name that BERT's first checkpoints have for a layer norm's weight and bias; otherwise the name itself.
-std::string legacy_name(const std::string& name) {
-  for (const auto& [now, then] :
-       {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}) {
-    if (name.ends_with(now)) return name.substr(0, name.size() - std::string_view(now).size()) + then;
+const NamedTensor* find_tensor(const SafetensorsFile& file, const WeightMapping& mapping) {
+  const NamedTensor* tensor = file.find(mapping.external);
+  for (auto name = mapping.other_names.begin(); tensor == nullptr && name != mapping.other_names.end(); ++name) {
+    tensor = file.find(*name);
   }
-  return name;
-}
-
-const NamedTensor* find_tensor(const SafetensorsFile& file, const std::string& name) {
-  constexpr std::string_view prefix = "bert.";
-  for (const std::string& full : {name, legacy_name(name)}) {
-    if (const NamedTensor* tensor = file.find(full)) return tensor;
-    if (!full.starts_with(prefix)) continue;
-    if (const NamedTensor* tensor = file.find(std::string_view(full).substr(prefix.size()))) return tensor;
-  }
-  return nullptr;
+  return tensor;
 }
 
 }  // namespace
 
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
   std::vector<float> values;
-  for (const auto& [name, entry] : variables.entries()) {
-    if (entry.desc.dtype != DType::f32) continue;
-    if (entry.storage != Storage::parameter && !is_running_statistic(name)) continue;
-    values.resize(static_cast<std::size_t>(entry.desc.count()));
-    const Value variable{name, entry.desc, entry.storage};
-    initialize(model.initializer(variable), entry.desc.shape, name, seed, values);
-    variables.write(name, values.data(), entry.desc.bytes());
+  for (const auto& [name, shape, initializer, files] : model.variables()) {
+    values.resize(static_cast<std::size_t>(shape.count()));
+    initialize(initializer, shape, name, seed, values);
+    variables.write(name, values.data(), values.size() * sizeof(float));
   }
   refresh_low_precision(variables, LowCopies::all);
 }
@@ -97,7 +83,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   LoadedWeights result;
   std::set<const NamedTensor*> used;
   for (const WeightMapping& mapping : model.weights()) {
-    const NamedTensor* tensor = find_tensor(file, mapping.external);
+    const NamedTensor* tensor = find_tensor(file, mapping);
     const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
     if (tensor != nullptr) used.insert(tensor);
     if (!fits && mapping.head) {
@@ -130,10 +116,8 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
     storage.push_back(
         to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable)));
     tensors.push_back({mapping.external, DType::f32, mapping.external_shape, std::as_bytes(std::span(storage.back()))});
-    constexpr std::string_view statistic = ".running_mean";
-    if (!mapping.external.ends_with(statistic)) continue;
-    const std::string norm = mapping.external.substr(0, mapping.external.size() - statistic.size());
-    tensors.push_back({norm + ".num_batches_tracked", DType::i64, Shape{}, std::as_bytes(std::span(&steps, 1))});
+    if (mapping.step_counter.empty()) continue;
+    tensors.push_back({mapping.step_counter, DType::i64, Shape{}, std::as_bytes(std::span(&steps, 1))});
   }
   write_safetensors(path, tensors);
 }

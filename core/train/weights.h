@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/exec/variables.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 #include <filesystem>
 
 namespace ptrain {
 
-/// Starting values of every parameter and state by the model's initializers; optimizer state stays zero.
+/// Starting values of every parameter and state as the model declares them; optimizer state stays zero.
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed);
 
 struct LoadedWeights {
@@ -16,8 +16,7 @@ struct LoadedWeights {
   std::vector<std::string> unused;  // tensors of the file that the model has no place for
 };
 
-/// Reads a safetensors file into the variables. Names may lack the model's "bert." prefix and call a layer norm's
-/// weight and bias gamma and beta, as the first published BERT files do.
+/// Reads a safetensors file into the variables, tensors under any of the names that the model gives them.
 /// Throws Error{failed} naming file and tensor when one is missing or has another shape.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
 

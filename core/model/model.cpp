@@ -1,10 +1,11 @@
-#include "models/model.h"
+#include "core/model/model.h"
 
 #include "core/base/parallel.h"
 #include "core/base/rng.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace ptrain {
 namespace {
@@ -48,6 +49,14 @@ void fill(const Initializer& initializer, const RandomStream& stream, std::size_
 }
 
 }  // namespace
+
+std::vector<WeightMapping> Model::weights() const {
+  std::vector<WeightMapping> mappings;
+  for (ModelVariable& variable : variables()) {
+    std::move(variable.files.begin(), variable.files.end(), std::back_inserter(mappings));
+  }
+  return mappings;
+}
 
 void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
                 std::span<float> values) {

@@ -1,4 +1,5 @@
-// What every reference model offers: its graph for any batch size, its weights' names elsewhere, its initial values.
+// What every reference model offers: its graph for any batch size, and of every variable what it starts from and what
+// weights files call it.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -25,28 +26,37 @@ inline constexpr const char* loss = "loss";                   // output f32 []
 inline constexpr const char* logits = "logits";               // output [N, classes]
 }  // namespace model_io
 
-/// How a variable here corresponds to a tensor in a weights file.
-struct WeightMapping {
-  enum class Layout {
-    plain,
-    conv_krsc,  // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
-    rows,       // there [rows, ...]: rows `row_begin`.. of the variable here
-  };
-  std::string variable;
-  std::string external;  // torchvision's or transformers' name
-  Shape external_shape;
-  Layout layout = Layout::plain;
-  std::int64_t row_begin = 0;
-  bool head =
-      false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
-};
-
 /// Starting values of a variable.
 struct Initializer {
   enum class Kind { constant, normal, uniform };
   Kind kind = Kind::constant;
   float value = 0;              // constant: the value; normal: standard deviation; uniform: bound of [-value, value)
   std::int64_t zero_from = -1;  // channels of the last axis from here on are zero; -1: none
+};
+
+/// How a variable here, or some of its rows, corresponds to a tensor in a weights file.
+struct WeightMapping {
+  enum class Layout {
+    rows,       // there [rows, ...]: rows `row_begin`.. of the variable here
+    conv_krsc,  // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
+  };
+  std::string variable;
+  std::string external;  // torchvision's or transformers' name
+  Shape external_shape;
+  Layout layout = Layout::rows;
+  std::int64_t row_begin = 0;
+  bool head =
+      false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
+  std::vector<std::string> other_names = {};  // names that other files have for it, the likelier first
+  std::string step_counter = {};              // i64 [] behind it in a file, which counts steps; empty: none
+};
+
+/// A parameter or state of a model, all of it said where it is declared.
+struct ModelVariable {
+  std::string name;
+  Shape shape;
+  Initializer initializer;
+  std::vector<WeightMapping> files;  // in the order in which files hold them
 };
 
 /// What a graph is built for.
@@ -57,6 +67,12 @@ struct BatchShape {
   BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0) : rows(row_count), tokens(token_capacity) {}
 };
 
+/// A forward graph with outputs "loss" and "logits", and its variables in the order of their declaration.
+struct BuiltModel {
+  Graph graph;
+  std::vector<ModelVariable> variables;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -64,17 +80,20 @@ class Model {
   virtual std::string name() const = 0;
   /// One line that tells apart models whose checkpoints do not fit each other.
   virtual std::string signature() const = 0;
-  /// The forward graph with outputs "loss" and "logits". Throws Error{usage} when the input size does not fit.
-  virtual Graph build(const BatchShape& batch, Mode mode) const = 0;
+  /// Throws Error{usage} when the input size does not fit.
+  virtual BuiltModel construct(const BatchShape& batch, Mode mode) const = 0;
   /// Where text is packed, the capacity T of the graph that a batch of N rows with so many tokens runs with: graphs are
   /// static, and few different ones serve all batches. 0 where one graph does for every batch of N.
   virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/) const { return 0; }
-  virtual std::vector<WeightMapping> weights() const = 0;
-  /// For every parameter and state of the graph.
-  virtual Initializer initializer(const Value& variable) const = 0;
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
   virtual bool is_text() const = 0;
+
+  Graph build(const BatchShape& batch, Mode mode) const { return construct(batch, mode).graph; }
+  /// Every parameter and state, the same for all batches and modes.
+  std::vector<ModelVariable> variables() const { return construct(1, Mode::evaluation).variables; }
+  /// The tensors of a weights file, in its order.
+  std::vector<WeightMapping> weights() const;
 };
 
 /// Fills `values` by `initializer`, from Philox keyed by `seed` and the variable's name.

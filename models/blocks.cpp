@@ -1,0 +1,48 @@
+#include "models/blocks.h"
+
+#include "core/ops/linear.h"
+#include "core/ops/softmax_cross_entropy.h"
+
+namespace ptrain {
+
+ModelVariable variable_of(std::string name, Shape shape, Initializer start) {
+  return {name, shape, start, {{.variable = name, .external = name, .external_shape = shape}}};
+}
+
+ValueId Blocks::parameter(ModelVariable variable) {
+  const ValueId id = graph_.add_parameter(variable.name, variable.shape);
+  variables_.push_back(std::move(variable));
+  return id;
+}
+
+ValueId Blocks::state(ModelVariable variable) {
+  const ValueId id = graph_.add_state(variable.name, {DType::f32, variable.shape});
+  variables_.push_back(std::move(variable));
+  return id;
+}
+
+ValueId Blocks::linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias) {
+  const ValueId matrix = parameter(std::move(weight));
+  return add(name, std::make_shared<Linear>(), {x, matrix, parameter(std::move(bias))});
+}
+
+ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
+                           const Initializer& bias) {
+  ModelVariable matrix = variable_of(name + ".weight", Shape{classes, channels(x)}, weight);
+  ModelVariable offsets = variable_of(name + ".bias", Shape{classes}, bias);
+  matrix.files.front().head = offsets.files.front().head = true;
+  return linear(name, x, std::move(matrix), std::move(offsets));
+}
+
+void Blocks::add_labels(std::int64_t batch) {
+  labels_ = graph_.add_input(model_io::labels, {DType::i32, Shape{batch}});
+}
+
+void Blocks::add_loss(ValueId logits, float label_smoothing) {
+  const float smoothing = training() ? label_smoothing : 0.0f;
+  const ValueId value = add("loss", std::make_shared<SoftmaxCrossEntropy>(smoothing), {logits, labels_});
+  graph_.set_output(model_io::loss, value);
+  graph_.set_output(model_io::logits, logits);
+}
+
+}  // namespace ptrain

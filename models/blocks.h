@@ -1,0 +1,50 @@
+// What builders of every family share: a graph under construction, and its variables declared once with shape, starting
+// values and names in weights files.
+#pragma once
+
+#include "core/model/model.h"
+
+namespace ptrain {
+
+inline Initializer constant_start(float value) { return {Initializer::Kind::constant, value}; }
+inline Initializer normal_start(float deviation) { return {Initializer::Kind::normal, deviation}; }
+/// Uniform in [-bound, bound).
+inline Initializer uniform_start(float bound) { return {Initializer::Kind::uniform, bound}; }
+
+/// A variable that weights files hold under its own name and in its own shape.
+ModelVariable variable_of(std::string name, Shape shape, Initializer start);
+
+class Blocks {
+ public:
+  explicit Blocks(Mode mode) : mode_(mode) {}
+  BuiltModel take() { return {std::move(graph_), std::move(variables_)}; }
+
+ protected:
+  bool training() const { return mode_ == Mode::training; }
+  std::int64_t channels(ValueId x) const { return graph_.desc(x).shape[-1]; }
+
+  ValueId parameter(ModelVariable variable);
+  ValueId state(ModelVariable variable);
+  ValueId add(const std::string& name, OpPtr op, std::vector<ValueId> inputs) {
+    return graph_.add(name, std::move(op), std::move(inputs));
+  }
+
+  /// x * weight^T + bias; `weight` [outputs, channels of x] and `bias` [outputs].
+  ValueId linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias);
+  /// The linear layer that the data set decides on: weights files may lack it or have another number of classes.
+  ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
+                     const Initializer& bias);
+  void add_labels(std::int64_t batch);
+  /// Softmax cross entropy of the logits [N, classes] against the labels [N]; both become outputs. Labels are smoothed
+  /// in training only.
+  void add_loss(ValueId logits, float label_smoothing);
+
+  Graph graph_;
+
+ private:
+  Mode mode_;
+  ValueId labels_ = no_value;
+  std::vector<ModelVariable> variables_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,98 @@
+#include "models/text_blocks.h"
+
+#include "core/ops/dropout.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/layer_norm.h"
+
+namespace ptrain {
+
+std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule) {
+  return (tokens + granule - 1) / granule * granule;
+}
+
+TextBlocks::Tokens TextBlocks::inputs(std::int64_t rows, std::int64_t capacity, std::int64_t max_length) {
+  if (capacity == 0) capacity = round_up_capacity(rows * max_length);
+  const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
+  const ValueId ids = graph_.add_input(model_io::ids, tokens);
+  const ValueId types = graph_.add_input(model_io::token_types, tokens);
+  lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
+  if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
+  add_labels(rows);
+  if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
+  return {ids, types};
+}
+
+ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {
+  for (WeightMapping& file : variable.files) {
+    std::vector<std::string> names;
+    std::vector<std::string> full = std::move(file.other_names);
+    full.insert(full.begin(), file.external);
+    for (const std::string& name : full) {
+      names.push_back(name);
+      if (name.starts_with(file_prefix_)) names.push_back(name.substr(file_prefix_.size()));
+    }
+    file.other_names.assign(names.begin() + 1, names.end());
+  }
+  return variable;
+}
+
+ModelVariable TextBlocks::matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const {
+  return without_prefix(variable_of(name, Shape{rows, columns}, normal_start(0.02f)));
+}
+
+ModelVariable TextBlocks::zeros(const std::string& name, std::int64_t size) const {
+  return without_prefix(variable_of(name, Shape{size}, constant_start(0)));
+}
+
+ValueId TextBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
+  return linear(name, x, matrix(name + ".weight", outputs, channels(x)), zeros(name + ".bias", outputs));
+}
+
+ValueId TextBlocks::joined_dense(const std::string& prefix, const std::string& joined,
+                                 const std::vector<std::string>& parts, ValueId x, std::int64_t outputs_each) {
+  const std::string name = prefix + "." + joined;
+  const auto outputs = static_cast<std::int64_t>(parts.size()) * outputs_each;
+  ModelVariable weight = matrix(name + ".weight", outputs, channels(x));
+  ModelVariable bias = zeros(name + ".bias", outputs);
+  for (const auto& [variable, kind] : {std::pair{&weight, ".weight"}, {&bias, ".bias"}}) {
+    variable->files.clear();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::vector<std::int64_t> dims = variable->shape.dims();
+      dims[0] = outputs_each;
+      variable->files.push_back({.variable = variable->name,
+                                 .external = prefix + "." + parts[i] + kind,
+                                 .external_shape = Shape(dims),
+                                 .row_begin = static_cast<std::int64_t>(i) * outputs_each});
+    }
+    *variable = without_prefix(std::move(*variable));
+  }
+  return linear(name, x, std::move(weight), std::move(bias));
+}
+
+ValueId TextBlocks::layer_norm(const std::string& name, ValueId x, float epsilon) {
+  const Shape width{channels(x)};
+  ModelVariable scale = variable_of(name + ".weight", width, constant_start(1));
+  ModelVariable offset = variable_of(name + ".bias", width, constant_start(0));
+  scale.files.front().other_names = {name + ".gamma"};  // in the first published files
+  offset.files.front().other_names = {name + ".beta"};
+  const ValueId gamma = parameter(without_prefix(std::move(scale)));
+  const ValueId beta = parameter(without_prefix(std::move(offset)));
+  return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
+}
+
+ValueId TextBlocks::dropout(const std::string& name, ValueId x) {
+  if (dropout_ <= 0) return x;
+  return add(name, std::make_shared<Dropout>(DropoutAttributes{dropout_, next_stream()}), {x, rng_});
+}
+
+ValueId TextBlocks::residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon) {
+  const ValueId sum = add(name + ".add", std::make_shared<Add>(), {dropout(name + ".dropout", x), residual});
+  return layer_norm(name + ".LayerNorm", sum, epsilon);
+}
+
+std::vector<ValueId> TextBlocks::with_offsets(std::vector<ValueId> inputs) const {
+  if (packed_) inputs.push_back(offsets_);
+  return inputs;
+}
+
+}  // namespace ptrain

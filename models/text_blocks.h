@@ -1,0 +1,65 @@
+// Blocks that text classifiers share. Texts are [N,S,H], or [T,H] where a batch's sequences lie one behind the other;
+// variables bear transformers' names.
+#pragma once
+
+#include "models/blocks.h"
+
+namespace ptrain {
+
+/// How sequences of different lengths share a batch.
+enum class TextLayout {
+  padded,  // each filled up to max_length
+  packed,  // one behind the other on one axis of tokens
+};
+
+/// The tokens that a batch of packed sequences has room for.
+inline constexpr std::int64_t capacity_granule = 16;
+std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule = capacity_granule);
+
+class TextBlocks : public Blocks {
+ public:
+  /// `dropout` in training. `file_prefix`: what names of variables begin with, and files may leave out.
+  TextBlocks(Mode mode, TextLayout layout, float dropout, std::string file_prefix)
+      : Blocks(mode),
+        packed_(layout == TextLayout::packed),
+        dropout_(mode == Mode::training ? dropout : 0.0f),
+        file_prefix_(std::move(file_prefix)) {}
+
+ protected:
+  struct Tokens {
+    ValueId ids, types;
+  };
+  /// The inputs of a batch of `rows` sequences of `max_length` tokens, or of `capacity` packed ones (0: for the most).
+  Tokens inputs(std::int64_t rows, std::int64_t capacity, std::int64_t max_length);
+
+  /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
+  ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;
+  ModelVariable zeros(const std::string& name, std::int64_t size) const;
+  ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
+  /// Dense layers of one width read `x`: one product here ("prefix.joined"), one layer each in files ("prefix.part").
+  ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<std::string>& parts,
+                       ValueId x, std::int64_t outputs_each);
+  ValueId layer_norm(const std::string& name, ValueId x, float epsilon);
+  ValueId dropout(const std::string& name, ValueId x);
+  /// `x` dropped out, added to `residual` and normalised.
+  ValueId residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon);
+
+  /// The inputs of an op that knows sequences: packed ones have offsets behind the others.
+  std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const;
+  std::uint32_t next_stream() { return ++streams_; }
+
+  bool packed_;
+  float dropout_;
+  ValueId lengths_ = no_value;
+  ValueId rng_ = no_value;
+
+ private:
+  /// Adds to every tensor's names those without the prefix.
+  ModelVariable without_prefix(ModelVariable variable) const;
+
+  std::string file_prefix_;
+  std::uint32_t streams_ = 0;
+  ValueId offsets_ = no_value;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,92 @@
+#include "models/vision_blocks.h"
+
+#include "core/ops/activation.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/conv2d.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/global_average_pool.h"
+#include "core/ops/max_pool2d.h"
+#include "core/ops/normalize_image.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr int image_channels = 3;
+constexpr int padded_channels = 4;
+
+/// Filters of `channels` inputs here, `file_channels` of which are in files; the others are zero.
+ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_t channels,
+                      std::int64_t file_channels) {
+  const Shape shape{spec.channels, spec.kernel, spec.kernel, channels};
+  Initializer start = normal_start(std::sqrt(2.0f / static_cast<float>(shape[0] * shape[1] * shape[2])));
+  if (file_channels < channels) start.zero_from = file_channels;
+  ModelVariable variable = variable_of(name, shape, start);
+  variable.files.front().layout = WeightMapping::Layout::conv_krsc;
+  variable.files.front().external_shape = Shape{shape[0], file_channels, shape[1], shape[2]};
+  return variable;
+}
+
+}  // namespace
+
+ValueId VisionBlocks::inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale) {
+  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch, size, size, image_channels}});
+  add_labels(batch);
+  NormalizeImage::Attributes attrs;
+  attrs.mean = scale.mean;
+  attrs.deviation = scale.deviation;
+  attrs.channels = padded_channels;
+  images_ = add("normalize", std::make_shared<NormalizeImage>(attrs), {pixels});
+  return images_;
+}
+
+ValueId VisionBlocks::conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
+                                NormStart start) {
+  const std::int64_t in_files = x == images_ ? image_channels : channels(x);
+  const ValueId weight = parameter(filters(conv + ".weight", spec, channels(x), in_files));
+  Conv2dAttributes attrs;
+  attrs.stride = spec.stride;
+  attrs.padding = spec.kernel / 2;
+  return batch_norm(norm, add(conv, std::make_shared<Conv2d>(attrs), {x, weight}), start);
+}
+
+ValueId VisionBlocks::conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x,
+                                     const ConvSpec& spec) {
+  return relu(norm + ".relu", conv_norm(conv, norm, x, spec));
+}
+
+ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {
+  const Shape width{channels(x)};
+  const Initializer one = constant_start(1), zero = constant_start(0);
+  BatchNorm::Attributes attrs;
+  attrs.training = training();
+  const ValueId scale = parameter(variable_of(name + ".weight", width, start == NormStart::one ? one : zero));
+  const ValueId offset = parameter(variable_of(name + ".bias", width, zero));
+  ModelVariable running_mean = variable_of(name + ".running_mean", width, zero);
+  running_mean.files.front().step_counter = name + ".num_batches_tracked";
+  const ValueId mean = state(std::move(running_mean));
+  const ValueId variance = state(variable_of(name + ".running_var", width, one));
+  return add(name, std::make_shared<BatchNorm>(attrs), {x, scale, offset, mean, variance});
+}
+
+ValueId VisionBlocks::relu(const std::string& name, ValueId x) {
+  return add(name, std::make_shared<ActivationOp>(Activation::relu), {x});
+}
+
+ValueId VisionBlocks::add_relu(const std::string& name, ValueId x, ValueId shortcut) {
+  return relu(name + ".relu", add(name + ".add", std::make_shared<Add>(), {x, shortcut}));
+}
+
+ValueId VisionBlocks::max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding) {
+  return add(name, std::make_shared<MaxPool2d>(MaxPool2d::Attributes{kernel, stride, padding}), {x});
+}
+
+ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,
+                                        std::int64_t classes) {
+  const ValueId features = add(pool, std::make_shared<GlobalAveragePool>(), {x});
+  const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(channels(features))));
+  return classifier(linear, features, classes, start, start);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,50 @@
+// Blocks that image classifiers share. Images are NHWC; variables bear torchvision's names.
+#pragma once
+
+#include "models/blocks.h"
+
+#include <array>
+
+namespace ptrain {
+
+/// How pixels become what the first convolution reads: (pixel / 255 - mean[c]) / deviation[c].
+struct PixelScale {
+  std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
+  std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
+};
+
+struct ConvSpec {
+  std::int64_t channels;  // it makes
+  int kernel;             // height and width; padded by half of it
+  int stride = 1;
+};
+
+/// What a norm's scale starts at: 1, or 0 where a residual branch is to start as nothing (Goyal et al. 2017).
+enum class NormStart { one, zero };
+
+class VisionBlocks : public Blocks {
+ public:
+  using Blocks::Blocks;
+
+ protected:
+  /// Labels, and images u8 [batch, size, size, 3]: normalised, with a zero fourth channel, which the first convolution
+  /// runs faster with.
+  ValueId inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale);
+
+  /// Convolution without bias and batch norm. Filters start by He et al. 2015 over what goes out, as torchvision's.
+  ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
+                    NormStart start = NormStart::one);
+  ValueId conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec);
+  ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
+  ValueId relu(const std::string& name, ValueId x);
+  /// relu(x + shortcut)
+  ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);
+  ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
+  /// Mean over the image and a linear classifier, which starts as PyTorch's linear layers do.
+  ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
+
+ private:
+  ValueId images_ = no_value;  // normalised
+};
+
+}  // namespace ptrain
