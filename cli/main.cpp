@@ -5,6 +5,7 @@
 #include "core/base/standard_streams.h"
 #include "core/config/text.h"
 #include "core/report/build_info.h"
+#include "models/registry.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -41,6 +42,7 @@ void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
 }
 
 int run_program(int argc, char** argv) {
+  use_models(model_entries());
   CLI::App program("Trains reference models and reports how fast, in how much memory and how well.", "ptrain");
   const BuildInfo build = build_info();
   program.set_version_flag("--version", fmt::format("ptrain {} {}", build.version, build.commit));

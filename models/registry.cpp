@@ -8,30 +8,59 @@
 namespace ptrain {
 namespace {
 
-void require_kind(const Config& config, const DatasetInfo& data, DataKind kind) {
-  if (data.kind == kind) return;
-  fail_usage("data.source: {} reads {}, but data.source {} gives {}", config.model.name,
-             kind == DataKind::image ? "images" : "text", choice_name(config.data.source),
-             data.kind == DataKind::image ? "images" : "text");
+struct Row {
+  ModelEntry entry;
+  std::unique_ptr<Model> (*make)(const Config& config, const DatasetInfo& data);
+};
+
+template <int depth>
+std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
+  return make_resnet(resnet_spec(depth, config, data));
 }
+
+std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
+  return make_bert(bert_spec(config, data));
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<std::string> resnet_keys{"model.stem",           "model.zero_init_residual",
+                                                    "data.image_size",      "data.augment",
+                                                    "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const std::vector<std::string> bert_keys{"model.size",      "model.attention",  "model.gelu",
+                                                  "model.dropout",   "model.vocab_size", "model.max_positions",
+                                                  "data.max_length", "data.padding"};
+  static const std::vector<Row> table{
+      {{"resnet18", {}, "ResNet", DataKind::image, resnet_keys}, resnet<18>},
+      {{"resnet34", {}, "ResNet", DataKind::image, resnet_keys}, resnet<34>},
+      {{"resnet50", {"ResNet50", "ResNet50_dist"}, "ResNet", DataKind::image, resnet_keys}, resnet<50>},
+      {{"resnet101", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101>},
+      {{"resnet152", {}, "ResNet", DataKind::image, resnet_keys}, resnet<152>},
+      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys}, bert},
+  };
+  return table;
+}
+
+const char* plural(DataKind kind) { return kind == DataKind::image ? "images" : "text"; }
 
 }  // namespace
 
-std::vector<std::string> model_names() {
-  return {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "bert"};
+std::vector<ModelEntry> model_entries() {
+  std::vector<ModelEntry> entries;
+  for (const Row& row : rows()) entries.push_back(row.entry);
+  return entries;
 }
 
 std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data) {
   if (data.classes > config.model.classes) {
     fail_usage("model.classes: is {}, but the data has {} classes", config.model.classes, data.classes);
   }
-  if (config.model.name == "bert") {
-    require_kind(config, data, DataKind::text);
-    return make_bert(bert_spec(config, data));
-  }
-  if (config.model.name.starts_with("resnet")) {
-    require_kind(config, data, DataKind::image);
-    return make_resnet(resnet_spec(std::stoi(config.model.name.substr(6)), config, data));
+  for (const auto& [entry, make] : rows()) {
+    if (entry.name != config.model.name) continue;
+    if (entry.reads != data.kind) {
+      fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
+                 choice_name(config.data.source), plural(data.kind));
+    }
+    return make(config, data);
   }
   fail_usage("model.name: unknown model \"{}\"", config.model.name);
 }

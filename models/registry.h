@@ -1,14 +1,18 @@
-// From configuration to model.
+// Every model: a row with its names, what it reads and how it is made.
 #pragma once
 
-#include "core/config/config.h"
+#include "core/config/model_catalog.h"
 #include "core/data/dataset.h"
 #include "core/model/model.h"
 
+#include <memory>
+
 namespace ptrain {
 
-/// Names that `model.name` takes, in the order to list them.
-std::vector<std::string> model_names();
+struct Config;
+
+/// The rows as the configuration knows them, in the order to list them: for use_models.
+std::vector<ModelEntry> model_entries();
 
 /// The model that `config` asks for, made to read `data`. Throws Error{usage} when the two do not fit (an image model
 /// over text, a vocabulary larger than the embedding table, more classes in the data than in the model).

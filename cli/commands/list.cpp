@@ -1,6 +1,7 @@
 // ptrain list: what can be asked for.
 #include "cli/commands.h"
 #include "core/config/keys.h"
+#include "core/config/model_catalog.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,10 +14,13 @@ namespace ptrain {
 namespace {
 
 void list_models() {
-  for (const std::string& name : find_key("model.name")->choices) fmt::print("{}\n", name);
-  fmt::print(
-      "\nThe suite's names are taken too: ResNet50, ResNet50_dist, BERT_finetune. BERT's sizes (model.size): {}.\n",
-      fmt::join(find_key("model.size")->choices, ", "));
+  for (const ModelEntry& model : known_models()) fmt::print("{}\n", model.name);
+  fmt::print("\nThe suite's names are taken too: {}.", fmt::join(other_model_names(), ", "));
+  for (const ModelEntry& model : known_models()) {
+    if (!model.reads_key("model.size")) continue;
+    fmt::print(" {}'s sizes (model.size): {}.", model.family, fmt::join(find_key("model.size")->choices, ", "));
+  }
+  fmt::print("\n");
 }
 
 struct SourceHelp {

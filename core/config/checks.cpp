@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
+#include "core/config/model_catalog.h"
 #include "core/config/unread.h"
 
 #include <algorithm>
@@ -44,13 +45,14 @@ void check_amp(const Config& config, const Refusal& refuse) {
 }
 
 void check_data(const Config& config, const Refusal& refuse) {
-  const bool bert = config.model.name == "bert";
+  const ModelEntry& model = find_model(config.model.name);
+  const bool text = model.reads == DataKind::text;
   const DataSource source = config.data.source;
-  if (bert && source != DataSource::tsv && source != DataSource::synthetic) {
-    refuse("data.source", "bert reads tsv or synthetic, got {}", choice_name(source));
+  if (text && source != DataSource::tsv && source != DataSource::synthetic) {
+    refuse("data.source", "{} reads tsv or synthetic, got {}", model.name, choice_name(source));
   }
-  if (!bert && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|packed|cifar|synthetic, got tsv", config.model.name);
+  if (!text && source == DataSource::tsv) {
+    refuse("data.source", "{} reads idx|image_folder|packed|cifar|synthetic, got tsv", model.name);
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -61,7 +63,7 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (source == DataSource::tsv && config.data.train_file.empty()) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
   }
-  if (bert && config.data.max_length > config.model.max_positions) {
+  if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
            config.model.max_positions);
   }

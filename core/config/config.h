@@ -28,17 +28,17 @@ enum class DistMode { automatic, parallel_graph, multi_process };
 enum class GradAverage { fp32, gradient };
 
 struct ModelConfig {
-  std::string name = "resnet50";     // resnet18|34|50|101|152 or bert; the suite's names are mapped to these
-  ModelSize size = ModelSize::base;  // bert
-  std::int64_t classes = 10;         // output classes; required
-  Stem stem = Stem::automatic;       // resnet; automatic: small for images of 64 px and below
-  bool zero_init_residual = true;    // resnet: each residual branch starts as nothing (Goyal et al. 2017)
+  std::string name;  // required; a row of models/registry.cpp, whose other names are mapped to it
+  ModelSize size = ModelSize::base;
+  std::int64_t classes = 10;       // output classes; required
+  Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
+  bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)
   AttentionMode attention = AttentionMode::flash;
   GeluForm gelu = GeluForm::erf;
-  double dropout = 0.1;              // bert
-  std::int64_t vocab_size = 0;       // 0: as the vocabulary file has
-  std::int64_t max_positions = 512;  // bert
-  std::string weights;               // safetensors file to start from; empty: random
+  double dropout = 0.1;
+  std::int64_t vocab_size = 0;  // 0: as the vocabulary file has
+  std::int64_t max_positions = 512;
+  std::string weights;  // safetensors file to start from; empty: random
 };
 
 struct ScalerConfig {

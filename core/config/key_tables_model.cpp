@@ -1,6 +1,11 @@
 // Keys of what is trained and on which numerics: model, device, amp, flags.
 #include "core/config/key_builder.h"
 #include "core/config/key_tables.h"
+#include "core/config/model_catalog.h"
+#include "core/config/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ptrain {
 namespace {
@@ -25,23 +30,29 @@ Key flag_key(std::string name, Member member, std::string help) {
 }  // namespace
 
 std::vector<Key> model_keys() {
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, std::string>> other_names;
+  for (const ModelEntry& model : known_models()) {
+    names.push_back(model.name);
+    for (const std::string& other : model.other_names) other_names.emplace_back(lower_case(other), model.name);
+  }
   return {
       model_key("name", &ModelConfig::name,
-                "what to train; the suite's names ResNet50, ResNet50_dist, BERT_finetune too")
-          .one_of({"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "bert"})
-          .also_called({{"resnet50_dist", "resnet50"}, {"bert_finetune", "bert"}})
+                fmt::format("what to train; the suite's names {} too", fmt::join(other_model_names(), ", ")))
+          .one_of(names)
+          .also_called(other_names)
           .must_be_set(),
-      model_key("size", &ModelConfig::size, "BERT's size when no weights say otherwise"),
+      model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes").between(2, 1'000'000).must_be_set(),
-      model_key("stem", &ModelConfig::stem, "ResNet's first layers; auto: small for images of 64 px and below"),
+      model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
-                "resnet: start each residual branch as nothing (torchvision's option of that name)"),
+                "start each residual branch as nothing (torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
-      model_key("dropout", &ModelConfig::dropout, "BERT's dropout probability").at_least(0).below(1),
+      model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
       model_key("vocab_size", &ModelConfig::vocab_size, "token ids; 0: as data.vocab has").between(0, 10'000'000),
       model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
-      model_key("max_positions", &ModelConfig::max_positions, "longest sequence BERT has positions for")
+      model_key("max_positions", &ModelConfig::max_positions, "longest sequence there are positions for")
           .between(2, 65536),
       make_key("device", "auto: cuda when a GPU is there and this build has it", &Config::device),
       make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),

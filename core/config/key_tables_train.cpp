@@ -54,7 +54,7 @@ std::vector<Key> data_keys() {
       data_key("padding", &DataConfig::padding,
                "max_length: every sequence is filled up; none: a batch's sequences lie one behind the other"),
       data_key("vocab", &DataConfig::vocab, "WordPiece vocabulary file (vocab.txt)"),
-      data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased BERT does"),
+      data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased vocabularies want"),
       data_key("augment", &DataConfig::augment, "of training images; auto: by source"),
       data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
           .between(0, kManySamples),

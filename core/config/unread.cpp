@@ -2,9 +2,11 @@
 
 #include "core/config/choices.h"
 #include "core/config/keys.h"
+#include "core/config/model_catalog.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace ptrain {
@@ -17,7 +19,6 @@ struct Rule {
   std::string_view because;
 };
 
-bool is_bert(const Config& c) { return c.model.name == "bert"; }
 bool is_adaptive(const Config& c) {
   return c.train.optimizer.name == OptimizerName::adamw || c.train.optimizer.name == OptimizerName::lamb;
 }
@@ -27,14 +28,6 @@ bool is_scaled(const Config& c) {
 }
 
 const std::vector<Rule> rules = {
-    {{"model.size", "model.attention", "model.gelu", "model.dropout", "model.vocab_size", "model.max_positions",
-      "data.max_length", "data.padding"},
-     is_bert,
-     "model.name"},
-    {{"model.stem", "model.zero_init_residual", "data.image_size", "data.augment", "dist.sync_batch_norm",
-      "batch_norm_guard_every_steps"},
-     [](const Config& c) { return !is_bert(c); },
-     "model.name"},
     {{"batch_norm_guard_every_steps"},
      [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
      "flags.cudnn_batchnorm_spatial_persistent"},
@@ -91,18 +84,32 @@ std::string value_text(const Config& config, std::string_view key) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// Keys that other models read and this one does not.
+std::vector<std::string_view> keys_of_others(const ModelEntry& chosen) {
+  std::vector<std::string_view> keys;
+  for (const ModelEntry& model : known_models()) {
+    for (const std::string& key : model.keys) {
+      if (!chosen.reads_key(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 void note_unread(LoadedConfig& loaded) {
   const Config& config = loaded.config;
-  for (const Rule& rule : rules) {
-    if (rule.read(config)) continue;
-    for (const std::string_view key : rule.keys) {
+  const auto note = [&](const std::vector<std::string_view>& keys, std::string_view because) {
+    for (const std::string_view key : keys) {
       const std::string& origin = loaded.origins.at(std::string(key));
       if (origin == "default") continue;
       loaded.notes.push_back(
-          fmt::format("{}: {}: not read with {} {}", origin, key, rule.because, value_text(config, rule.because)));
+          fmt::format("{}: {}: not read with {} {}", origin, key, because, value_text(config, because)));
     }
+  };
+  note(keys_of_others(find_model(config.model.name)), "model.name");
+  for (const Rule& rule : rules) {
+    if (!rule.read(config)) note(rule.keys, rule.because);
   }
   const TrainConfig& train = config.train;
   if (train.steps > 0 && train.schedule.warmup_steps >= train.steps) {

@@ -1,6 +1,7 @@
 // What every data source offers: how many samples, what they are, and one sample by index.
 #pragma once
 
+#include "core/base/data_kind.h"
 #include "core/base/errors.h"
 #include "core/data/sample_random.h"
 
@@ -12,7 +13,6 @@
 
 namespace ptrain {
 
-enum class DataKind { image, text };
 enum class Split { train, eval };
 
 struct DatasetInfo {

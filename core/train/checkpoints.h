@@ -5,7 +5,7 @@
 #include "core/exec/variables.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 #include <optional>
 #include <string>

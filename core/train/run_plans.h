@@ -9,7 +9,7 @@
 #include "core/train/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
-#include "models/model.h"
+#include "core/model/model.h"
 
 #include <optional>
 #include <string>

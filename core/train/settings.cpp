@@ -1,6 +1,7 @@
 #include "core/train/settings.h"
 
 #include "core/config/choices.h"
+#include "core/config/model_catalog.h"
 #include "core/model/model.h"
 
 #include <cmath>
@@ -57,7 +58,7 @@ DataSettings data_settings(const Config& config) {
   const DataConfig& data = config.data;
   DataSettings settings;
   std::string source(choice_name(data.source));
-  if (source == "synthetic" && config.model.name == "bert") source = "synthetic_text";
+  if (source == "synthetic" && find_model(config.model.name).reads == DataKind::text) source = "synthetic_text";
   settings.source = data_source_from_name(source);
   settings.path = data.path;
   settings.train_file = data.train_file;

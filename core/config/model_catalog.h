@@ -1,0 +1,31 @@
+// What the configuration asks about models: their names and which keys each reads. The table stands above, in
+// models/registry.cpp; a program hands it over before it reads its first configuration.
+#pragma once
+
+#include "core/base/data_kind.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+struct ModelEntry {
+  std::string name;                      // what model.name takes and reports say
+  std::vector<std::string> other_names;  // taken too, in any case: those that the suite publishes
+  std::string family;                    // as it is published
+  DataKind reads = DataKind::image;
+  std::vector<std::string> keys;  // read by this model, but not by every other
+
+  bool reads_key(std::string_view key) const;
+};
+
+/// From now on `model.name` takes the names of `models`, in this order.
+void use_models(std::vector<ModelEntry> models);
+const std::vector<ModelEntry>& known_models();
+/// Throws Error{usage} when no model has this name (its own, not one of the others).
+const ModelEntry& find_model(std::string_view name);
+/// Every model's further names, in order.
+std::vector<std::string> other_model_names();
+
+}  // namespace ptrain
