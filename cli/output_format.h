@@ -1,7 +1,7 @@
 // --json and --markdown, which the commands that print results share.
 #pragma once
 
-#include "core/report/compare.h"
+#include "core/analysis/compare.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

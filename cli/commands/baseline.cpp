@@ -1,9 +1,9 @@
 // ptrain baseline: keeps a benchmark's records as what later ones are held to, and holds them to it.
 #include "cli/commands.h"
 #include "cli/output_format.h"
+#include "core/analysis/compare.h"
+#include "core/analysis/fingerprint.h"
 #include "core/base/errors.h"
-#include "core/report/compare.h"
-#include "core/report/fingerprint.h"
 
 #include <fmt/format.h>
 

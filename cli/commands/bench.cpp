@@ -1,12 +1,12 @@
 // ptrain bench: runs a suite's cases, interleaved, each in a fresh process, and says what its axes do.
 #include "cli/bench_view.h"
 #include "cli/commands.h"
+#include "core/analysis/effects.h"
+#include "core/analysis/fingerprint.h"
+#include "core/analysis/run_set.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
-#include "core/report/effects.h"
-#include "core/report/fingerprint.h"
-#include "core/report/run_set.h"
 
 #include <fmt/format.h>
 

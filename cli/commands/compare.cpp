@@ -1,5 +1,5 @@
 // ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
-#include "core/report/compare.h"
+#include "core/analysis/compare.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "core/base/errors.h"

@@ -1,9 +1,9 @@
 // ptrain export-report: a report in another suite's dialect.
 #include "cli/commands.h"
+#include "core/analysis/export/export.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"
 #include "core/io/atomic_file.h"
-#include "core/report/export/export.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // ptrain schema: the JSON Schemas of what goes in and what comes out.
 #include "cli/commands.h"
+#include "core/analysis/compare.h"
+#include "core/analysis/effects.h"
+#include "core/analysis/run_set.h"
+#include "core/analysis/table.h"
 #include "core/config/keys.h"
-#include "core/report/compare.h"
-#include "core/report/effects.h"
 #include "core/report/report.h"
-#include "core/report/run_set.h"
-#include "core/report/table.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // ptrain table: the benchmark table of reports, as text or a page, and the tables of a document held to their reports.
-#include "core/report/table.h"
+#include "core/analysis/table.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
+#include "core/analysis/document_tables.h"
+#include "core/analysis/html/page.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 #include "core/io/atomic_file.h"
-#include "core/report/document_tables.h"
-#include "core/report/html/page.h"
 
 #include <fmt/format.h>
 

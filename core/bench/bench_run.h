@@ -1,8 +1,8 @@
 // One case, once: a fresh process of ptrain, and the record of how it went.
 #pragma once
 
+#include "core/analysis/run_record.h"
 #include "core/bench/suite.h"
-#include "core/report/run_record.h"
 
 #include <filesystem>
 #include <functional>

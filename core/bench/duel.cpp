@@ -1,12 +1,12 @@
 #include "core/bench/duel.h"
 
+#include "core/analysis/fingerprint.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/bench/sweep.h"
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
-#include "core/report/fingerprint.h"
 #include "core/report/report_file.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Two ways to run one configuration, by turns in fresh processes until the verdict is clear or the time is up.
 #pragma once
 
+#include "core/analysis/compare.h"
 #include "core/bench/bench_run.h"
-#include "core/report/compare.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,11 +1,11 @@
 #include "core/bench/suite.h"
 
+#include "core/analysis/fingerprint.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/config/yaml_tree.h"
 #include "core/io/atomic_file.h"
-#include "core/report/fingerprint.h"
 
 #include <algorithm>
 #include <charconv>

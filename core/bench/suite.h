@@ -16,8 +16,8 @@
 //   confidence: {target_percent: 1, most_repeats: 20}   # go on until the interval of the median is this narrow
 #pragma once
 
+#include "core/analysis/steady_state.h"
 #include "core/config/load.h"
-#include "core/report/steady_state.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
 #include "core/bench/sweep.h"
 
+#include "core/analysis/run_set.h"
 #include "core/base/errors.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
-#include "core/report/run_set.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // record on disk before the next run starts, so that a sweep that was ended goes on where it stopped.
 #pragma once
 
+#include "core/analysis/intervals.h"
 #include "core/bench/bench_run.h"
-#include "core/report/intervals.h"
 
 #include <nlohmann/json.hpp>
 

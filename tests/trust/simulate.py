@@ -38,7 +38,7 @@ CUTS = [signed_rank_cut(n) for n in range(61)]
 
 
 def verdict(changes):
-    """Verdict and interval in percent; as core/report/verdict.cpp."""
+    """Verdict and interval in percent; as core/analysis/verdict.cpp."""
     means = sorted((a + b) / 2 for i, a in enumerate(changes) for b in changes[i:])
     cut = CUTS[len(changes)]
     if cut < 0:

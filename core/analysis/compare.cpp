@@ -1,0 +1,215 @@
+#include "core/analysis/compare.h"
+
+#include "core/report/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace ptrain {
+namespace {
+
+using Runs = std::vector<const MeasuredRun*>;
+
+/// Whether both sides know every step's time; else medians are compared, which every report has.
+bool all_steps_known(const Runs& base, const Runs& changed) {
+  const auto known = [](const MeasuredRun* run) { return !run->record.figures->summary; };
+  return std::all_of(base.begin(), base.end(), known) && std::all_of(changed.begin(), changed.end(), known);
+}
+
+/// Logarithm of the time per sample of each run.
+StepLogs logs_of(const Runs& runs, bool all_steps) {
+  StepLogs logs;
+  for (const MeasuredRun* run : runs) {
+    const RunFigures& figures = *run->record.figures;
+    const double per_step = static_cast<double>(figures.samples) / static_cast<double>(figures.step_ms.count);
+    logs.typical.push_back(std::log((all_steps ? figures.typical_step_ms : figures.step_ms.p50) / per_step));
+    logs.mean.push_back(std::log(figures.seconds / static_cast<double>(figures.samples)));
+  }
+  return logs;
+}
+
+/// Runs of the same round of the same sweep, base and changed.
+std::pair<Runs, Runs> interleaved_pairs(const Runs& base, const Runs& changed) {
+  std::pair<Runs, Runs> pairs;
+  for (const MeasuredRun* before : base) {
+    for (const MeasuredRun* after : changed) {
+      const RunRecord &a = before->record, &b = after->record;
+      if (a.sweep.empty() || a.sweep != b.sweep || a.repeat != b.repeat) continue;
+      pairs.first.push_back(before);
+      pairs.second.push_back(after);
+    }
+  }
+  return pairs;
+}
+
+StepLogs minus(StepLogs changed, const StepLogs& base) {
+  for (std::size_t i = 0; i < base.typical.size(); ++i) {
+    changed.typical[i] -= base.typical[i];
+    changed.mean[i] -= base.mean[i];
+  }
+  return changed;
+}
+
+SpeedChange judge_speed(const Runs& base, const Runs& changed, const SpeedRule& rule) {
+  const bool all_steps = all_steps_known(base, changed);
+  const auto [first, second] = interleaved_pairs(base, changed);
+  if (!first.empty()) return judge_pairs(minus(logs_of(second, all_steps), logs_of(first, all_steps)), rule);
+  return judge_groups(logs_of(base, all_steps), logs_of(changed, all_steps), rule);
+}
+
+/// "2 of 3 runs ended well (1 oom: does not fit)", why a side has too little.
+std::string shortfall(const MeasuredCase& item, const char* side) {
+  const auto bad = std::find_if(item.runs.begin(), item.runs.end(), [](const MeasuredRun& run) {
+    return run.record.outcome != RunOutcome::ok || !run.record.figures;
+  });
+  std::string why = "nothing was measured";
+  if (item.runs.empty()) why = "was not run";
+  if (bad != item.runs.end() && bad->record.outcome != RunOutcome::ok) {
+    why = fmt::format("{}{}", name_of(bad->record.outcome),
+                      bad->record.message.empty() ? "" : ": " + bad->record.message);
+  }
+  return fmt::format("{}: no good run ({})", side, why);
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::optional<double> memory_change(const Runs& base, const Runs& changed) {
+  std::array<double, 2> bytes{};
+  for (const MeasuredRun* run : base) bytes[0] += static_cast<double>(run->record.figures->memory_bytes);
+  for (const MeasuredRun* run : changed) bytes[1] += static_cast<double>(run->record.figures->memory_bytes);
+  if (bytes[0] <= 0 || bytes[1] <= 0) return std::nullopt;
+  return 100 * (bytes[1] / static_cast<double>(changed.size()) / (bytes[0] / static_cast<double>(base.size())) - 1);
+}
+
+/// top-1 of each run, and the variance of their mean: over runs, and of counting that many evaluation samples.
+struct Accuracies {
+  std::vector<double> values;
+  double run_variance = 0;
+  double counting_variance = 0;
+
+  explicit Accuracies(const Runs& runs) {
+    std::int64_t samples = 1;
+    for (const MeasuredRun* run : runs) {
+      if (!run->record.figures->top1) continue;
+      values.push_back(*run->record.figures->top1);
+      samples = std::max<std::int64_t>(1, run->record.figures->eval_samples);
+    }
+    if (values.empty()) return;
+    const double centre = mean_of(values);
+    const double deviation = summarize(values).stdev;
+    run_variance = deviation * deviation / static_cast<double>(values.size());
+    counting_variance = centre * (1 - centre) / static_cast<double>(samples);
+  }
+};
+
+bool equal_throughout(const Accuracies& a, const Accuracies& b) {
+  const auto same = [&](double value) { return value == a.values.front(); };
+  return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
+}
+
+/// Student's 97.5 % quantile, by Cornish and Fisher's expansion (within 1 % from 3 degrees of freedom on).
+double student(double freedom) {
+  const double z = normal_quantile(0.975), f = std::max(freedom, 3.0);
+  return z + (z * z * z + z) / (4 * f) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * f * f);
+}
+
+}  // namespace
+
+std::string_view name_of(AccuracyVerdict verdict) {
+  constexpr std::array<std::string_view, 4> names = {"not measured", "NOT WORSE", "WORSE", "INCONCLUSIVE"};
+  return names.at(static_cast<std::size_t>(verdict));
+}
+
+AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double margin) {
+  const Accuracies before(base), after(changed);
+  AccuracyChange change;
+  if (before.values.empty() || after.values.empty()) return change;
+  change.base = mean_of(before.values);
+  change.changed = mean_of(after.values);
+  const double estimate = change.changed - change.base;
+  double reach = 0;
+  if (!equal_throughout(before, after)) {
+    const auto freedom = static_cast<double>(before.values.size() + after.values.size()) - 2;
+    const double runs = before.run_variance + after.run_variance;
+    reach = std::hypot(student(freedom) * std::sqrt(runs),
+                       normal_quantile(0.975) * std::sqrt(before.counting_variance + after.counting_variance));
+  }
+  change.lower = estimate - reach;
+  change.upper = estimate + reach;
+  change.verdict = AccuracyVerdict::inconclusive;
+  if (change.lower > -margin) change.verdict = AccuracyVerdict::not_worse;
+  if (change.upper < 0 && estimate < -margin) change.verdict = AccuracyVerdict::worse;
+  if (change.verdict == AccuracyVerdict::inconclusive) {
+    change.reason = "more seeds (vary_seed), or more evaluation samples (eval.max_samples), would narrow it";
+  }
+  return change;
+}
+
+CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& changed, const CompareRule& rule) {
+  CaseComparison result;
+  result.name = base.name == changed.name ? base.name : fmt::format("{} -> {}", base.name, changed.name);
+  const Runs before = base.good(), after = changed.good();
+  if (before.empty() || after.empty()) {
+    result.speed.reason = before.empty() ? shortfall(base, "base") : shortfall(changed, "new");
+    return result;
+  }
+  const MeasuredRun *first = base.reported(), *second = changed.reported();
+  if (first != nullptr && second != nullptr) result.differences = find_differences(first->report, second->report);
+  result.refused = std::any_of(result.differences.begin(), result.differences.end(), [&](const Difference& d) {
+    return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
+  });
+  result.memory_percent = memory_change(before, after);
+  result.speed = judge_speed(before, after, rule.speed);
+  result.accuracy = judge_accuracy(before, after, rule.accuracy_margin);
+  if (result.refused) {
+    result.speed.verdict = Verdict::inconclusive;
+    result.speed.more_runs = 0;
+    result.speed.reason = "not comparable: what differs is listed; --allow hardware, config or data allows it";
+    if (result.accuracy.verdict != AccuracyVerdict::not_measured) {
+      result.accuracy.verdict = AccuracyVerdict::inconclusive;
+      result.accuracy.reason = "not comparable";
+    }
+  }
+  return result;
+}
+
+Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule& rule) {
+  Comparison comparison{base.path.string(), changed.path.string(), rule, {}};
+  if (base.cases.size() == 1 && changed.cases.size() == 1) {
+    comparison.cases.push_back(compare_cases(base.cases.front(), changed.cases.front(), rule));
+    return comparison;
+  }
+  bool common = false;
+  for (const MeasuredCase& item : base.cases) {
+    const MeasuredCase* other = changed.find(item.name);
+    common = common || other != nullptr;
+    comparison.cases.push_back(compare_cases(item, other == nullptr ? MeasuredCase{item.name, {}} : *other, rule));
+  }
+  if (!common) {
+    throw Error(ExitCode::inconclusive,
+                fmt::format("{} and {} have no case in common", comparison.base, comparison.changed));
+  }
+  return comparison;
+}
+
+ExitCode Comparison::outcome() const {
+  ExitCode code = ExitCode::ok;
+  for (const CaseComparison& item : cases) {
+    const bool open =
+        item.speed.verdict == Verdict::inconclusive || item.accuracy.verdict == AccuracyVerdict::inconclusive;
+    if (open) code = ExitCode::inconclusive;
+  }
+  for (const CaseComparison& item : cases) {
+    if (item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
+      code = ExitCode::regressed;
+    }
+  }
+  return code;
+}
+
+}  // namespace ptrain

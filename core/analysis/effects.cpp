@@ -1,0 +1,292 @@
+#include "core/analysis/effects.h"
+
+#include "core/base/errors.h"
+#include "core/report/json_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+struct Axis {
+  std::string label;
+  std::vector<json> values;
+};
+
+/// A case as a point of the factorial, with one value per good run and its round.
+struct Cell {
+  std::vector<std::size_t> levels;  // by axis
+  std::vector<double> values;
+  std::vector<std::int64_t> rounds;
+  double mean = 0;
+};
+
+/// Weights of cells' means.
+using Contrast = std::map<std::size_t, double>;
+
+std::optional<double> value_of(const MeasuredRun& run, Response response) {
+  const RunFigures& figures = *run.record.figures;
+  switch (response) {
+    case Response::throughput:
+      return std::log(static_cast<double>(figures.samples) / static_cast<double>(figures.step_ms.count) /
+                      figures.typical_step_ms);
+    case Response::memory:
+      return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
+    case Response::accuracy:
+      break;
+  }
+  return figures.top1;
+}
+
+/// A change of a response as it is told: percent of a logarithm, points of an accuracy.
+double told(double change, Response response) {
+  return 100 * (response == Response::accuracy ? change : std::expm1(change));
+}
+
+class Factorial {
+ public:
+  explicit Factorial(const RunSet& runs) : runs_(runs) {
+    const json axes = runs.suite.is_null() ? json::array() : runs.suite.at("axes");
+    for (const json& axis : axes) axes_.push_back({axis.at("label"), axis.at("values")});
+    keys_ = axes;
+    if (!axes_.empty()) return;
+    Axis listed{"case", {}};
+    for (const MeasuredCase& item : runs.cases) listed.values.emplace_back(item.name);
+    axes_.push_back(listed);
+  }
+
+  const std::vector<Axis>& axes() const { return axes_; }
+  const std::vector<Cell>& cells() const { return cells_; }
+
+  /// Fills the cells with one response of the good runs; cases without one are left out.
+  void measure(Response response) {
+    cells_.clear();
+    for (const MeasuredCase& item : runs_.cases) {
+      Cell cell;
+      cell.levels = levels_of(item);
+      for (const MeasuredRun* run : item.good()) {
+        const auto value = value_of(*run, response);
+        if (!value) continue;
+        cell.values.push_back(*value);
+        cell.rounds.push_back(run->record.repeat);
+      }
+      if (cell.values.empty()) continue;
+      cell.mean =
+          std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
+      cells_.push_back(std::move(cell));
+    }
+  }
+
+  /// The cell at `levels` with some axes at other levels; absent when it has no good run.
+  std::optional<std::size_t> cell_at(std::vector<std::size_t> levels,
+                                     std::initializer_list<std::pair<std::size_t, std::size_t>> changes) const {
+    for (const auto& [axis, level] : changes) levels[axis] = level;
+    const auto found =
+        std::find_if(cells_.begin(), cells_.end(), [&](const Cell& cell) { return cell.levels == levels; });
+    if (found == cells_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - cells_.begin());
+  }
+
+ private:
+  std::vector<std::size_t> levels_of(const MeasuredCase& item) const {
+    std::vector<std::size_t> levels;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const json value = keys_.empty() ? json(item.name) : settings_of(item).at(keys_[i].at("key").get<std::string>());
+      const auto found = std::find(axes_[i].values.begin(), axes_[i].values.end(), value);
+      levels.push_back(static_cast<std::size_t>(found - axes_[i].values.begin()));
+    }
+    return levels;
+  }
+  json settings_of(const MeasuredCase& item) const {
+    for (const json& known : runs_.suite.at("cases")) {
+      if (known.at("name") == item.name) return known.at("settings");
+    }
+    fail("{}: a run of a case that the suite does not name: {}", runs_.path.string(), item.name);
+  }
+
+  const RunSet& runs_;
+  std::vector<Axis> axes_;
+  json keys_;
+  std::vector<Cell> cells_;
+};
+
+/// What is left of every run after its case's mean and, in complete rounds, its round's; scaled by the degrees of
+/// freedom that the means took. Empty when none are left.
+std::vector<double> residuals(const std::vector<Cell>& cells) {
+  std::vector<double> rest;
+  std::map<std::int64_t, std::pair<double, std::size_t>> rounds;
+  for (const Cell& cell : cells) {
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+      rest.push_back(cell.values[i] - cell.mean);
+      auto& [sum, count] = rounds[cell.rounds[i]];
+      sum += rest.back();
+      ++count;
+    }
+  }
+  auto freedom = static_cast<double>(rest.size()) - static_cast<double>(cells.size());
+  const bool complete =
+      std::all_of(rounds.begin(), rounds.end(), [&](const auto& entry) { return entry.second.second == cells.size(); });
+  if (complete && cells.size() > 2) {
+    std::size_t at = 0;
+    for (const Cell& cell : cells) {
+      for (const std::int64_t round : cell.rounds)
+        rest[at++] -= rounds[round].first / static_cast<double>(cells.size());
+    }
+    freedom -= static_cast<double>(rounds.size()) - 1;
+  }
+  if (freedom < 1) return {};
+  const double scale = std::sqrt(static_cast<double>(rest.size()) / freedom);
+  for (double& r : rest) r *= scale;
+  return rest;
+}
+
+class EffectFinder {
+ public:
+  EffectFinder(const RunSet& runs, const EffectsOptions& options)
+      : factorial_(runs), options_(options), random_(static_cast<std::uint64_t>(options.seed)) {
+    report_.suite = runs.suite.is_null() ? runs.path.string() : runs.suite.at("suite").get<std::string>();
+    for (const MeasuredCase& item : runs.cases) {
+      if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
+      for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
+    }
+  }
+
+  EffectsReport find() {
+    for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
+      factorial_.measure(response);
+      if (factorial_.cells().size() < 2) {
+        if (response == Response::throughput) fail("{}: fewer than two cases with good runs", report_.suite);
+        continue;
+      }
+      residuals_ = residuals(factorial_.cells());
+      if (response == Response::accuracy && seeds_.size() == 1) {
+        residuals_.clear();
+        report_.notes.emplace_back("accuracy: of one training seed, so without intervals (vary_seed: true varies it)");
+      } else if (residuals_.empty()) {
+        report_.notes.push_back(fmt::format("{}: too few repeats for intervals", name_of(response)));
+      }
+      add_main(response);
+      add_interactions(response);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void add_main(Response response) {
+    const auto& axes = factorial_.axes();
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      for (std::size_t level = 1; level < axes[axis].values.size(); ++level) {
+        std::vector<Contrast> parts;
+        for (std::size_t i = 0; i < factorial_.cells().size(); ++i) {
+          if (factorial_.cells()[i].levels[axis] != 0) continue;
+          const auto changed = factorial_.cell_at(factorial_.cells()[i].levels, {{axis, level}});
+          if (changed) parts.push_back({{*changed, 1.0}, {i, -1.0}});
+        }
+        add(response, {change_text(axis, level)}, parts);
+      }
+    }
+  }
+
+  void add_interactions(Response response) {
+    const auto& axes = factorial_.axes();
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      for (std::size_t b = a + 1; b < axes.size(); ++b) {
+        for (std::size_t i = 1; i < axes[a].values.size(); ++i) {
+          for (std::size_t j = 1; j < axes[b].values.size(); ++j) add_interaction(response, a, i, b, j);
+        }
+      }
+    }
+  }
+
+  void add_interaction(Response response, std::size_t a, std::size_t i, std::size_t b, std::size_t j) {
+    std::vector<Contrast> parts;
+    for (std::size_t base = 0; base < factorial_.cells().size(); ++base) {
+      const auto& levels = factorial_.cells()[base].levels;
+      if (levels[a] != 0 || levels[b] != 0) continue;
+      const auto first = factorial_.cell_at(levels, {{a, i}}), second = factorial_.cell_at(levels, {{b, j}});
+      const auto both = factorial_.cell_at(levels, {{a, i}, {b, j}});
+      if (first && second && both) parts.push_back({{*both, 1.0}, {*first, -1.0}, {*second, -1.0}, {base, 1.0}});
+    }
+    add(response, {change_text(a, i), change_text(b, j)}, parts);
+  }
+
+  std::string change_text(std::size_t axis, std::size_t level) const {
+    const Axis& a = factorial_.axes()[axis];
+    return fmt::format("{}: {} -> {}", a.label, text_of(a.values[0]), text_of(a.values[level]));
+  }
+
+  void add(Response response, std::vector<std::string> changes, const std::vector<Contrast>& parts) {
+    if (parts.empty()) {
+      report_.notes.push_back(fmt::format("{} on {}: no combination was measured on both sides",
+                                          fmt::join(changes, " x "), name_of(response)));
+      return;
+    }
+    Contrast contrast;
+    for (const Contrast& part : parts) {
+      for (const auto& [cell, weight] : part) contrast[cell] += weight / static_cast<double>(parts.size());
+    }
+    report_.effects.push_back(
+        {response, std::move(changes), interval_of(contrast, response), static_cast<std::int64_t>(parts.size())});
+  }
+
+  Interval interval_of(const Contrast& contrast, Response response) {
+    double estimate = 0;
+    for (const auto& [cell, weight] : contrast) estimate += weight * factorial_.cells()[cell].mean;
+    Interval interval;
+    interval.estimate = told(estimate, response);
+    if (residuals_.empty()) return interval;
+    std::vector<double> drawn;
+    for (std::int64_t r = 0; r < options_.resamples; ++r) drawn.push_back(estimate + draw_error(contrast));
+    const double tail = (1 - options_.confidence) / 2;
+    interval.lower = told(quantile(drawn, tail), response);
+    interval.upper = told(quantile(drawn, 1 - tail), response);
+    interval.bounded = true;
+    return interval;
+  }
+
+  double draw_error(const Contrast& contrast) {
+    double error = 0;
+    for (const auto& [cell, weight] : contrast) {
+      const std::size_t count = factorial_.cells()[cell].values.size();
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i) sum += residuals_[random_() % residuals_.size()];
+      error += weight * sum / static_cast<double>(count);
+    }
+    return error;
+  }
+
+  Factorial factorial_;
+  const EffectsOptions options_;
+  std::mt19937_64 random_;
+  std::set<std::int64_t> seeds_;
+  std::vector<double> residuals_;
+  EffectsReport report_;
+};
+
+}  // namespace
+
+std::string_view name_of(Response response) {
+  switch (response) {
+    case Response::throughput:
+      return "throughput";
+    case Response::memory:
+      return "memory";
+    case Response::accuracy:
+      break;
+  }
+  return "accuracy";
+}
+
+EffectsReport find_effects(const RunSet& runs, const EffectsOptions& options) {
+  return EffectFinder(runs, options).find();
+}
+
+}  // namespace ptrain

@@ -1,0 +1,92 @@
+// Effects as text for a terminal, as markdown and as JSON.
+#include "core/analysis/effects.h"
+#include "core/report/schema_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr Response kResponses[] = {Response::throughput, Response::memory, Response::accuracy};
+
+const char* unit(Response response) { return response == Response::accuracy ? "points" : "%"; }
+
+std::string name_of_effect(const Effect& effect) { return fmt::format("{}", fmt::join(effect.changes, " x ")); }
+
+std::string range_text(const Effect& effect) {
+  if (!effect.interval.bounded) return "-";
+  return fmt::format("{:+.2f} to {:+.2f}", effect.interval.lower, effect.interval.upper);
+}
+
+/// Whether the interval says that there is an effect at all.
+bool is_clear(const Effect& effect) {
+  return effect.interval.bounded && (effect.interval.lower > 0 || effect.interval.upper < 0);
+}
+
+}  // namespace
+
+std::string effects_text(const EffectsReport& report) {
+  std::size_t width = 0;
+  for (const Effect& effect : report.effects) width = std::max(width, name_of_effect(effect).size());
+  std::string text;
+  for (const Response response : kResponses) {
+    bool first = true;
+    for (const Effect& effect : report.effects) {
+      if (effect.response != response) continue;
+      if (first)
+        text += fmt::format("effect on {}, {} (95 % interval; * clear of zero)\n", name_of(response), unit(response));
+      first = false;
+      text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}{}\n", name_of_effect(effect), width, effect.interval.estimate,
+                          range_text(effect), is_clear(effect) ? "  *" : "");
+    }
+  }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+std::string effects_markdown(const EffectsReport& report) {
+  std::string text = "| Effect on | of | change | 95 % interval | over |\n| --- | --- | ---: | ---: | ---: |\n";
+  for (const Effect& effect : report.effects) {
+    text += fmt::format("| {} | {} | {:+.2f} {} | {} | {} |\n", name_of(effect.response), name_of_effect(effect),
+                        effect.interval.estimate, unit(effect.response), range_text(effect), effect.combinations);
+  }
+  for (const std::string& note : report.notes) text += fmt::format("\n{}\n", note);
+  return text;
+}
+
+json to_json(const EffectsReport& report) {
+  json effects = json::array();
+  for (const Effect& effect : report.effects) {
+    const Interval& i = effect.interval;
+    effects.push_back({{"response", name_of(effect.response)},
+                       {"changes", effect.changes},
+                       {"unit", unit(effect.response)},
+                       {"estimate", i.estimate},
+                       {"lower", i.bounded ? json(i.lower) : json(nullptr)},
+                       {"upper", i.bounded ? json(i.upper) : json(nullptr)},
+                       {"combinations", effect.combinations}});
+  }
+  return {{"schema", "ptrain.effects/1"}, {"suite", report.suite}, {"effects", effects}, {"notes", report.notes}};
+}
+
+json effects_schema() {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  const json effect = object_of({{"response", choice({"throughput", "memory", "accuracy"}, "")},
+                                 {"changes", list_of(text(""), "one: main effect; two: interaction")},
+                                 {"unit", choice({"%", "points"}, "")},
+                                 {"estimate", number("")},
+                                 {"lower", maybe_number("of the 95 % interval; null without one")},
+                                 {"upper", maybe_number("")},
+                                 {"combinations", count("of the other axes' values it is the mean over")}},
+                                "");
+  return document(
+      "ptrain.effects/1",
+      {{"suite", text("")}, {"effects", list_of(effect, "")}, {"notes", list_of(text(""), "what is missing and why")}},
+      "What the axes of a benchmark do.");
+}
+
+}  // namespace ptrain

@@ -1,0 +1,97 @@
+#include "core/analysis/environment_diff.h"
+
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/config/text.h"
+#include "core/report/json_file.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kKinds = {"hardware", "config", "data", "note"};
+
+struct Watched {
+  const char* pointer;
+  DifferenceKind kind;
+};
+
+/// Of a report, beside its configuration.
+constexpr Watched kWatched[] = {
+    {"/environment/cpu/model", DifferenceKind::hardware},
+    {"/environment/cpu/usable_cores", DifferenceKind::hardware},
+    {"/environment/cpu/features", DifferenceKind::hardware},
+    {"/environment/threads", DifferenceKind::hardware},
+    {"/environment/memory_bytes", DifferenceKind::hardware},
+    {"/environment/devices", DifferenceKind::hardware},
+    {"/environment/libraries", DifferenceKind::note},
+    {"/environment/noise/governor", DifferenceKind::note},
+    {"/environment/os", DifferenceKind::note},
+    {"/environment/kernel", DifferenceKind::note},
+    {"/environment/ptrain", DifferenceKind::note},
+    {"/flags/cudnn_exhaustive_search/reason", DifferenceKind::note},
+};
+
+/// "environment.cpu.model"
+std::string dotted(std::string_view pointer) {
+  std::string name(pointer.substr(1));
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+json at_pointer(const json& report, const char* pointer) { return report.value(json::json_pointer(pointer), json()); }
+
+/// What may differ of a device without its speed differing in kind: clocks and driver are told, not refused.
+json devices_of(const json& devices) {
+  json names = json::array();
+  for (const json& device : devices) names.push_back(device.value("name", device.dump()));
+  return names;
+}
+
+void add_config(std::vector<Difference>& found, const json& base, const json& changed) {
+  for (const Key& key : config_keys()) {
+    std::string pointer = "/" + key.name;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    if (key.name.starts_with("output.") || key.name == "resume" || key.name == "seed") continue;
+    const json before = at_pointer(base, pointer.c_str()), after = at_pointer(changed, pointer.c_str());
+    if (before == after) continue;
+    const bool data = key.name.starts_with("data.") && key.name != "data.batch_size";
+    const DifferenceKind kind = !key.defines_work ? DifferenceKind::note
+                                : data            ? DifferenceKind::data
+                                                  : DifferenceKind::config;
+    found.push_back({kind, key.name, text_of(before), text_of(after)});
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(DifferenceKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+
+DifferenceKind difference_kind_from_name(std::string_view name) {
+  for (std::size_t i = 0; i + 1 < kKinds.size(); ++i) {
+    if (kKinds.at(i) == name) return static_cast<DifferenceKind>(i);
+  }
+  fail_usage("--allow: expected hardware, config or data, got {}", shown(name));
+}
+
+std::vector<Difference> find_differences(const json& base, const json& changed) {
+  std::vector<Difference> found;
+  for (const Watched& watched : kWatched) {
+    const json before = at_pointer(base, watched.pointer), after = at_pointer(changed, watched.pointer);
+    if (before == after) continue;
+    const bool devices = std::string_view(watched.pointer) == "/environment/devices";
+    const bool same_devices =
+        devices && before.is_array() && after.is_array() && devices_of(before) == devices_of(after);
+    found.push_back(
+        {same_devices ? DifferenceKind::note : watched.kind, dotted(watched.pointer), text_of(before), text_of(after)});
+  }
+  add_config(found, base.at("config"), changed.at("config"));
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
+  return found;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,88 @@
+// NVIDIA DLLogger's JSON stream: "DLLL {json}" lines of parameters, steps, evaluations and a summary.
+#include "core/analysis/export/export.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+class Stream {
+ public:
+  explicit Stream(double start) : start_(start) {}
+
+  void write(double elapsed, const json& step, const json& data) {
+    const double now = start_ + elapsed;
+    const auto whole = static_cast<std::time_t>(now);
+    const json line = {
+        {"timestamp", fmt::format("{:.6f}", now)},
+        {"datetime", fmt::format("{:%Y-%m-%d %H:%M:%S}.{:06.0f}", fmt::gmtime(whole), (now - std::floor(now)) * 1e6)},
+        {"elapsedtime", fmt::format("{:.6f}", elapsed)},
+        {"type", "LOG"},
+        {"step", step},
+        {"data", data}};
+    text_ += "DLLL " + line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  double start_;
+  std::string text_;
+};
+
+json step_data(const json& line) {
+  return {{"train.loss", line.at("loss")},
+          {"train.lr", line.value("lr", 0.0)},
+          {"train.ips", exports::step_rate(line)},
+          {"train.batch_time", line.value("step_ms", 0.0) * 1e-3},
+          {"train.data_time", line.value("reader_ms", 0.0) * 1e-3},
+          {"train.compute_time", line.value("compute_ms", 0.0) * 1e-3}};
+}
+
+json accuracy_data(const json& accuracy) {
+  json data = json::object();
+  for (const char* name : {"top1", "top5", "loss"}) {
+    if (accuracy.contains(name) && !accuracy[name].is_null()) data[fmt::format("val.{}", name)] = accuracy[name];
+  }
+  return data;
+}
+
+json summary_data(const json& report) {
+  json data = {{"train.ips", exports::samples_per_second(report) * exports::devices(report)},
+               {"train.loss", report.at("loss").at("last")},
+               {"status", report.at("status")}};
+  if (!report.at("latency_ms").is_null()) {
+    data["train.batch_time"] = report["latency_ms"].at("step").at("mean").get<double>() * 1e-3;
+    data["train.data_time"] = report["latency_ms"].at("reader").at("mean").get<double>() * 1e-3;
+    data["train.compute_time"] = report["latency_ms"].at("compute").at("mean").get<double>() * 1e-3;
+  }
+  if (!report.at("accuracy").is_null()) data.update(accuracy_data(report["accuracy"]));
+  return data;
+}
+
+}  // namespace
+
+std::string export_dllogger(const ExportInput& input) {
+  const json& report = input.report;
+  Stream stream(exports::start_time(report));
+  stream.write(0, "PARAMETER", report.at("config"));
+  double elapsed = report.at("progress").at("setup_seconds");
+  for (const json& line : input.metrics) {
+    const auto epoch = static_cast<std::int64_t>(line.value("epoch", 0.0));
+    if (exports::is_step(line)) {
+      elapsed += exports::line_milliseconds(line) * 1e-3;
+      stream.write(elapsed, {epoch, line.at("step")}, step_data(line));
+    } else {
+      elapsed += line.at("eval").value("seconds", 0.0);
+      stream.write(elapsed, {line.at("step")}, accuracy_data(line["eval"]));
+    }
+  }
+  stream.write(report.at("progress").at("wall_seconds"), json::array(), summary_data(report));
+  return stream.take();
+}
+
+}  // namespace ptrain

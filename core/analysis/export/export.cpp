@@ -1,0 +1,76 @@
+#include "core/analysis/export/export.h"
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/report/report_file.h"
+
+#include <cmath>
+#include <ctime>
+#include <sstream>
+
+namespace ptrain {
+
+using nlohmann::json;
+
+const std::vector<Exporter>& exporters() {
+  static const std::vector<Exporter> list = {
+      {"tipc", "PaddlePaddle's TIPC: training log lines (ips:, batch_cost:) and the result as JSON", export_tipc},
+      {"dllogger", "NVIDIA DLLogger: DLLL lines", export_dllogger},
+      {"mllog", "MLPerf: :::MLLOG lines", export_mllog},
+      {"timm", "timm's benchmark CSV", export_timm},
+      {"prometheus", "a textfile for node_exporter", export_prometheus},
+  };
+  return list;
+}
+
+ExportInput read_export_input(const std::filesystem::path& path) {
+  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "report.json" : path;
+  ExportInput input;
+  input.report = read_report(file);
+  const bool named_by_folder = file.filename() == "report.json" && file.has_parent_path();
+  input.name = named_by_folder ? file.parent_path().filename().string() : file.stem().string();
+  const std::filesystem::path metrics = file.parent_path() / "metrics.jsonl";
+  if (!named_by_folder || !std::filesystem::exists(metrics)) return input;
+  std::istringstream lines(read_file(metrics));
+  for (std::string line; std::getline(lines, line);) {
+    json entry = json::parse(line, nullptr, false);
+    if (exports::is_step(entry) || exports::is_evaluation(entry)) input.metrics.push_back(std::move(entry));
+  }
+  return input;
+}
+
+namespace exports {
+
+double start_time(const json& report) {
+  std::tm time{};
+  const std::string text = report.at("environment").at("time");
+  if (strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  return static_cast<double>(timegm(&time));
+}
+
+std::string precision(const json& report) { return report.at("amp").at("dtype"); }
+
+double samples_per_second(const json& report) {
+  const json& throughput = report.at("throughput");
+  return throughput.is_null() ? 0.0 : throughput.at("per_device").get<double>();
+}
+
+double step_rate(const json& line) {
+  const double ms = line.value("step_ms", 0.0);
+  return ms > 0 ? line.value("samples", 0.0) / ms * 1e3 : 0.0;
+}
+
+double line_milliseconds(const json& line) {
+  if (!line.contains("steps_ms")) return line.value("step_ms", 0.0);
+  double sum = 0;
+  for (const json& ms : line["steps_ms"]) sum += ms.get<double>();
+  return sum;
+}
+
+bool is_step(const json& line) { return line.is_object() && line.contains("step") && line.contains("step_ms"); }
+bool is_evaluation(const json& line) { return line.is_object() && line.contains("step") && line.contains("eval"); }
+
+int devices(const json& report) { return report.at("config").at("dist").at("ranks"); }
+
+}  // namespace exports
+}  // namespace ptrain

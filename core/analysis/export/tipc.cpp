@@ -1,0 +1,57 @@
+// PaddlePaddle's TIPC benchmark: a training log whose "ips:" its analysis scripts average, and the record they make.
+#include "core/analysis/export/export.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+/// One step as PaddleClas and PaddleNLP log it; each value is a word of its own, which is how the scripts find it.
+std::string step_line(const json& line) {
+  const json& loss = line.at("loss");
+  return fmt::format(
+      "[Train] epoch: {:.3f} step: {} lr: {:.6g} loss: {} batch_cost: {:.5f} s reader_cost: {:.5f} s ips: {:.3f} "
+      "samples/s\n",
+      line.value("epoch", 0.0), line.at("step").get<std::int64_t>(), line.value("lr", 0.0),
+      loss.is_number() ? fmt::format("{:.5f}", loss.get<double>()) : "nan", line.value("step_ms", 0.0) * 1e-3,
+      line.value("reader_ms", 0.0) * 1e-3, exports::step_rate(line));
+}
+
+}  // namespace
+
+std::string export_tipc(const ExportInput& input) {
+  const json& report = input.report;
+  std::string text;
+  for (const json& line : input.metrics) {
+    if (exports::is_step(line)) text += step_line(line);
+  }
+  const int ranks = exports::devices(report);
+  const std::int64_t batch = report.at("config").at("data").at("batch_size");
+  const std::string precision = exports::precision(report);
+  const char* processes = ranks > 1 ? "MultiP" : "SingleP";
+  const json& build = report.at("environment").at("ptrain");
+  const json record = {
+      {"model_branch", "ptrain"},
+      {"model_commit", build.at("commit")},
+      {"model_name",
+       fmt::format("{}_bs{}_{}_{}_DP", report.at("model").at("name").get<std::string>(), batch, precision, processes)},
+      {"batch_size", batch},
+      {"fp_item", precision},
+      {"run_process_type", processes},
+      {"run_mode", "DP"},
+      {"convergence_value", report.at("loss").at("last")},
+      {"convergence_key", "loss:"},
+      {"ips", std::round(exports::samples_per_second(report) * 1e3) / 1e3},
+      {"speed_unit", "samples/s"},
+      {"device_num", fmt::format("N1C{}", ranks)},
+      {"model_run_time", fmt::format("{:.0f}", report.at("progress").at("wall_seconds").get<double>())},
+      {"frame_commit", build.at("commit")},
+      {"frame_version", build.at("version")}};
+  return text + record.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ptrain

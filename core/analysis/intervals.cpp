@@ -1,0 +1,115 @@
+#include "core/analysis/intervals.h"
+
+#include "core/report/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace ptrain {
+namespace {
+
+/// Beyond these sizes the normal approximation of the rank statistics is good to a rank or two.
+constexpr std::size_t kExactPairs = 60;
+constexpr std::size_t kExactOfEach = 25;
+
+/// Largest k with P(statistic <= k) <= tail, -1 for none; `probabilities` of 0, 1, ...
+std::int64_t lower_cut(const std::vector<double>& probabilities, double tail) {
+  double sum = 0;
+  for (std::size_t k = 0; k < probabilities.size(); ++k) {
+    sum += probabilities[k];
+    if (sum > tail * (1 + 1e-12)) return static_cast<std::int64_t>(k) - 1;
+  }
+  return -1;
+}
+
+/// Largest k for a statistic that is nearly normal.
+std::int64_t normal_cut(double mean, double deviation, double tail) {
+  return static_cast<std::int64_t>(std::floor(mean - normal_quantile(1 - tail) * deviation - 0.5));
+}
+
+/// Sum of the ranks with a positive sign, of n ranks: each sign is a coin.
+std::vector<double> signed_rank_probabilities(std::size_t n) {
+  std::vector<double> p(n * (n + 1) / 2 + 1, 0.0);
+  p[0] = 1;
+  for (std::size_t rank = 1; rank <= n; ++rank) {
+    for (std::size_t sum = p.size(); sum-- > 0;) p[sum] = 0.5 * (p[sum] + (sum >= rank ? p[sum - rank] : 0.0));
+  }
+  return p;
+}
+
+/// Mann-Whitney's U of m and n values by the recurrence over which side has the largest: with probability m / (m + n)
+/// it is of the first, and then stands above all n of the second.
+std::vector<double> rank_sum_probabilities(std::size_t m, std::size_t n) {
+  std::vector<std::vector<std::vector<double>>> p(m + 1, std::vector<std::vector<double>>(n + 1));
+  for (std::size_t i = 0; i <= m; ++i) {
+    for (std::size_t j = 0; j <= n; ++j) {
+      std::vector<double>& here = p[i][j];
+      here.assign(i * j + 1, 0.0);
+      if (i == 0 || j == 0) {
+        here[0] = 1;
+        continue;
+      }
+      const double first = static_cast<double>(i) / static_cast<double>(i + j);
+      for (std::size_t u = 0; u < p[i - 1][j].size(); ++u) here[u + j] += first * p[i - 1][j][u];
+      for (std::size_t u = 0; u < p[i][j - 1].size(); ++u) here[u] += (1 - first) * p[i][j - 1][u];
+    }
+  }
+  return p[m][n];
+}
+
+std::int64_t signed_rank_cut(std::size_t n, double tail) {
+  if (n <= kExactPairs) return lower_cut(signed_rank_probabilities(n), tail);
+  const auto count = static_cast<double>(n);
+  return normal_cut(count * (count + 1) / 4, std::sqrt(count * (count + 1) * (2 * count + 1) / 24), tail);
+}
+
+std::int64_t rank_sum_cut(std::size_t m, std::size_t n, double tail) {
+  if (std::max(m, n) <= kExactOfEach) return lower_cut(rank_sum_probabilities(m, n), tail);
+  const auto a = static_cast<double>(m), b = static_cast<double>(n);
+  return normal_cut(a * b / 2, std::sqrt(a * b * (a + b + 1) / 12), tail);
+}
+
+Interval interval_of(std::vector<double> differences, std::int64_t cut) {
+  Interval interval;
+  if (differences.empty()) return interval;
+  std::sort(differences.begin(), differences.end());
+  const std::size_t skipped = cut < 0 ? 0 : static_cast<std::size_t>(cut);
+  interval.estimate = quantile(differences, 0.5);
+  interval.lower = differences[skipped];
+  interval.upper = differences[differences.size() - 1 - skipped];
+  interval.bounded = cut >= 0;
+  return interval;
+}
+
+}  // namespace
+
+Interval signed_rank_interval(std::span<const double> values, double confidence) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
+  }
+  return interval_of(std::move(means), signed_rank_cut(values.size(), (1 - confidence) / 2));
+}
+
+Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence) {
+  std::vector<double> differences;
+  for (const double b : base) {
+    for (const double c : changed) differences.push_back(c - b);
+  }
+  return interval_of(std::move(differences), rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
+}
+
+std::int64_t fewest_pairs(double confidence) {
+  std::size_t n = 1;
+  while (signed_rank_cut(n, (1 - confidence) / 2) < 0) ++n;
+  return static_cast<std::int64_t>(n);
+}
+
+std::int64_t fewest_of_each(double confidence) {
+  std::size_t n = 1;
+  while (rank_sum_cut(n, n, (1 - confidence) / 2) < 0) ++n;
+  return static_cast<std::int64_t>(n);
+}
+
+}  // namespace ptrain

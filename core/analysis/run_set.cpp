@@ -1,0 +1,216 @@
+#include "core/analysis/run_set.h"
+
+#include "core/analysis/fingerprint.h"
+#include "core/base/errors.h"
+#include "core/config/text.h"
+#include "core/report/json_file.h"
+#include "core/report/report_file.h"
+#include "core/report/schema_parts.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* kReport = "report.json";
+constexpr const char* kMetrics = "metrics.jsonl";
+
+RunOutcome outcome_of(const std::string& status) {
+  if (status == "interrupted") return RunOutcome::error;
+  return run_outcome_from_name(status);
+}
+
+/// Without every step's time: the report's own summary, whose median is the nearest there is to a typical step.
+std::optional<RunFigures> summary_figures(const json& report) {
+  if (report.at("throughput").is_null() || report.at("latency_ms").is_null()) return std::nullopt;
+  const json& throughput = report["throughput"];
+  const double median = report["latency_ms"].at("step").at("p50");
+  RunFigures figures = run_figures(report, std::vector<double>{median}, 0);
+  figures.step_ms = report["latency_ms"]["step"];
+  figures.summary = true;
+  figures.throughput = throughput.at("value");
+  figures.samples = throughput.at("samples");
+  figures.seconds = throughput.at("seconds");
+  return figures;
+}
+
+/// A record for a report that no benchmark wrote.
+RunRecord record_of(const json& report, const fs::path& file, const std::vector<double>& step_ms) {
+  RunRecord record;
+  record.case_name = file.filename() == kReport ? file.parent_path().filename().string() : file.stem().string();
+  record.config_hash = report.at("config_hash");
+  record.seed = report.at("config").value("seed", std::int64_t{0});
+  record.started = report.at("environment").at("time");
+  record.outcome = outcome_of(report.at("status"));
+  record.message = report.at("message");
+  record.wall_seconds = report.at("progress").at("wall_seconds");
+  record.steady = find_steady_state(step_ms);
+  const bool whole = static_cast<std::int64_t>(step_ms.size()) == report["progress"].at("steps").get<std::int64_t>();
+  if (whole && record.steady.reached) {
+    record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
+  } else if (whole && !step_ms.empty() && record.outcome == RunOutcome::ok) {
+    record.outcome = RunOutcome::unstable;
+    record.message = record.steady.reason;
+  } else {
+    record.figures = summary_figures(report);
+  }
+  return record;
+}
+
+MeasuredRun read_report_run(const fs::path& file) {
+  MeasuredRun run;
+  run.report = read_report(file);
+  run.report_file = file;
+  if (file.filename() == kReport) run.step_ms = read_step_times(file.parent_path() / kMetrics);
+  run.record = record_of(run.report, file, run.step_ms);
+  return run;
+}
+
+MeasuredRun read_benchmark_run(const fs::path& record_file) {
+  MeasuredRun run;
+  run.record = run_record_from_json(read_document(record_file, run_record_schema()));
+  run.record_file = record_file;
+  const fs::path report = record_file.parent_path() / kReport;
+  if (fs::exists(report)) {
+    run.report = read_report(report);
+    run.report_file = report;
+  }
+  run.step_ms = read_step_times(record_file.parent_path() / kMetrics);
+  return run;
+}
+
+/// Files below a folder, those of benchmarks in it left out.
+std::vector<fs::path> sorted_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
+    if (entry->is_regular_file()) files.push_back(entry->path());
+    if (entry->is_directory() && fs::exists(entry->path() / "suite.json")) entry.disable_recursion_pending();
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void add(RunSet& set, MeasuredRun run, const std::string& case_name) {
+  auto found = std::find_if(set.cases.begin(), set.cases.end(), [&](const auto& c) { return c.name == case_name; });
+  if (found == set.cases.end()) found = set.cases.insert(found, {case_name, {}});
+  found->runs.push_back(std::move(run));
+}
+
+void load_benchmark(RunSet& set) {
+  set.suite = read_document(set.path / "suite.json", suite_schema());
+  for (const json& item : set.suite.at("cases")) set.cases.push_back({item.at("name"), {}});
+  if (!fs::is_directory(set.path / "runs")) return;
+  for (const fs::path& file : sorted_files(set.path / "runs")) {
+    if (file.filename() != "record.json") continue;
+    MeasuredRun run = read_benchmark_run(file);
+    const std::string name = run.record.case_name;
+    add(set, std::move(run), name);
+  }
+}
+
+/// Reports of equal configuration (the seed aside) are repeats of one case, named after the first of them.
+void load_folder(RunSet& set) {
+  std::vector<std::pair<json, std::string>> names;
+  for (const fs::path& file : sorted_files(set.path)) {
+    if (file.extension() != ".json") continue;
+    const json content = read_json(file);
+    const std::string schema = content.is_object() ? content.value("schema", "") : "";
+    if (!schema.starts_with("ptrain.report/")) continue;
+    MeasuredRun run = read_report_run(file);
+    json work = run.report.at("config");
+    work.erase("output");
+    work.erase("resume");
+    work.erase("seed");
+    auto known = std::find_if(names.begin(), names.end(), [&](const auto& entry) { return entry.first == work; });
+    if (known == names.end()) known = names.insert(known, {work, run.record.case_name});
+    run.record.case_name = known->second;
+    const MeasuredCase* earlier = set.find(known->second);
+    run.record.repeat = earlier == nullptr ? 0 : static_cast<std::int64_t>(earlier->runs.size());
+    const std::string name = known->second;
+    add(set, std::move(run), name);
+  }
+  if (set.cases.empty()) fail("{}: no report in it", set.path.string());
+}
+
+void keep_case(RunSet& set, const std::string& name) {
+  const MeasuredCase* wanted = set.find(name);
+  if (wanted == nullptr) {
+    std::vector<std::string> names;
+    for (const MeasuredCase& c : set.cases) names.push_back(c.name);
+    fail_usage("{}: no case {}{}", set.path.string(), shown(name), did_you_mean(name, names));
+  }
+  set.cases = {*wanted};
+}
+
+}  // namespace
+
+std::vector<const MeasuredRun*> MeasuredCase::good() const {
+  std::vector<const MeasuredRun*> result;
+  for (const MeasuredRun& run : runs) {
+    if (run.record.outcome == RunOutcome::ok && run.record.figures) result.push_back(&run);
+  }
+  return result;
+}
+
+const MeasuredRun* MeasuredCase::reported() const {
+  const MeasuredRun* found = nullptr;
+  for (const MeasuredRun& run : runs) {
+    if (run.report.is_null()) continue;
+    if (run.record.outcome == RunOutcome::ok) return &run;
+    if (found == nullptr) found = &run;
+  }
+  return found;
+}
+
+const MeasuredCase* RunSet::find(std::string_view name) const {
+  const auto found = std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == name; });
+  return found == cases.end() ? nullptr : &*found;
+}
+
+RunSet load_runs(const std::string& path) {
+  RunSet set;
+  const std::size_t mark = fs::exists(path) ? std::string::npos : path.find('#');
+  set.path = path.substr(0, mark);
+  if (fs::exists(set.path / "suite.json")) {
+    load_benchmark(set);
+  } else if (fs::is_directory(set.path) && fs::exists(set.path / kReport)) {
+    MeasuredRun run = read_report_run(set.path / kReport);
+    const std::string name = run.record.case_name;
+    add(set, std::move(run), name);
+  } else if (fs::is_directory(set.path)) {
+    load_folder(set);
+  } else {
+    MeasuredRun run = read_report_run(set.path);
+    const std::string name = run.record.case_name;
+    add(set, std::move(run), name);
+  }
+  if (mark != std::string::npos) keep_case(set, path.substr(mark + 1));
+  return set;
+}
+
+json suite_schema() {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  const json axis = object_of({{"key", text("")}, {"label", text("")}, {"values", list_of(json::object(), "")}}, "");
+  const json one_case = object_of({{"name", text("")},
+                                   {"folder", text("below runs/")},
+                                   {"settings", typed("object", "keys that make the case, with their values")},
+                                   {"config_hash", text("")}},
+                                  "");
+  return document("ptrain.bench/1",
+                  {{"suite", text("")},
+                   {"about", text("what it is for")},
+                   {"config", text("base configuration, as the suite names it")},
+                   {"sweep", text("equal for runs that were interleaved with each other")},
+                   {"machine", fingerprint_schema()},
+                   {"binary", text("hash of the program")},
+                   {"seed", count("of the order")},
+                   {"repeats", count("rounds asked for")},
+                   {"axes", list_of(axis, "")},
+                   {"cases", list_of(one_case, "")}},
+                  "What a benchmark was asked to do.");
+}
+
+}  // namespace ptrain

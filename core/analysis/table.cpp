@@ -1,0 +1,263 @@
+#include "core/analysis/table.h"
+
+#include "core/analysis/intervals.h"
+#include "core/base/errors.h"
+#include "core/config/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kIntervalConfidence = 0.95;
+
+/// A case with its good runs; what cells are made from.
+struct Source {
+  const MeasuredCase& item;
+  std::vector<const MeasuredRun*> good;
+
+  const MeasuredRun* reported;  // null: no run left a report
+
+  const json* report() const { return reported == nullptr ? nullptr : &reported->report; }
+};
+
+TableCell nothing() { return {"-", nullptr, {}}; }
+
+TableCell text_cell(const Source& source, const std::string& text, const std::string& pointer) {
+  return {text, text, {{source.reported->report_file, pointer}}};
+}
+
+/// Where a figure of a run is written: in its record, or, without one, in its report.
+CellSource source_of(const MeasuredRun& run, const char* in_record, const char* in_report) {
+  return run.record_file.empty() ? CellSource{run.report_file, in_report} : CellSource{run.record_file, in_record};
+}
+
+/// The centre of one figure over the good runs, with how far its interval reaches where runs suffice for one.
+struct Centre {
+  double value = 0;
+  std::string reach;  // " ±1.2 %"
+  std::vector<CellSource> sources;
+};
+
+Centre centre_of(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* in_record,
+                 const char* in_report) {
+  Centre centre;
+  std::vector<double> values;
+  for (const MeasuredRun* run : source.good) {
+    values.push_back(figure(*run->record.figures));
+    centre.sources.push_back(source_of(*run, in_record, in_report));
+  }
+  const Interval interval = signed_rank_interval(values, kIntervalConfidence);
+  centre.value = interval.estimate;
+  if (interval.bounded) centre.reach = fmt::format(" ±{:.1f} %", 100 * interval.half_width() / interval.estimate);
+  return centre;
+}
+
+TableCell run_cell(const Source& source) {
+  TableCell cell{source.item.name, source.item.name, {}};
+  for (const MeasuredRun& run : source.item.runs) cell.sources.push_back(source_of(run, "/case", ""));
+  return cell;
+}
+
+/// "resnet50, fashion-mnist, 28 px"
+TableCell work_cell(const Source& source) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const json& config = report->at("config");
+  const json& data = config.at("data");
+  const std::string name = report->at("model").at("name").get<std::string>();
+  const std::string path = data.at("path");
+  const std::string set =
+      data.at("source") == "synthetic" ? "synthetic" : std::filesystem::path(path).filename().string();
+  const bool text = config.at("model").at("name") == "bert";
+  const std::string size = text ? fmt::format("length {}", data.at("max_length").get<int>())
+                                : fmt::format("{} px", data.at("image_size").get<int>());
+  return text_cell(source, fmt::format("{}, {}, {}", name, set, size), "/config");
+}
+
+TableCell precision_cell(const Source& source) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const std::string level = report->at("amp").at("level"), dtype = report->at("amp").at("dtype");
+  return text_cell(source, level == "O0" ? "O0 (fp32)" : fmt::format("{} ({})", level, dtype), "/amp");
+}
+
+TableCell batch_cell(const Source& source) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const std::int64_t batch = report->at("global_batch_size");
+  return {std::to_string(batch), batch, {{source.reported->report_file, "/global_batch_size"}}};
+}
+
+TableCell speed_cell(const Source& source) {
+  if (source.good.empty()) return nothing();
+  const Centre centre = centre_of(
+      source, [](const RunFigures& f) { return f.throughput; }, "/measured/throughput/value", "/throughput/value");
+  const std::string& unit = source.good.front()->record.figures->unit;
+  return {fmt::format("{:.1f} {}{}", centre.value, unit, centre.reach), centre.value, centre.sources};
+}
+
+TableCell step_cell(const Source& source) {
+  if (source.good.empty()) return nothing();
+  const Centre median = centre_of(
+      source, [](const RunFigures& f) { return f.step_ms.p50; }, "/measured/step_ms/p50", "/latency_ms/step/p50");
+  const Centre late = centre_of(
+      source, [](const RunFigures& f) { return f.step_ms.p99; }, "/measured/step_ms/p99", "/latency_ms/step/p99");
+  const int digits = median.value < 100 ? 1 : 0;
+  return {fmt::format("{:.{}f} / {:.{}f} ms", median.value, digits, late.value, digits), median.value, median.sources};
+}
+
+TableCell memory_cell(const Source& source) {
+  if (source.good.empty()) return nothing();
+  const Centre centre = centre_of(
+      source, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "/measured/memory_bytes",
+      "/memory/measured_peak_bytes");
+  return {fmt::format("{:.0f} MiB", centre.value / (1 << 20)), centre.value, centre.sources};
+}
+
+TableCell accuracy_cell(const Source& source) {
+  double sum = 0;
+  std::vector<CellSource> sources;
+  for (const MeasuredRun* run : source.good) {
+    if (!run->record.figures->top1) continue;
+    sum += *run->record.figures->top1;
+    sources.push_back(source_of(*run, "/measured/top1", "/accuracy/top1"));
+  }
+  if (sources.empty()) return nothing();
+  const double mean = sum / static_cast<double>(sources.size());
+  return {fmt::format("{:.4f}", mean), mean, sources};
+}
+
+/// A member of the report's utilization; reports older than it lack it.
+TableCell utilization_cell(const Source& source, const char* name) {
+  const json* report = source.report();
+  const json::json_pointer pointer = json::json_pointer("/utilization") / name;
+  if (report == nullptr || !report->contains(pointer) || report->at(pointer).is_null()) return nothing();
+  const double share = report->at(pointer);
+  return {fmt::format("{:.0f} %", 100 * share), share, {{source.reported->report_file, pointer.to_string()}}};
+}
+
+TableCell mfu_cell(const Source& source) { return utilization_cell(source, "mfu"); }
+TableCell datasheet_cell(const Source& source) { return utilization_cell(source, "datasheet_mfu"); }
+
+TableCell search_cell(const Source& source) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const double seconds = report->at("progress").at("search_seconds");
+  return {fmt::format("{:.1f} s", seconds), seconds, {{source.reported->report_file, "/progress/search_seconds"}}};
+}
+
+/// "true / false": asked for, but without effect.
+TableCell flag_cell(const Source& source, const std::string& flag) {
+  const json* report = source.report();
+  if (report == nullptr) return nothing();
+  const json& state = report->at("flags").at(flag);
+  return text_cell(source, fmt::format("{} / {}", state.at("requested").dump(), state.at("effective").dump()),
+                   "/flags/" + flag);
+}
+
+TableCell exhaustive_search_cell(const Source& source) { return flag_cell(source, "cudnn_exhaustive_search"); }
+TableCell persistent_batch_norm_cell(const Source& source) {
+  return flag_cell(source, "cudnn_batchnorm_spatial_persistent");
+}
+
+TableCell runs_cell(const Source& source) {
+  return {fmt::format("{} of {}", source.good.size(), source.item.runs.size()), source.good.size(), {}};
+}
+
+TableCell status_cell(const Source& source) {
+  std::map<std::string_view, int> counts;
+  std::vector<CellSource> sources;
+  for (const MeasuredRun& run : source.item.runs) {
+    ++counts[name_of(run.record.outcome)];
+    sources.push_back(source_of(run, "/status", "/status"));
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts)
+    parts.push_back(counts.size() == 1 ? std::string(name) : fmt::format("{} {}", count, name));
+  const std::string text = parts.empty() ? "not run" : fmt::format("{}", fmt::join(parts, ", "));
+  return {text, text, sources};
+}
+
+struct ColumnMaker {
+  TableColumn column;
+  TableCell (*make)(const Source&);
+};
+
+const std::vector<ColumnMaker>& makers() {
+  static const std::vector<ColumnMaker> list = {
+      {{"run", "Run", false}, run_cell},
+      {{"work", "Work", false}, work_cell},
+      {{"precision", "Precision", false}, precision_cell},
+      {{"batch", "Batch", true}, batch_cell},
+      {{"speed", "Speed", true}, speed_cell},
+      {{"step", "Step, p50 / p99", true}, step_cell},
+      {{"memory", "Peak memory", true}, memory_cell},
+      {{"accuracy", "Top-1", true}, accuracy_cell},
+      {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
+      {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
+      {{"search", "Kernel search", true}, search_cell},
+      {{"exhaustive_search", "Exhaustive search, asked / in effect", false}, exhaustive_search_cell},
+      {{"persistent_batch_norm", "Persistent batch norm, asked / in effect", false}, persistent_batch_norm_cell},
+      {{"runs", "Good runs", true}, runs_cell},
+      {{"status", "Status", false}, status_cell},
+  };
+  return list;
+}
+
+const ColumnMaker& maker_of(const std::string& id) {
+  std::vector<std::string> known;
+  for (const ColumnMaker& maker : makers()) {
+    if (maker.column.id == id) return maker;
+    known.push_back(maker.column.id);
+  }
+  fail_usage("--columns: no column {}{} (there are {})", shown(id), did_you_mean(id, known), fmt::join(known, ", "));
+}
+
+/// A single report, or the folder that holds a case's runs.
+std::filesystem::path link_of(const MeasuredCase& item) {
+  if (item.runs.empty()) return {};
+  const MeasuredRun& run = item.runs.front();
+  return run.record_file.empty() ? run.report_file : run.record_file.parent_path().parent_path();
+}
+
+}  // namespace
+
+const std::vector<TableColumn>& table_columns() {
+  static const std::vector<TableColumn> columns = [] {
+    std::vector<TableColumn> list;
+    for (const ColumnMaker& maker : makers()) list.push_back(maker.column);
+    return list;
+  }();
+  return columns;
+}
+
+std::string default_columns() { return "run,precision,batch,speed,step,memory,accuracy"; }
+
+Table make_table(std::span<const RunSet> sets, const std::string& columns) {
+  Table table;
+  std::vector<const ColumnMaker*> chosen;
+  std::istringstream names(columns);
+  for (std::string id; std::getline(names, id, ',');) {
+    chosen.push_back(&maker_of(id));
+    table.columns.push_back(chosen.back()->column);
+  }
+  for (const RunSet& set : sets) {
+    for (const MeasuredCase& item : set.cases) {
+      const Source source{item, item.good(), item.reported()};
+      TableRow row{item.name, link_of(item), {}};
+      for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,60 @@
+// The benchmark table: one row per case, every cell with the files and fields that it was made from.
+#pragma once
+
+#include "core/analysis/run_set.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct CellSource {
+  std::filesystem::path file;
+  std::string pointer;  // JSON pointer into it
+};
+
+struct TableCell {
+  std::string text;      // "113.8 images/s"; "-" where nothing was measured
+  nlohmann::json value;  // number or text; null where nothing was measured
+  std::vector<CellSource> sources;
+};
+
+struct TableColumn {
+  std::string id;
+  std::string title;
+  bool numeric = false;
+};
+
+struct TableRow {
+  std::string name;              // of the case
+  std::filesystem::path link;    // its report, or the folder of its runs
+  std::vector<TableCell> cells;  // by column
+};
+
+struct Table {
+  std::vector<TableColumn> columns;
+  std::vector<TableRow> rows;
+};
+
+/// Columns to choose from.
+const std::vector<TableColumn>& table_columns();
+/// "run,precision,batch,speed,step,memory,accuracy"
+std::string default_columns();
+
+/// A row for every case of every set. `columns` is a comma-separated list of column ids. Throws Error{usage} for one
+/// that is none.
+Table make_table(std::span<const RunSet> sets, const std::string& columns);
+
+/// Files in links and sources are named relative to `from`, the folder the text will lie in.
+std::string table_markdown(const Table& table, const std::filesystem::path& from);
+std::string table_csv(const Table& table, const std::filesystem::path& from);
+nlohmann::json table_json(const Table& table, const std::filesystem::path& from);
+nlohmann::json table_schema();
+/// Aligned columns for a terminal.
+std::string table_text(const Table& table);
+
+}  // namespace ptrain

@@ -1,0 +1,129 @@
+// The table as markdown, CSV, JSON and plain text.
+#include "core/analysis/table.h"
+#include "core/report/schema_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::string relative_to(const fs::path& file, const fs::path& from) {
+  if (file.empty()) return "";
+  return fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(from / ".").lexically_normal()).string();
+}
+
+/// A pipe would end the cell.
+std::string markdown_escaped(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
+  return text;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_value(const json& value) {
+  if (value.is_null()) return "";
+  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+/// Characters as a terminal counts them.
+std::size_t shown_width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string table_markdown(const Table& table, const fs::path& from) {
+  std::string head = "|", rule = "|", body;
+  for (const TableColumn& column : table.columns) {
+    head += fmt::format(" {} |", column.title);
+    rule += column.numeric ? " ---: |" : " --- |";
+  }
+  for (const TableRow& row : table.rows) {
+    body += "|";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string text = markdown_escaped(row.cells[i].text);
+      const std::string link = table.columns[i].id == "run" ? relative_to(row.link, from) : "";
+      body += link.empty() ? fmt::format(" {} |", text) : fmt::format(" [{}]({}) |", text, link);
+    }
+    body += "\n";
+  }
+  return fmt::format("{}\n{}\n{}", head, rule, body);
+}
+
+std::string table_csv(const Table& table, const fs::path& from) {
+  std::string text;
+  for (const TableColumn& column : table.columns) text += column.id + ",";
+  text += "source\n";
+  for (const TableRow& row : table.rows) {
+    for (const TableCell& cell : row.cells) text += csv_value(cell.value) + ",";
+    text += csv_field(relative_to(row.link, from)) + "\n";
+  }
+  return text;
+}
+
+json table_json(const Table& table, const fs::path& from) {
+  json columns = json::array(), rows = json::array();
+  for (const TableColumn& column : table.columns) columns.push_back({{"id", column.id}, {"title", column.title}});
+  for (const TableRow& row : table.rows) {
+    json cells = json::array();
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      json sources = json::array();
+      for (const CellSource& s : row.cells[i].sources) {
+        sources.push_back({{"file", relative_to(s.file, from)}, {"pointer", s.pointer}});
+      }
+      cells.push_back({{"column", table.columns[i].id},
+                       {"text", row.cells[i].text},
+                       {"value", row.cells[i].value},
+                       {"sources", sources}});
+    }
+    rows.push_back({{"case", row.name}, {"link", relative_to(row.link, from)}, {"cells", cells}});
+  }
+  return {{"schema", "ptrain.table/1"}, {"columns", columns}, {"rows", rows}};
+}
+
+json table_schema() {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  const json source = object_of({{"file", text("")}, {"pointer", text("JSON pointer into it")}}, "");
+  const json cell = object_of({{"column", text("id")},
+                               {"text", text("as shown")},
+                               {"value", typed({"number", "string", "null"}, "null: nothing was measured")},
+                               {"sources", list_of(source, "what it was made from")}},
+                              "");
+  const json row =
+      object_of({{"case", text("")}, {"link", text("report or folder of runs")}, {"cells", list_of(cell, "")}}, "");
+  const json column = object_of({{"id", text("")}, {"title", text("")}}, "");
+  return document("ptrain.table/1", {{"columns", list_of(column, "")}, {"rows", list_of(row, "")}},
+                  "A benchmark table.");
+}
+
+std::string table_text(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    std::size_t width = shown_width(table.columns[i].title);
+    for (const TableRow& row : table.rows) width = std::max(width, shown_width(row.cells[i].text));
+    widths.push_back(width);
+  }
+  std::string text;
+  const auto add = [&](std::size_t i, const std::string& cell) {
+    const std::string space(widths[i] - shown_width(cell), ' ');
+    text += table.columns[i].numeric ? space + cell : cell + space;
+    text += i + 1 == widths.size() ? "\n" : "  ";
+  };
+  for (std::size_t i = 0; i < widths.size(); ++i) add(i, table.columns[i].title);
+  for (const TableRow& row : table.rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) add(i, row.cells[i].text);
+  }
+  return text;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,96 @@
+#include "core/analysis/verdict.h"
+
+#include "core/report/statistics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr double kStallConfidence = 0.99;
+
+Interval in_percent(const Interval& logs) {
+  return {100 * std::expm1(logs.estimate), 100 * std::expm1(logs.lower), 100 * std::expm1(logs.upper), logs.bounded};
+}
+
+Verdict verdict_of(const Interval& percent, double threshold) {
+  if (!percent.bounded) return Verdict::inconclusive;
+  if (percent.lower > 0 && percent.estimate > threshold) return Verdict::slower;
+  if (percent.upper < 0 && percent.estimate < -threshold) return Verdict::faster;
+  if (percent.lower > -threshold && percent.upper < threshold) return Verdict::same;
+  return Verdict::inconclusive;
+}
+
+/// How many more runs bring the interval's half width to where the present estimate would decide.
+std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
+  const double distance = std::abs(change.percent.estimate);
+  const double wanted = std::max(distance > threshold ? distance : threshold - distance, threshold / 4);
+  const double ratio = change.percent.half_width() / wanted;
+  const auto needed =
+      std::max(fewest, static_cast<std::int64_t>(std::ceil(static_cast<double>(change.runs) * ratio * ratio)));
+  return std::max<std::int64_t>(1, needed - change.runs);
+}
+
+void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
+  change.verdict = verdict_of(change.percent, rule.threshold_percent);
+  const bool stalls = verdict_of(change.stalls, rule.threshold_percent) == Verdict::slower;
+  if (stalls && change.verdict != Verdict::slower) {
+    change.verdict = Verdict::slower;
+    change.reason = fmt::format("the mean step is {:+.1f} %, the typical one {:+.1f} %: some steps stall",
+                                change.stalls.estimate, change.percent.estimate);
+  }
+  if (change.verdict != Verdict::inconclusive) return;
+  change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
+  change.reason =
+      fmt::format("about {} more {} would do", change.more_runs, change.paired ? "pairs of runs" : "runs of each");
+  if (!change.percent.bounded) {
+    change.reason = fmt::format("{} {} are too few, {}", change.runs, change.paired ? "pairs" : "runs", change.reason);
+  }
+}
+
+/// Shift between the halves of a series in order.
+double drift(const std::vector<double>& values) {
+  const auto all = std::span(values);
+  const std::size_t half = values.size() / 2;
+  return half == 0 ? 0 : quantile(all.subspan(half), 0.5) - quantile(all.first(half), 0.5);
+}
+
+Interval widened(Interval interval, double by) {
+  interval.lower -= by;
+  interval.upper += by;
+  return interval;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  constexpr std::array<std::string_view, 4> names = {"SAME", "FASTER", "SLOWER", "INCONCLUSIVE"};
+  return names.at(static_cast<std::size_t>(verdict));
+}
+
+SpeedChange judge_pairs(const StepLogs& changes, const SpeedRule& rule) {
+  SpeedChange change;
+  change.paired = true;
+  change.runs = static_cast<std::int64_t>(changes.typical.size());
+  change.percent = in_percent(signed_rank_interval(changes.typical, rule.confidence));
+  change.stalls = in_percent(signed_rank_interval(changes.mean, kStallConfidence));
+  conclude(change, rule, fewest_pairs(rule.confidence));
+  return change;
+}
+
+SpeedChange judge_groups(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule) {
+  SpeedChange change;
+  change.runs = static_cast<std::int64_t>(std::min(base.typical.size(), changed.typical.size()));
+  const double unsteady = std::hypot(drift(base.typical), drift(changed.typical)) / 2;
+  const double unsteady_mean = std::hypot(drift(base.mean), drift(changed.mean)) / 2;
+  change.percent = in_percent(widened(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
+  change.stalls = in_percent(widened(rank_sum_interval(base.mean, changed.mean, kStallConfidence), unsteady_mean));
+  conclude(change, rule, fewest_of_each(rule.confidence));
+  return change;
+}
+
+}  // namespace ptrain

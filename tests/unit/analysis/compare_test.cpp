@@ -1,0 +1,90 @@
+#include "core/analysis/compare.h"
+
+#include "core/report/schema_check.h"
+#include "tests/unit/analysis/example_runs.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+MeasuredCase example_case(const std::string& name, double step_ms, double top1 = 0.75, int runs = 8) {
+  MeasuredCase item{name, {}};
+  for (int r = 0; r < runs; ++r) item.runs.push_back(example_run(name, r, step_ms * (1 + 0.001 * (r % 3)), top1));
+  return item;
+}
+
+TEST(Compare, CallsEachVerdict) {
+  const MeasuredCase base = example_case("base", 10);
+  EXPECT_EQ(compare_cases(base, example_case("new", 10.01), {}).speed.verdict, Verdict::same);
+  EXPECT_EQ(compare_cases(base, example_case("new", 10.5), {}).speed.verdict, Verdict::slower);
+  EXPECT_EQ(compare_cases(base, example_case("new", 9.5), {}).speed.verdict, Verdict::faster);
+  EXPECT_EQ(compare_cases(base, example_case("new", 10.5, 0.75, 2), {}).speed.verdict, Verdict::inconclusive);
+}
+
+TEST(Compare, OneRunOfEachIsNoVerdict) {
+  const CaseComparison result = compare_cases(example_case("base", 10, 0.75, 1), example_case("new", 30, 0.75, 1), {});
+  EXPECT_EQ(result.speed.verdict, Verdict::inconclusive);
+  EXPECT_GT(result.speed.more_runs, 0);
+}
+
+TEST(Compare, FailedRunsAreNamed) {
+  MeasuredCase broken = example_case("new", 10);
+  for (MeasuredRun& run : broken.runs) {
+    run.record.outcome = RunOutcome::oom;
+    run.record.message = "does not fit";
+  }
+  const CaseComparison result = compare_cases(example_case("base", 10), broken, {});
+  EXPECT_EQ(result.speed.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.speed.reason.find("does not fit"), std::string::npos);
+}
+
+TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
+  const MeasuredCase base = example_case("base", 10);
+  MeasuredCase elsewhere = example_case("new", 10);
+  for (MeasuredRun& run : elsewhere.runs) run.report["environment"]["cpu"]["model"] = "another processor";
+  EXPECT_TRUE(compare_cases(base, elsewhere, {}).refused);
+  CompareRule lenient;
+  lenient.allowed = {DifferenceKind::hardware};
+  const CaseComparison allowed = compare_cases(base, elsewhere, lenient);
+  EXPECT_FALSE(allowed.refused);
+  ASSERT_FALSE(allowed.differences.empty());
+  EXPECT_EQ(allowed.differences.front().what, "environment.cpu.model");
+}
+
+TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
+  MeasuredCase upgraded = example_case("new", 10);
+  for (MeasuredRun& run : upgraded.runs) run.report["environment"]["libraries"] = {{"oneDNN", "99"}};
+  const CaseComparison result = compare_cases(example_case("base", 10), upgraded, {});
+  EXPECT_FALSE(result.refused);
+  EXPECT_EQ(result.differences.size(), 1u);
+  EXPECT_EQ(result.speed.verdict, Verdict::same);
+}
+
+TEST(Compare, RefusesOtherWork) {
+  MeasuredCase other = example_case("new", 10);
+  for (MeasuredRun& run : other.runs) run.report["config"]["data"]["image_size"] = 64;
+  const CaseComparison result = compare_cases(example_case("base", 10), other, {});
+  EXPECT_TRUE(result.refused);
+  EXPECT_EQ(result.differences.front().kind, DifferenceKind::data);
+}
+
+TEST(Compare, HoldsAccuracyToItsMargin) {
+  const auto verdict = [](double top1, double margin) {
+    const MeasuredCase base = example_case("base", 10, 0.90), changed = example_case("new", 10, top1);
+    return judge_accuracy(base.good(), changed.good(), margin).verdict;
+  };
+  EXPECT_EQ(verdict(0.90, 0.01), AccuracyVerdict::not_worse);
+  EXPECT_EQ(verdict(0.50, 0.01), AccuracyVerdict::worse);
+  EXPECT_EQ(verdict(0.89, 0.01), AccuracyVerdict::inconclusive);  // one point of 128 evaluation samples
+}
+
+TEST(Compare, FitsItsSchemaAndExitCode) {
+  Comparison comparison;
+  comparison.cases.push_back(compare_cases(example_case("base", 10), example_case("new", 11), {}));
+  EXPECT_EQ(schema_problem(to_json(comparison), comparison_schema()), "");
+  EXPECT_EQ(comparison.outcome(), ExitCode::regressed);
+}
+
+}  // namespace
+}  // namespace ptrain

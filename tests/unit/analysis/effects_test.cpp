@@ -1,0 +1,93 @@
+#include "core/analysis/effects.h"
+
+#include "core/base/errors.h"
+#include "core/report/schema_check.h"
+#include "tests/unit/analysis/example_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+/// A two-by-two factorial whose throughput is 100 * (1 + a) (1 + b) (1 + ab where both), with noise of 1 %.
+RunSet factorial(double a, double b, double ab, int repeats, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> noise(0, 0.01);
+  RunSet set;
+  set.suite = {{"suite", "example"},
+               {"axes",
+                {{{"key", "amp.level"}, {"label", "level"}, {"values", {"O0", "O1"}}},
+                 {{"key", "fusion"}, {"label", "fusion"}, {"values", {"off", "full"}}}}},
+               {"cases", json::array()}};
+  for (const int i : {0, 1}) {
+    for (const int j : {0, 1}) {
+      const std::string name = std::string("level=") + (i ? "O1" : "O0") + ",fusion=" + (j ? "full" : "off");
+      set.suite["cases"].push_back(
+          {{"name", name}, {"settings", {{"amp.level", i ? "O1" : "O0"}, {"fusion", j ? "full" : "off"}}}});
+      MeasuredCase item{name, {}};
+      for (int r = 0; r < repeats; ++r) {
+        const double rate = 100 * (1 + i * a) * (1 + j * b) * (1 + i * j * ab) * std::exp(noise(random));
+        item.runs.push_back(example_run(name, r, 16 / rate * 1e3));
+      }
+      set.cases.push_back(std::move(item));
+    }
+  }
+  return set;
+}
+
+const Effect& effect_on_throughput(const EffectsReport& report, std::size_t index) { return report.effects.at(index); }
+
+TEST(Effects, FindTheFactorsThatWerePutIn) {
+  const EffectsReport report = find_effects(factorial(0.5, 0.2, 0.1, 5, 1));
+  // The mean of a change over the other axis: of logarithms, so the interaction counts half.
+  EXPECT_NEAR(effect_on_throughput(report, 0).interval.estimate, 100 * (1.5 * std::sqrt(1.1) - 1), 2.5);
+  EXPECT_NEAR(effect_on_throughput(report, 1).interval.estimate, 100 * (1.2 * std::sqrt(1.1) - 1), 2.0);
+  EXPECT_NEAR(effect_on_throughput(report, 2).interval.estimate, 10, 3);
+  EXPECT_EQ(effect_on_throughput(report, 2).changes.size(), 2u);
+  EXPECT_GT(effect_on_throughput(report, 0).interval.lower, 0);
+}
+
+TEST(Effects, IntervalsCoverTheTruthAsOftenAsTheyClaim) {
+  int covered = 0;
+  constexpr int trials = 200;
+  EffectsOptions options;
+  options.resamples = 400;
+  for (int t = 0; t < trials; ++t) {
+    const Interval interval =
+        find_effects(factorial(0.5, 0.2, 0, 4, static_cast<std::uint64_t>(t)), options).effects[1].interval;
+    covered += interval.lower < 20 && interval.upper > 20 ? 1 : 0;
+  }
+  EXPECT_GE(covered, 0.90 * trials);
+  EXPECT_LE(covered, 0.995 * trials);
+}
+
+TEST(Effects, LeaveOutCasesWithoutGoodRuns) {
+  RunSet set = factorial(0.5, 0.2, 0, 3, 1);
+  for (MeasuredRun& run : set.cases[3].runs) run.record.outcome = RunOutcome::oom;
+  const EffectsReport report = find_effects(set);
+  EXPECT_EQ(report.effects[0].combinations, 1);
+  EXPECT_FALSE(report.notes.empty());
+}
+
+TEST(Effects, HaveNoIntervalFromOneRepeat) {
+  const EffectsReport report = find_effects(factorial(0.5, 0.2, 0, 1, 1));
+  EXPECT_FALSE(report.effects[0].interval.bounded);
+}
+
+TEST(Effects, OfFewerThanTwoCasesAreRefused) {
+  RunSet set = factorial(0.5, 0.2, 0, 3, 1);
+  set.cases.resize(1);
+  EXPECT_THROW(find_effects(set), Error);
+}
+
+TEST(Effects, FitTheirSchema) {
+  EXPECT_EQ(schema_problem(to_json(find_effects(factorial(0.5, 0.2, 0, 3, 1))), effects_schema()), "");
+}
+
+}  // namespace
+}  // namespace ptrain
