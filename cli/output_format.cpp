@@ -20,13 +20,9 @@ std::string document_text(const nlohmann::json& content, const nlohmann::json& s
   return content.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void print_document(const nlohmann::json& content, const nlohmann::json& schema) {
-  fmt::print("{}", document_text(content, schema));
-}
-
 void print_comparison(const Comparison& comparison, const FormatOptions& format) {
   if (format.json) {
-    print_document(to_json(comparison), comparison_schema());
+    print_document(comparison);
   } else {
     fmt::print("{}", format.markdown ? comparison_markdown(comparison) : comparison_text(comparison));
   }

@@ -3,6 +3,7 @@
 
 #include "core/analysis/compare.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,14 @@ struct FormatOptions {
 
 /// JSON, indented, with a line end. Throws std::logic_error when it does not fit `schema` (a bug).
 std::string document_text(const nlohmann::json& content, const nlohmann::json& schema);
-void print_document(const nlohmann::json& content, const nlohmann::json& schema);
+template <Described T>
+std::string document_text(const T& document) {
+  return document_text(write_fields(document), schema_of_fields<T>());
+}
+template <Described T>
+void print_document(const T& document) {
+  fmt::print("{}", document_text(document));
+}
 
 /// Prints a comparison and throws Error{regressed} or Error{inconclusive} where that is its outcome.
 void print_comparison(const Comparison& comparison, const FormatOptions& format);

@@ -25,7 +25,7 @@ void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-nlohmann::json environment_of(const Backend& backend, int ranks) {
+EnvironmentReport environment_of(const Backend& backend, int ranks) {
   EnvironmentRequest request;
   request.threads = thread_count() * ranks;
   const std::string library = backend.library();
@@ -136,7 +136,7 @@ class TrainingRun {
 
   void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
     observer_.finish();
-    if (report_.environment.is_null()) report_.environment = capture_environment({});
+    if (report_.environment.time.empty()) report_.environment = capture_environment({});
     fill();
     write_failed(report_, status, message, flush);
   }

@@ -43,20 +43,18 @@ void save(const BaselineOptions& options) {
   fs::create_directories(kept);
   fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
   fs::copy(fs::path(options.folder) / "runs", kept / "runs", fs::copy_options::recursive);
-  fmt::print("{}: {} cases of {}\n", kept.string(), runs.cases.size(),
-             runs.suite.at("machine").at("name").get<std::string>());
+  fmt::print("{}: {} cases of {}\n", kept.string(), runs.cases.size(), runs.suite->machine.name);
 }
 
 void check(const BaselineOptions& options) {
   if (!fs::exists(options.kept()))
     fail("{}: no such baseline (ptrain baseline save makes one)", options.kept().string());
   const RunSet base = whole_benchmark(options.kept().string()), now = load_runs(options.folder);
-  if (now.suite.is_null()) fail("{}: no suite.json: no benchmark was run into it", options.folder);
-  const nlohmann::json &before = base.suite.at("machine"), &after = now.suite.at("machine");
-  if (before.at("hash") != after.at("hash")) {
+  if (!now.suite) fail("{}: no suite.json: no benchmark was run into it", options.folder);
+  const Fingerprint &before = base.suite->machine, &after = now.suite->machine;
+  if (before.hash != after.hash) {
     throw Error(ExitCode::inconclusive,
-                fmt::format("the baseline is of another machine: {}, this is {}", before.at("name").get<std::string>(),
-                            after.at("name").get<std::string>()));
+                fmt::format("the baseline is of another machine: {}, this is {}", before.name, after.name));
   }
   CompareRule rule;
   rule.speed.threshold_percent = options.threshold;

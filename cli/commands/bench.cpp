@@ -67,7 +67,7 @@ void bench(const BenchOptions& options) {
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
   sweep.machine = this_machine();
-  const std::string machine = options.machine.empty() ? sweep.machine.at("name").get<std::string>() : options.machine;
+  const std::string machine = options.machine.empty() ? sweep.machine.name : options.machine;
   sweep.folder = options.out.empty() ? std::filesystem::path("results") / machine / suite.name
                                      : std::filesystem::path(options.out);
   sweep.kept = options.fresh ? Kept::none : options.retry_failed ? Kept::good_only : Kept::all;

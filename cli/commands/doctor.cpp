@@ -62,7 +62,7 @@ json asset_state() {
 
 json diagnose() {
   const CpuInfo cpu = read_cpu();
-  json state = capture_environment({cpu.usable_cores, {}, json::array()});
+  json state = write_fields(capture_environment({cpu.usable_cores, {}, json::array()}));
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = cpu::make_backend()->library();
   state["low_precision"] = low_precision(cpu);

@@ -19,7 +19,7 @@ struct EffectsCommand {
 void effects(const EffectsCommand& options) {
   const EffectsReport report = find_effects(load_runs(options.folder));
   if (options.format.json) {
-    print_document(to_json(report), effects_schema());
+    print_document(report);
   } else {
     fmt::print("{}", options.format.markdown ? effects_markdown(report) : effects_text(report));
   }

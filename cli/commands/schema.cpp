@@ -20,14 +20,19 @@ struct Published {
   nlohmann::json (*schema)();
 };
 
+template <typename T>
+nlohmann::json schema_of() {
+  return schema_of_fields<T>();
+}
+
 constexpr Published kSchemas[] = {
     {"config", "of the YAML configuration", config_schema},
-    {"report", "of report.json", report_schema},
-    {"bench", "of suite.json, a benchmark's own description", suite_schema},
-    {"bench-run", "of record.json, one run of a benchmark", run_record_schema},
-    {"effects", "of ptrain effects --json", effects_schema},
-    {"comparison", "of ptrain compare --json", comparison_schema},
-    {"table", "of ptrain table --format json", table_schema},
+    {"report", "of report.json", schema_of<Report>},
+    {"bench", "of suite.json, a benchmark's own description", schema_of<SuiteRecord>},
+    {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
+    {"effects", "of ptrain effects --json", schema_of<EffectsReport>},
+    {"comparison", "of ptrain compare --json", schema_of<Comparison>},
+    {"table", "of ptrain table --format json", schema_of<TableDocument>},
 };
 
 }  // namespace

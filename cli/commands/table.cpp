@@ -52,7 +52,7 @@ std::string rendered(const TableOptions& options) {
   if (options.format == "text") return table_text(table);
   if (options.format == "markdown") return table_markdown(table, from);
   if (options.format == "csv") return table_csv(table, from);
-  if (options.format == "json") return document_text(table_json(table, from), table_schema());
+  if (options.format == "json") return document_text(table_document(table, from));
   if (options.format == "html") return html_page(sets, table, from);
   fail_usage("--format: expected text|markdown|csv|json|html, got \"{}\"", options.format);
 }

@@ -159,7 +159,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     return result;
   }
   const MeasuredRun *first = base.reported(), *second = changed.reported();
-  if (first != nullptr && second != nullptr) result.differences = find_differences(first->report, second->report);
+  if (first != nullptr && second != nullptr) result.differences = find_differences(*first->report, *second->report);
   result.refused = std::any_of(result.differences.begin(), result.differences.end(), [&](const Difference& d) {
     return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
   });

@@ -6,8 +6,6 @@
 #include "core/analysis/verdict.h"
 #include "core/base/errors.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -28,9 +26,18 @@ struct CompareRule {
 
 struct AccuracyChange {
   AccuracyVerdict verdict = AccuracyVerdict::not_measured;
-  double base = 0, changed = 0;  // mean top-1
-  double lower = 0, upper = 0;   // 95 % interval of changed - base
+  double base = 0, changed = 0;
+  double lower = 0, upper = 0;  // 95 % interval of changed - base
   std::string reason;
+
+  void describe(Fields& field) {
+    field.choice("verdict", verdict, AccuracyVerdict::inconclusive, "");
+    field.any_sign("base", base, "mean top-1");
+    field.any_sign("new", changed, "");
+    field.any_sign("lower", lower, "of the interval of new - base");
+    field.any_sign("upper", upper, "");
+    field("reason", reason, "");
+  }
 };
 
 struct CaseComparison {
@@ -39,7 +46,22 @@ struct CaseComparison {
   AccuracyChange accuracy;
   std::optional<double> memory_percent;  // change of the mean peak; absent without figures
   std::vector<Difference> differences;   // of the first good runs
-  bool refused = false;                  // for a difference that is not allowed: no verdict
+  bool refused = false;                  // no verdict
+
+  void describe(Fields& field) {
+    field("case", name, "");
+    field.choice("verdict", speed.verdict, Verdict::inconclusive, "");
+    field("step_time_percent", speed.percent, "");
+    field("mean_step_percent", speed.stalls, "");
+    field("paired", speed.paired, "from interleaved pairs");
+    field("runs", speed.runs, "pairs, or runs of the smaller side");
+    field("more_runs", speed.more_runs, "that would probably decide");
+    field("reason", speed.reason, "");
+    field.any_sign("memory_percent", memory_percent, "");
+    field("accuracy", accuracy, "");
+    field("refused", refused, "for a difference that was not allowed");
+    field("differences", differences, "");
+  }
 };
 
 struct Comparison {
@@ -49,6 +71,18 @@ struct Comparison {
 
   /// regressed when any case is slower or less accurate, else inconclusive when any is without a verdict, else ok.
   ExitCode outcome() const;
+
+  void describe(Fields& field) {
+    std::int64_t exit_code = static_cast<int>(outcome());
+    field.document("ptrain.comparison/1", "Whether a second set of runs is as fast and as accurate as a first.");
+    field("base", base, "");
+    field("new", changed, "");
+    field.any_sign("threshold_percent", rule.speed.threshold_percent, "");
+    field.any_sign("confidence", rule.speed.confidence, "");
+    field.any_sign("accuracy_margin", rule.accuracy_margin, "");
+    field("exit_code", exit_code, "0, 4 or 5");
+    field("cases", cases, "");
+  }
 };
 
 /// Accuracy is not worse when the interval of its change lies above -margin, worse when it lies below 0 and the
@@ -64,8 +98,6 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
 /// only the base has is inconclusive. Throws Error{inconclusive} when they have none in common.
 Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule& rule);
 
-nlohmann::json to_json(const Comparison& comparison);
-nlohmann::json comparison_schema();
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_markdown(const Comparison& comparison);
 

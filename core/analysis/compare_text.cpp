@@ -1,6 +1,5 @@
-// A comparison as text, as markdown and as JSON.
+// A comparison as text and as markdown.
 #include "core/analysis/compare.h"
-#include "core/report/schema_parts.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +7,6 @@
 
 namespace ptrain {
 namespace {
-
-using nlohmann::json;
 
 /// "+3.1 % (+2.4 to +3.9)"
 std::string range_text(const Interval& percent) {
@@ -59,37 +56,6 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   return lines;
 }
 
-json interval_json(const Interval& i) {
-  return {{"estimate", i.estimate},
-          {"lower", i.bounded ? json(i.lower) : json(nullptr)},
-          {"upper", i.bounded ? json(i.upper) : json(nullptr)}};
-}
-
-json case_json(const CaseComparison& item) {
-  json differences = json::array();
-  for (const Difference& d : item.differences) {
-    differences.push_back({{"kind", name_of(d.kind)}, {"what", d.what}, {"base", d.base}, {"new", d.changed}});
-  }
-  return {{"case", item.name},
-          {"verdict", name_of(item.speed.verdict)},
-          {"step_time_percent", interval_json(item.speed.percent)},
-          {"mean_step_percent", interval_json(item.speed.stalls)},
-          {"paired", item.speed.paired},
-          {"runs", item.speed.runs},
-          {"more_runs", item.speed.more_runs},
-          {"reason", item.speed.reason},
-          {"memory_percent", item.memory_percent ? json(*item.memory_percent) : json(nullptr)},
-          {"accuracy",
-           {{"verdict", name_of(item.accuracy.verdict)},
-            {"base", item.accuracy.base},
-            {"new", item.accuracy.changed},
-            {"lower", item.accuracy.lower},
-            {"upper", item.accuracy.upper},
-            {"reason", item.accuracy.reason}}},
-          {"refused", item.refused},
-          {"differences", differences}};
-}
-
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
@@ -114,59 +80,6 @@ std::string comparison_markdown(const Comparison& comparison) {
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";
-}
-
-json to_json(const Comparison& comparison) {
-  json cases = json::array();
-  for (const CaseComparison& item : comparison.cases) cases.push_back(case_json(item));
-  return {{"schema", "ptrain.comparison/1"},
-          {"base", comparison.base},
-          {"new", comparison.changed},
-          {"threshold_percent", comparison.rule.speed.threshold_percent},
-          {"confidence", comparison.rule.speed.confidence},
-          {"accuracy_margin", comparison.rule.accuracy_margin},
-          {"exit_code", static_cast<int>(comparison.outcome())},
-          {"cases", cases}};
-}
-
-json comparison_schema() {
-  using namespace schema;  // NOLINT(google-build-using-namespace)
-  const json interval = object_of(
-      {{"estimate", number("")}, {"lower", maybe_number("null: too few runs")}, {"upper", maybe_number("")}}, "");
-  const json accuracy = object_of({{"verdict", choice({"not measured", "NOT WORSE", "WORSE", "INCONCLUSIVE"}, "")},
-                                   {"base", number("mean top-1")},
-                                   {"new", number("")},
-                                   {"lower", number("of the interval of new - base")},
-                                   {"upper", number("")},
-                                   {"reason", text("")}},
-                                  "");
-  const json difference = object_of({{"kind", choice({"hardware", "config", "data", "note"}, "")},
-                                     {"what", text("")},
-                                     {"base", text("")},
-                                     {"new", text("")}},
-                                    "");
-  const json one_case = object_of({{"case", text("")},
-                                   {"verdict", choice({"SAME", "FASTER", "SLOWER", "INCONCLUSIVE"}, "")},
-                                   {"step_time_percent", interval},
-                                   {"mean_step_percent", interval},
-                                   {"paired", typed("boolean", "from interleaved pairs")},
-                                   {"runs", count("pairs, or runs of the smaller side")},
-                                   {"more_runs", count("that would probably decide")},
-                                   {"reason", text("")},
-                                   {"memory_percent", maybe_number("")},
-                                   {"accuracy", accuracy},
-                                   {"refused", typed("boolean", "for a difference that was not allowed")},
-                                   {"differences", list_of(difference, "")}},
-                                  "");
-  return document("ptrain.comparison/1",
-                  {{"base", text("")},
-                   {"new", text("")},
-                   {"threshold_percent", number("")},
-                   {"confidence", number("")},
-                   {"accuracy_margin", number("")},
-                   {"exit_code", count("0, 4 or 5")},
-                   {"cases", list_of(one_case, "")}},
-                  "Whether a second set of runs is as fast and as accurate as a first.");
 }
 
 }  // namespace ptrain

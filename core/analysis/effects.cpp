@@ -16,11 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-struct Axis {
-  std::string label;
-  std::vector<json> values;
-};
-
 /// A case as a point of the factorial, with one value per good run and its round.
 struct Cell {
   std::vector<std::size_t> levels;  // by axis
@@ -54,16 +49,15 @@ double told(double change, Response response) {
 class Factorial {
  public:
   explicit Factorial(const RunSet& runs) : runs_(runs) {
-    const json axes = runs.suite.is_null() ? json::array() : runs.suite.at("axes");
-    for (const json& axis : axes) axes_.push_back({axis.at("label"), axis.at("values")});
-    keys_ = axes;
+    if (runs.suite) axes_ = runs.suite->axes;
+    keyed_ = !axes_.empty();
     if (!axes_.empty()) return;
-    Axis listed{"case", {}};
-    for (const MeasuredCase& item : runs.cases) listed.values.emplace_back(item.name);
+    SuiteAxis listed{"", "case", {}};
+    for (const MeasuredCase& item : runs.cases) listed.values.push_back(item.name);
     axes_.push_back(listed);
   }
 
-  const std::vector<Axis>& axes() const { return axes_; }
+  const std::vector<SuiteAxis>& axes() const { return axes_; }
   const std::vector<Cell>& cells() const { return cells_; }
 
   /// Fills the cells with one response of the good runs; cases without one are left out.
@@ -99,22 +93,22 @@ class Factorial {
   std::vector<std::size_t> levels_of(const MeasuredCase& item) const {
     std::vector<std::size_t> levels;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      const json value = keys_.empty() ? json(item.name) : settings_of(item).at(keys_[i].at("key").get<std::string>());
+      const json value = keyed_ ? settings_of(item).at(axes_[i].key) : json(item.name);
       const auto found = std::find(axes_[i].values.begin(), axes_[i].values.end(), value);
       levels.push_back(static_cast<std::size_t>(found - axes_[i].values.begin()));
     }
     return levels;
   }
-  json settings_of(const MeasuredCase& item) const {
-    for (const json& known : runs_.suite.at("cases")) {
-      if (known.at("name") == item.name) return known.at("settings");
+  const json& settings_of(const MeasuredCase& item) const {
+    for (const SuiteCase& known : runs_.suite->cases) {
+      if (known.name == item.name) return known.settings;
     }
     fail("{}: a run of a case that the suite does not name: {}", runs_.path.string(), item.name);
   }
 
   const RunSet& runs_;
-  std::vector<Axis> axes_;
-  json keys_;
+  std::vector<SuiteAxis> axes_;
+  bool keyed_ = false;  // axes of settings, not of listed cases
   std::vector<Cell> cells_;
 };
 
@@ -152,7 +146,7 @@ class EffectFinder {
  public:
   EffectFinder(const RunSet& runs, const EffectsOptions& options)
       : factorial_(runs), options_(options), random_(static_cast<std::uint64_t>(options.seed)) {
-    report_.suite = runs.suite.is_null() ? runs.path.string() : runs.suite.at("suite").get<std::string>();
+    report_.suite = runs.suite ? runs.suite->suite : runs.path.string();
     for (const MeasuredCase& item : runs.cases) {
       if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
       for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
@@ -219,7 +213,7 @@ class EffectFinder {
   }
 
   std::string change_text(std::size_t axis, std::size_t level) const {
-    const Axis& a = factorial_.axes()[axis];
+    const SuiteAxis& a = factorial_.axes()[axis];
     return fmt::format("{}: {} -> {}", a.label, text_of(a.values[0]), text_of(a.values[level]));
   }
 

@@ -4,8 +4,6 @@
 #include "core/analysis/intervals.h"
 #include "core/analysis/run_set.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,13 +18,22 @@ struct Effect {
   Response response = Response::throughput;
   std::vector<std::string> changes;  // "level: O0 -> O1"; one for a main effect, two for an interaction
   Interval interval;                 // percent for throughput and memory, points for accuracy
-  std::int64_t combinations = 0;     // of the other axes' values that it is the mean over
+  std::int64_t combinations = 0;
+
+  void describe(Fields& field);
 };
 
 struct EffectsReport {
   std::string suite;
   std::vector<Effect> effects;
-  std::vector<std::string> notes;  // why something has no interval, or is missing
+  std::vector<std::string> notes;
+
+  void describe(Fields& field) {
+    field.document("ptrain.effects/1", "What the axes of a benchmark do.");
+    field("suite", suite, "");
+    field("effects", effects, "");
+    field("notes", notes, "what is missing and why");
+  }
 };
 
 struct EffectsOptions {
@@ -43,8 +50,6 @@ struct EffectsOptions {
 /// one axis. Throws Error{failed} when fewer than two cases have good runs.
 EffectsReport find_effects(const RunSet& runs, const EffectsOptions& options = {});
 
-nlohmann::json to_json(const EffectsReport& report);
-nlohmann::json effects_schema();
 /// One line per effect, aligned; for a terminal.
 std::string effects_text(const EffectsReport& report);
 std::string effects_markdown(const EffectsReport& report);

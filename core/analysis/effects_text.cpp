@@ -1,6 +1,5 @@
-// Effects as text for a terminal, as markdown and as JSON.
+// Effects as text for a terminal and as markdown.
 #include "core/analysis/effects.h"
-#include "core/report/schema_parts.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +7,6 @@
 
 namespace ptrain {
 namespace {
-
-using nlohmann::json;
 
 constexpr Response kResponses[] = {Response::throughput, Response::memory, Response::accuracy};
 
@@ -58,35 +55,13 @@ std::string effects_markdown(const EffectsReport& report) {
   return text;
 }
 
-json to_json(const EffectsReport& report) {
-  json effects = json::array();
-  for (const Effect& effect : report.effects) {
-    const Interval& i = effect.interval;
-    effects.push_back({{"response", name_of(effect.response)},
-                       {"changes", effect.changes},
-                       {"unit", unit(effect.response)},
-                       {"estimate", i.estimate},
-                       {"lower", i.bounded ? json(i.lower) : json(nullptr)},
-                       {"upper", i.bounded ? json(i.upper) : json(nullptr)},
-                       {"combinations", effect.combinations}});
-  }
-  return {{"schema", "ptrain.effects/1"}, {"suite", report.suite}, {"effects", effects}, {"notes", report.notes}};
-}
-
-json effects_schema() {
-  using namespace schema;  // NOLINT(google-build-using-namespace)
-  const json effect = object_of({{"response", choice({"throughput", "memory", "accuracy"}, "")},
-                                 {"changes", list_of(text(""), "one: main effect; two: interaction")},
-                                 {"unit", choice({"%", "points"}, "")},
-                                 {"estimate", number("")},
-                                 {"lower", maybe_number("of the 95 % interval; null without one")},
-                                 {"upper", maybe_number("")},
-                                 {"combinations", count("of the other axes' values it is the mean over")}},
-                                "");
-  return document(
-      "ptrain.effects/1",
-      {{"suite", text("")}, {"effects", list_of(effect, "")}, {"notes", list_of(text(""), "what is missing and why")}},
-      "What the axes of a benchmark do.");
+void Effect::describe(Fields& field) {
+  std::string unit_name = unit(response);
+  field.choice("response", response, Response::accuracy, "");
+  field("changes", changes, "one: main effect; two: interaction");
+  field.one_of("unit", unit_name, {"%", "points"}, "");
+  interval.describe_bounds(field, "of the 95 % interval; null without one");
+  field("combinations", combinations, "of the other axes' values it is the mean over");
 }
 
 }  // namespace ptrain

@@ -20,7 +20,13 @@ struct Watched {
   DifferenceKind kind;
 };
 
-/// Of a report, beside its configuration.
+/// What is compared beside the configuration, as JSON.
+json watched_parts(const Report& report) {
+  json flags = json::object();
+  for (const auto& [name, flag] : report.flags) flags[name] = {{"reason", flag.reason}};
+  return {{"environment", write_fields(report.environment)}, {"flags", flags}};
+}
+
 constexpr Watched kWatched[] = {
     {"/environment/cpu/model", DifferenceKind::hardware},
     {"/environment/cpu/usable_cores", DifferenceKind::hardware},
@@ -43,7 +49,7 @@ std::string dotted(std::string_view pointer) {
   return name;
 }
 
-json at_pointer(const json& report, const char* pointer) { return report.value(json::json_pointer(pointer), json()); }
+json at_pointer(const json& tree, const char* pointer) { return tree.value(json::json_pointer(pointer), json()); }
 
 /// What may differ of a device without its speed differing in kind: clocks and driver are told, not refused.
 json devices_of(const json& devices) {
@@ -78,10 +84,11 @@ DifferenceKind difference_kind_from_name(std::string_view name) {
   fail_usage("--allow: expected hardware, config or data, got {}", shown(name));
 }
 
-std::vector<Difference> find_differences(const json& base, const json& changed) {
+std::vector<Difference> find_differences(const Report& base, const Report& changed) {
   std::vector<Difference> found;
+  const json parts = watched_parts(base), changed_parts = watched_parts(changed);
   for (const Watched& watched : kWatched) {
-    const json before = at_pointer(base, watched.pointer), after = at_pointer(changed, watched.pointer);
+    const json before = at_pointer(parts, watched.pointer), after = at_pointer(changed_parts, watched.pointer);
     if (before == after) continue;
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";
     const bool same_devices =
@@ -89,7 +96,7 @@ std::vector<Difference> find_differences(const json& base, const json& changed) 
     found.push_back(
         {same_devices ? DifferenceKind::note : watched.kind, dotted(watched.pointer), text_of(before), text_of(after)});
   }
-  add_config(found, base.at("config"), changed.at("config"));
+  add_config(found, base.config, changed.config);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
   return found;
 }

@@ -3,8 +3,6 @@
 
 #include "core/analysis/run_set.h"
 
-#include <nlohmann/json.hpp>
-
 #include <set>
 #include <string>
 #include <vector>
@@ -22,11 +20,18 @@ struct Difference {
   DifferenceKind kind = DifferenceKind::note;
   std::string what;  // "environment.cpu.model", "train.optimizer.lr"
   std::string base, changed;
+
+  void describe(Fields& field) {
+    field.choice("kind", kind, DifferenceKind::note, "");
+    field("what", what, "");
+    field("base", base, "");
+    field("new", changed, "");
+  }
 };
 
 /// Differences between two reports, most serious first. hardware: processor, accelerators, usable cores, threads,
 /// memory. config: keys that define the work, the seed aside. data: keys of `data.`. note: libraries (cuDNN, oneDNN,
 /// drivers), frequency governor, operating system, program, compiler, kernel choices, and keys that define no work.
-std::vector<Difference> find_differences(const nlohmann::json& base, const nlohmann::json& changed);
+std::vector<Difference> find_differences(const Report& base, const Report& changed);
 
 }  // namespace ptrain

@@ -2,8 +2,6 @@
 
 #include "core/base/hash.h"
 #include "core/config/text.h"
-#include "core/report/environment.h"
-#include "core/report/schema_parts.h"
 
 #include <fmt/format.h>
 
@@ -53,42 +51,29 @@ std::string folder_name(std::string_view text) {
   return name.empty() || name.front() == '.' ? "x" + name : name;
 }
 
-json fingerprint(const json& environment) {
-  const json& cpu = environment.at("cpu");
-  json devices = json::array();
-  for (const json& device : environment.at("devices")) devices.push_back(device.value("name", "accelerator"));
-  const json identity = {{"cpu", cpu.at("model")},
-                         {"features", cpu.at("features")},
-                         {"cores", cpu.at("usable_cores")},
-                         {"devices", devices}};
-  std::string name = fmt::format("{} {} cores", plain(cpu.at("model")), cpu.at("usable_cores").get<int>());
-  if (!devices.empty()) {
-    name = devices.size() == 1 ? devices.front().get<std::string>()
-                               : fmt::format("{} {}", devices.size(), devices.front().get<std::string>());
+Fingerprint fingerprint(const EnvironmentReport& environment) {
+  const CpuInfo& cpu = environment.cpu;
+  Fingerprint machine;
+  for (const json& device : environment.devices) machine.devices.push_back(device.value("name", "accelerator"));
+  machine.name = fmt::format("{} {} cores", plain(cpu.model), cpu.usable_cores);
+  if (!machine.devices.empty()) {
+    const std::string& first = machine.devices.front();
+    machine.name = machine.devices.size() == 1 ? first : fmt::format("{} {}", machine.devices.size(), first);
   }
-  return {{"name", folder_name(lower_case(name))},
-          {"hash", fmt::format("fnv1a64:{:016x}", fnv1a64(identity.dump()))},
-          {"cpu", cpu.at("model")},
-          {"cores", cpu.at("usable_cores")},
-          {"devices", devices},
-          {"memory_gib", std::llround(environment.at("memory_bytes").get<double>() / (1 << 30))}};
+  machine.name = folder_name(lower_case(machine.name));
+  const json identity = {
+      {"cpu", cpu.model}, {"features", cpu.features}, {"cores", cpu.usable_cores}, {"devices", machine.devices}};
+  machine.hash = fmt::format("fnv1a64:{:016x}", fnv1a64(identity.dump()));
+  machine.cpu = cpu.model;
+  machine.cores = cpu.usable_cores;
+  machine.memory_gib = std::llround(static_cast<double>(environment.memory_bytes) / (1 << 30));
+  return machine;
 }
 
-json this_machine() {
+Fingerprint this_machine() {
   EnvironmentRequest request;
   request.devices = accelerators();
   return fingerprint(capture_environment(request));
-}
-
-json fingerprint_schema() {
-  using namespace schema;  // NOLINT(google-build-using-namespace)
-  return object_of({{"name", text("fit for a folder")},
-                    {"hash", text("over processor, features, usable cores and accelerators")},
-                    {"cpu", text("")},
-                    {"cores", count("usable")},
-                    {"devices", list_of(text("name"), "accelerators")},
-                    {"memory_gib", count("")}},
-                   "the machine");
 }
 
 }  // namespace ptrain

@@ -84,6 +84,17 @@ Interval interval_of(std::vector<double> differences, std::int64_t cut) {
 
 }  // namespace
 
+void Interval::describe_bounds(Fields& field, const char* lower_help) {
+  std::optional<double> low, high;
+  if (bounded) {
+    low = lower;
+    high = upper;
+  }
+  field.any_sign("estimate", estimate, "");
+  field.any_sign("lower", low, lower_help);
+  field.any_sign("upper", high, "");
+}
+
 Interval signed_rank_interval(std::span<const double> values, double confidence) {
   std::vector<double> means;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,6 +1,8 @@
 // Intervals for few, skewed samples: exact, from ranks, without an assumed distribution.
 #pragma once
 
+#include "core/report/fields.h"
+
 #include <cstdint>
 #include <span>
 
@@ -11,6 +13,10 @@ struct Interval {
   bool bounded = false;  // false: too few values for this confidence; lower and upper then are the extremes seen
 
   double half_width() const { return (upper - lower) / 2; }
+
+  void describe(Fields& field) { describe_bounds(field, "null: too few runs"); }
+  /// `lower_help` says when there are no bounds.
+  void describe_bounds(Fields& field, const char* lower_help);
 };
 
 /// Of the centre of `values`: the Hodges-Lehmann estimate (median of the pairwise means) and the interval that inverts

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/analysis/steady_state.h"
-#include "core/report/statistics.h"
+#include "core/report/report.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,40 +20,75 @@ namespace ptrain {
 /// How a benchmark's run ended. `unstable`: it ran, but its step times did not settle.
 enum class RunOutcome { ok, oom, diverged, timeout, unstable, error };
 std::string_view name_of(RunOutcome outcome);
-/// Throws Error{failed} for a name that is none.
-RunOutcome run_outcome_from_name(std::string_view name);
+/// How a run ended that left a report.
+RunOutcome outcome_of(RunStatus status);
 
 /// Figures of one run over the steps after its warm-up.
 struct RunFigures {
-  double throughput = 0;       // samples / seconds
-  std::string unit;            // "images/s"
-  std::int64_t samples = 0;    // of the measured steps, all ranks
-  double seconds = 0;          // of the measured steps
-  double typical_step_ms = 0;  // what verdicts compare: see typical_step()
+  double throughput = 0;
+  std::string unit;  // "images/s"
+  std::int64_t samples = 0;
+  double seconds = 0;
+  double typical_step_ms = 0;  // see typical_step()
   Statistics step_ms;
-  std::int64_t memory_bytes = 0;  // measured peak, else the planned one
-  std::optional<double> top1;     // 0 to 1; absent without an evaluation
+  std::int64_t memory_bytes = 0;
+  std::optional<double> top1;
   std::int64_t eval_samples = 0;
   bool summary = false;  // not kept: only a report's summary was there, the typical step is its median
+
+  void describe(Fields& field) {
+    field.group("throughput", "", [this](Fields& part) {
+      part("value", throughput, "samples / seconds");
+      part("unit", unit, "");
+      part("samples", samples, "of the measured steps");
+      part("seconds", seconds, "of the measured steps");
+    });
+    field("typical_step_ms", typical_step_ms, "tenth percentile of the step times; what verdicts compare");
+    field("step_ms", step_ms, "times of the measured steps");
+    field("memory_bytes", memory_bytes, "measured peak, else the planned one");
+    field("top1", top1, "0 to 1; null without an evaluation");
+    field("eval_samples", eval_samples, "");
+  }
 };
 
 struct RunRecord {
   std::string suite;
   std::string case_name;
-  nlohmann::json settings = nlohmann::json::object();  // keys that make the case, with their values
-  std::int64_t repeat = 0;                             // round of the sweep, from 0
-  std::int64_t position = 0;                           // runs of this sweep that were started before it
-  std::string sweep;                                   // equal for runs that were interleaved with each other
+  nlohmann::json settings = nlohmann::json::object();
+  std::int64_t repeat = 0;
+  std::int64_t position = 0;
+  std::string sweep;
   std::string config_hash;
-  std::string binary;     // hash of the program that ran
-  std::int64_t seed = 0;  // of the training
-  std::string started;    // UTC
+  std::string binary;
+  std::int64_t seed = 0;
+  std::string started;
   RunOutcome outcome = RunOutcome::error;
-  std::string message;  // why, unless ok
-  int exit_code = 0;    // of the process; 128 + signal when a signal ended it
+  std::string message;
+  int exit_code = 0;
   double wall_seconds = 0;
   SteadyState steady;
-  std::optional<RunFigures> figures;  // absent when no step was measured
+  std::optional<RunFigures> figures;
+
+  void describe(Fields& field) {
+    field.document("ptrain.bench_run/1",
+                   "One run of a benchmark. report.json and metrics.jsonl of the run lie beside it.");
+    field("suite", suite, "");
+    field("case", case_name, "");
+    field.any("settings", settings, "object", "keys that make the case, with their values");
+    field("repeat", repeat, "round of the sweep, from 0");
+    field("position", position, "runs of the sweep started before it");
+    field("sweep", sweep, "equal for runs that were interleaved with each other");
+    field("config_hash", config_hash, "");
+    field("binary", binary, "hash of the program that ran");
+    field("seed", seed, "of the training");
+    field("started", started, "UTC");
+    field.choice("status", outcome, RunOutcome::error, "");
+    field("message", message, "why, unless ok");
+    field.any_sign("exit_code", exit_code, "of the process; 128 + signal when a signal ended it");
+    field("wall_seconds", wall_seconds, "of the process");
+    field("steady", steady, "end of the warm-up");
+    field("measured", figures, "over the steps after the warm-up; null when none was measured");
+  }
 };
 
 /// The step time that stands for a run: the tenth percentile. Interference of other programs only ever lengthens steps,
@@ -63,13 +98,9 @@ struct RunRecord {
 double typical_step(std::span<const double> step_ms);
 
 /// The figures of a report whose steps took `step_ms` (every step, in order), of which `warmup_steps` are left out.
-RunFigures run_figures(const nlohmann::json& report, std::span<const double> step_ms, std::int64_t warmup_steps);
+RunFigures run_figures(const Report& report, std::span<const double> step_ms, std::int64_t warmup_steps);
 
 /// Times of every step, in order, from a run's metrics.jsonl; empty when there is no such file or it lacks them.
 std::vector<double> read_step_times(const std::filesystem::path& metrics);
-
-nlohmann::json to_json(const RunRecord& record);
-RunRecord run_record_from_json(const nlohmann::json& json);
-nlohmann::json run_record_schema();
 
 }  // namespace ptrain

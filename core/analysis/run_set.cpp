@@ -1,11 +1,8 @@
 #include "core/analysis/run_set.h"
 
-#include "core/analysis/fingerprint.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"
 #include "core/report/json_file.h"
-#include "core/report/report_file.h"
-#include "core/report/schema_parts.h"
 
 #include <algorithm>
 
@@ -18,37 +15,31 @@ namespace fs = std::filesystem;
 constexpr const char* kReport = "report.json";
 constexpr const char* kMetrics = "metrics.jsonl";
 
-RunOutcome outcome_of(const std::string& status) {
-  if (status == "interrupted") return RunOutcome::error;
-  return run_outcome_from_name(status);
-}
-
 /// Without every step's time: the report's own summary, whose median is the nearest there is to a typical step.
-std::optional<RunFigures> summary_figures(const json& report) {
-  if (report.at("throughput").is_null() || report.at("latency_ms").is_null()) return std::nullopt;
-  const json& throughput = report["throughput"];
-  const double median = report["latency_ms"].at("step").at("p50");
-  RunFigures figures = run_figures(report, std::vector<double>{median}, 0);
-  figures.step_ms = report["latency_ms"]["step"];
+std::optional<RunFigures> summary_figures(const Report& report) {
+  if (!report.throughput || !report.latency_ms) return std::nullopt;
+  const Statistics& step_ms = report.latency_ms->step;
+  RunFigures figures = run_figures(report, std::vector<double>{step_ms.p50}, 0);
+  figures.step_ms = step_ms;
   figures.summary = true;
-  figures.throughput = throughput.at("value");
-  figures.samples = throughput.at("samples");
-  figures.seconds = throughput.at("seconds");
+  figures.throughput = report.throughput->value;
+  figures.samples = report.throughput->samples;
+  figures.seconds = report.throughput->seconds;
   return figures;
 }
 
 /// A record for a report that no benchmark wrote.
-RunRecord record_of(const json& report, const fs::path& file, const std::vector<double>& step_ms) {
+RunRecord record_of(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
   record.case_name = file.filename() == kReport ? file.parent_path().filename().string() : file.stem().string();
-  record.config_hash = report.at("config_hash");
-  record.seed = report.at("config").value("seed", std::int64_t{0});
-  record.started = report.at("environment").at("time");
-  record.outcome = outcome_of(report.at("status"));
-  record.message = report.at("message");
-  record.wall_seconds = report.at("progress").at("wall_seconds");
+  record.config_hash = report.config_hash;
+  record.seed = config_of(report).seed;
+  record.started = report.environment.time;
+  record.outcome = outcome_of(report.status);
+  record.message = report.message;
+  record.wall_seconds = report.progress.wall_seconds;
   record.steady = find_steady_state(step_ms);
-  const bool whole = static_cast<std::int64_t>(step_ms.size()) == report["progress"].at("steps").get<std::int64_t>();
+  const bool whole = static_cast<std::int64_t>(step_ms.size()) == report.progress.steps;
   if (whole && record.steady.reached) {
     record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
   } else if (whole && !step_ms.empty() && record.outcome == RunOutcome::ok) {
@@ -65,13 +56,13 @@ MeasuredRun read_report_run(const fs::path& file) {
   run.report = read_report(file);
   run.report_file = file;
   if (file.filename() == kReport) run.step_ms = read_step_times(file.parent_path() / kMetrics);
-  run.record = record_of(run.report, file, run.step_ms);
+  run.record = record_of(*run.report, file, run.step_ms);
   return run;
 }
 
 MeasuredRun read_benchmark_run(const fs::path& record_file) {
   MeasuredRun run;
-  run.record = run_record_from_json(read_document(record_file, run_record_schema()));
+  run.record = read_document<RunRecord>(record_file);
   run.record_file = record_file;
   const fs::path report = record_file.parent_path() / kReport;
   if (fs::exists(report)) {
@@ -100,8 +91,8 @@ void add(RunSet& set, MeasuredRun run, const std::string& case_name) {
 }
 
 void load_benchmark(RunSet& set) {
-  set.suite = read_document(set.path / "suite.json", suite_schema());
-  for (const json& item : set.suite.at("cases")) set.cases.push_back({item.at("name"), {}});
+  set.suite = read_document<SuiteRecord>(set.path / "suite.json");
+  for (const SuiteCase& item : set.suite->cases) set.cases.push_back({item.name, {}});
   if (!fs::is_directory(set.path / "runs")) return;
   for (const fs::path& file : sorted_files(set.path / "runs")) {
     if (file.filename() != "record.json") continue;
@@ -120,7 +111,7 @@ void load_folder(RunSet& set) {
     const std::string schema = content.is_object() ? content.value("schema", "") : "";
     if (!schema.starts_with("ptrain.report/")) continue;
     MeasuredRun run = read_report_run(file);
-    json work = run.report.at("config");
+    json work = run.report->config;
     work.erase("output");
     work.erase("resume");
     work.erase("seed");
@@ -158,7 +149,7 @@ std::vector<const MeasuredRun*> MeasuredCase::good() const {
 const MeasuredRun* MeasuredCase::reported() const {
   const MeasuredRun* found = nullptr;
   for (const MeasuredRun& run : runs) {
-    if (run.report.is_null()) continue;
+    if (!run.report) continue;
     if (run.record.outcome == RunOutcome::ok) return &run;
     if (found == nullptr) found = &run;
   }
@@ -189,28 +180,6 @@ RunSet load_runs(const std::string& path) {
   }
   if (mark != std::string::npos) keep_case(set, path.substr(mark + 1));
   return set;
-}
-
-json suite_schema() {
-  using namespace schema;  // NOLINT(google-build-using-namespace)
-  const json axis = object_of({{"key", text("")}, {"label", text("")}, {"values", list_of(json::object(), "")}}, "");
-  const json one_case = object_of({{"name", text("")},
-                                   {"folder", text("below runs/")},
-                                   {"settings", typed("object", "keys that make the case, with their values")},
-                                   {"config_hash", text("")}},
-                                  "");
-  return document("ptrain.bench/1",
-                  {{"suite", text("")},
-                   {"about", text("what it is for")},
-                   {"config", text("base configuration, as the suite names it")},
-                   {"sweep", text("equal for runs that were interleaved with each other")},
-                   {"machine", fingerprint_schema()},
-                   {"binary", text("hash of the program")},
-                   {"seed", count("of the order")},
-                   {"repeats", count("rounds asked for")},
-                   {"axes", list_of(axis, "")},
-                   {"cases", list_of(one_case, "")}},
-                  "What a benchmark was asked to do.");
 }
 
 }  // namespace ptrain

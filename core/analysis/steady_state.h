@@ -1,6 +1,8 @@
 // Where a run's warm-up ends: from which step on its step times neither fall nor drift.
 #pragma once
 
+#include "core/report/fields.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,9 +17,16 @@ struct SteadyRule {
 
 struct SteadyState {
   bool reached = false;
-  std::int64_t warmup_steps = 0;  // first steps to leave out
-  double drift_percent = 0;       // second half over first half of the rest, medians
-  std::string reason;             // why not, in one line; empty when reached
+  std::int64_t warmup_steps = 0;
+  double drift_percent = 0;  // of medians
+  std::string reason;
+
+  void describe(Fields& field) {
+    field("reached", reached, "");
+    field("warmup_steps", warmup_steps, "first steps, left out");
+    field.any_sign("drift_percent", drift_percent, "second half over first half of the rest");
+    field("reason", reason, "why not; empty when reached");
+  }
 };
 
 /// The warm-up is the truncation that minimises the standard error of the mean of what remains (MSER; White, "An

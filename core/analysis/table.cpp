@@ -14,8 +14,6 @@
 namespace ptrain {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kIntervalConfidence = 0.95;
 
 /// A case with its good runs; what cells are made from.
@@ -25,7 +23,7 @@ struct Source {
 
   const MeasuredRun* reported;  // null: no run left a report
 
-  const json* report() const { return reported == nullptr ? nullptr : &reported->report; }
+  const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
 };
 
 TableCell nothing() { return {"-", nullptr, {}}; }
@@ -68,31 +66,27 @@ TableCell run_cell(const Source& source) {
 
 /// "resnet50, fashion-mnist, 28 px"
 TableCell work_cell(const Source& source) {
-  const json* report = source.report();
+  const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const json& config = report->at("config");
-  const json& data = config.at("data");
-  const std::string name = report->at("model").at("name").get<std::string>();
-  const std::string path = data.at("path");
+  const DataConfig data = config_of(*report).data;
   const std::string set =
-      data.at("source") == "synthetic" ? "synthetic" : std::filesystem::path(path).filename().string();
-  const bool text = config.at("model").at("name") == "bert";
-  const std::string size = text ? fmt::format("length {}", data.at("max_length").get<int>())
-                                : fmt::format("{} px", data.at("image_size").get<int>());
-  return text_cell(source, fmt::format("{}, {}, {}", name, set, size), "/config");
+      data.source == DataSource::synthetic ? "synthetic" : std::filesystem::path(data.path).filename().string();
+  const std::string size =
+      is_text(*report) ? fmt::format("length {}", data.max_length) : fmt::format("{} px", data.image_size);
+  return text_cell(source, fmt::format("{}, {}, {}", report->model.name, set, size), "/config");
 }
 
 TableCell precision_cell(const Source& source) {
-  const json* report = source.report();
+  const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const std::string level = report->at("amp").at("level"), dtype = report->at("amp").at("dtype");
-  return text_cell(source, level == "O0" ? "O0 (fp32)" : fmt::format("{} ({})", level, dtype), "/amp");
+  const AmpReport& amp = report->amp;
+  return text_cell(source, amp.level == "O0" ? "O0 (fp32)" : fmt::format("{} ({})", amp.level, amp.dtype), "/amp");
 }
 
 TableCell batch_cell(const Source& source) {
-  const json* report = source.report();
+  const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const std::int64_t batch = report->at("global_batch_size");
+  const std::int64_t batch = report->global_batch_size;
   return {std::to_string(batch), batch, {{source.reported->report_file, "/global_batch_size"}}};
 }
 
@@ -135,32 +129,32 @@ TableCell accuracy_cell(const Source& source) {
   return {fmt::format("{:.4f}", mean), mean, sources};
 }
 
-/// A member of the report's utilization; reports older than it lack it.
-TableCell utilization_cell(const Source& source, const char* name) {
-  const json* report = source.report();
-  const json::json_pointer pointer = json::json_pointer("/utilization") / name;
-  if (report == nullptr || !report->contains(pointer) || report->at(pointer).is_null()) return nothing();
-  const double share = report->at(pointer);
-  return {fmt::format("{:.0f} %", 100 * share), share, {{source.reported->report_file, pointer.to_string()}}};
+/// A share of the report's utilization.
+TableCell utilization_cell(const Source& source, std::optional<double> Utilization::*member, const char* pointer) {
+  const Report* report = source.report();
+  if (report == nullptr || !report->utilization || !(*report->utilization.*member)) return nothing();
+  const double share = *(*report->utilization.*member);
+  return {fmt::format("{:.0f} %", 100 * share), share, {{source.reported->report_file, pointer}}};
 }
 
-TableCell mfu_cell(const Source& source) { return utilization_cell(source, "mfu"); }
-TableCell datasheet_cell(const Source& source) { return utilization_cell(source, "datasheet_mfu"); }
+TableCell mfu_cell(const Source& source) { return utilization_cell(source, &Utilization::mfu, "/utilization/mfu"); }
+TableCell datasheet_cell(const Source& source) {
+  return utilization_cell(source, &Utilization::datasheet_mfu, "/utilization/datasheet_mfu");
+}
 
 TableCell search_cell(const Source& source) {
-  const json* report = source.report();
+  const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const double seconds = report->at("progress").at("search_seconds");
+  const double seconds = report->progress.search_seconds;
   return {fmt::format("{:.1f} s", seconds), seconds, {{source.reported->report_file, "/progress/search_seconds"}}};
 }
 
 /// "true / false": asked for, but without effect.
 TableCell flag_cell(const Source& source, const std::string& flag) {
-  const json* report = source.report();
+  const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const json& state = report->at("flags").at(flag);
-  return text_cell(source, fmt::format("{} / {}", state.at("requested").dump(), state.at("effective").dump()),
-                   "/flags/" + flag);
+  const FlagState& state = report->flags.at(flag);
+  return text_cell(source, fmt::format("{} / {}", state.requested.dump(), state.effective.dump()), "/flags/" + flag);
 }
 
 TableCell exhaustive_search_cell(const Source& source) { return flag_cell(source, "cudnn_exhaustive_search"); }

@@ -27,6 +27,11 @@ struct TableColumn {
   std::string id;
   std::string title;
   bool numeric = false;
+
+  void describe(Fields& field) {
+    field("id", id, "");
+    field("title", title, "");
+  }
 };
 
 struct TableRow {
@@ -38,6 +43,54 @@ struct TableRow {
 struct Table {
   std::vector<TableColumn> columns;
   std::vector<TableRow> rows;
+};
+
+struct SourceDocument {
+  std::string file;
+  std::string pointer;
+
+  void describe(Fields& field) {
+    field("file", file, "");
+    field("pointer", pointer, "JSON pointer into it");
+  }
+};
+
+struct CellDocument {
+  std::string column;
+  std::string text;
+  nlohmann::json value;
+  std::vector<SourceDocument> sources;
+
+  void describe(Fields& field) {
+    field("column", column, "id");
+    field("text", text, "as shown");
+    field.any("value", value, {"number", "string", "null"}, "null: nothing was measured");
+    field("sources", sources, "what it was made from");
+  }
+};
+
+struct RowDocument {
+  std::string name;
+  std::string link;
+  std::vector<CellDocument> cells;
+
+  void describe(Fields& field) {
+    field("case", name, "");
+    field("link", link, "report or folder of runs");
+    field("cells", cells, "");
+  }
+};
+
+/// The table as `ptrain.table/1`.
+struct TableDocument {
+  std::vector<TableColumn> columns;
+  std::vector<RowDocument> rows;
+
+  void describe(Fields& field) {
+    field.document("ptrain.table/1", "A benchmark table.");
+    field("columns", columns, "");
+    field("rows", rows, "");
+  }
 };
 
 /// Columns to choose from.
@@ -52,8 +105,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns);
 /// Files in links and sources are named relative to `from`, the folder the text will lie in.
 std::string table_markdown(const Table& table, const std::filesystem::path& from);
 std::string table_csv(const Table& table, const std::filesystem::path& from);
-nlohmann::json table_json(const Table& table, const std::filesystem::path& from);
-nlohmann::json table_schema();
+TableDocument table_document(const Table& table, const std::filesystem::path& from);
 /// Aligned columns for a terminal.
 std::string table_text(const Table& table);
 

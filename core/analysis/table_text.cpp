@@ -1,6 +1,5 @@
 // The table as markdown, CSV, JSON and plain text.
 #include "core/analysis/table.h"
-#include "core/report/schema_parts.h"
 
 #include <fmt/format.h>
 
@@ -71,39 +70,17 @@ std::string table_csv(const Table& table, const fs::path& from) {
   return text;
 }
 
-json table_json(const Table& table, const fs::path& from) {
-  json columns = json::array(), rows = json::array();
-  for (const TableColumn& column : table.columns) columns.push_back({{"id", column.id}, {"title", column.title}});
+TableDocument table_document(const Table& table, const fs::path& from) {
+  TableDocument document{table.columns, {}};
   for (const TableRow& row : table.rows) {
-    json cells = json::array();
+    RowDocument& written = document.rows.emplace_back(RowDocument{row.name, relative_to(row.link, from), {}});
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      json sources = json::array();
-      for (const CellSource& s : row.cells[i].sources) {
-        sources.push_back({{"file", relative_to(s.file, from)}, {"pointer", s.pointer}});
-      }
-      cells.push_back({{"column", table.columns[i].id},
-                       {"text", row.cells[i].text},
-                       {"value", row.cells[i].value},
-                       {"sources", sources}});
+      const TableCell& cell = row.cells[i];
+      CellDocument& made = written.cells.emplace_back(CellDocument{table.columns[i].id, cell.text, cell.value, {}});
+      for (const CellSource& s : cell.sources) made.sources.push_back({relative_to(s.file, from), s.pointer});
     }
-    rows.push_back({{"case", row.name}, {"link", relative_to(row.link, from)}, {"cells", cells}});
   }
-  return {{"schema", "ptrain.table/1"}, {"columns", columns}, {"rows", rows}};
-}
-
-json table_schema() {
-  using namespace schema;  // NOLINT(google-build-using-namespace)
-  const json source = object_of({{"file", text("")}, {"pointer", text("JSON pointer into it")}}, "");
-  const json cell = object_of({{"column", text("id")},
-                               {"text", text("as shown")},
-                               {"value", typed({"number", "string", "null"}, "null: nothing was measured")},
-                               {"sources", list_of(source, "what it was made from")}},
-                              "");
-  const json row =
-      object_of({{"case", text("")}, {"link", text("report or folder of runs")}, {"cells", list_of(cell, "")}}, "");
-  const json column = object_of({{"id", text("")}, {"title", text("")}}, "");
-  return document("ptrain.table/1", {{"columns", list_of(column, "")}, {"rows", list_of(row, "")}},
-                  "A benchmark table.");
+  return document;
 }
 
 std::string table_text(const Table& table) {

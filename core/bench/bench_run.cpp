@@ -6,7 +6,6 @@
 #include "core/io/atomic_file.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
-#include "core/report/report_file.h"
 
 #include <sstream>
 
@@ -14,7 +13,6 @@ namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 /// The last line of a log that says something, for a run that left no report.
 std::string last_line(const fs::path& log) {
@@ -44,14 +42,11 @@ std::vector<std::string> arguments_of(const BenchRun& run) {
   return words;
 }
 
-void judge_report(RunRecord& record, const json& report, const BenchRun& run) {
-  record.message = report.at("message");
-  record.config_hash = report.at("config_hash");
-  const std::string status = report.at("status");
-  if (status != "ok") {
-    record.outcome = status == "interrupted" ? RunOutcome::error : run_outcome_from_name(status);
-    return;
-  }
+void judge_report(RunRecord& record, const Report& report, const BenchRun& run) {
+  record.message = report.message;
+  record.config_hash = report.config_hash;
+  record.outcome = outcome_of(report.status);
+  if (record.outcome != RunOutcome::ok) return;
   const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
   record.steady = find_steady_state(step_ms, run.steady);
   record.outcome = record.steady.reached ? RunOutcome::ok : RunOutcome::unstable;
@@ -119,7 +114,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   }
   judge(record, child, run);
   if (record.outcome == RunOutcome::ok || record.outcome == RunOutcome::unstable) fs::remove(log, error);
-  write_document(to_json(record), run_record_schema(), run.folder / "record.json");
+  write_document(record, run.folder / "record.json");
   return record;
 }
 

@@ -7,7 +7,6 @@
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
-#include "core/report/report_file.h"
 
 #include <algorithm>
 #include <optional>

@@ -16,7 +16,6 @@ namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr double kConfidence = 0.95;
 
@@ -53,16 +52,16 @@ class Sweep {
     const fs::path file = options_.folder / "suite.json";
     sweep_ = fmt::format("{} seed {}", utc_time(), suite_.seed);
     if (fs::exists(file) && options_.kept != Kept::none) {
-      const json before = read_document(file, suite_schema());
-      if (before.at("suite") != suite_.name) {
-        fail_usage("{}: belongs to suite {}, this is {} (give another --out)", file.string(), before["suite"].dump(),
-                   suite_.name);
+      const auto before = read_document<SuiteRecord>(file);
+      if (before.suite != suite_.name) {
+        fail_usage("{}: belongs to suite {}, this is {} (give another --out)", file.string(),
+                   fmt::format("\"{}\"", before.suite), suite_.name);
       }
-      if (before.at("machine").at("hash") != options_.machine.at("hash")) {
+      if (before.machine.hash != options_.machine.hash) {
         fail_usage("{}: was measured on another machine ({}); give another --out, or --fresh to replace it",
-                   file.string(), before["machine"].at("name").get<std::string>());
+                   file.string(), before.machine.name);
       }
-      if (before.at("binary") == program_.hash && before.at("seed") == suite_.seed) sweep_ = before.at("sweep");
+      if (before.binary == program_.hash && before.seed == suite_.seed) sweep_ = before.sweep;
     }
     if (options_.kept == Kept::none) clear_runs(options_.folder);
     write_suite(suite_, program_, options_.machine, sweep_, options_.folder);
@@ -85,7 +84,7 @@ class Sweep {
       for (std::int64_t repeat = 0; repeat < rounds; ++repeat) {
         const fs::path file = folder_of(index, repeat) / "record.json";
         if (!fs::exists(file)) continue;
-        const RunRecord record = run_record_from_json(read_document(file, run_record_schema()));
+        const RunRecord record = read_document<RunRecord>(file);
         if (!stands(record, index, repeat)) continue;
         add(index, record);
         position_ = std::max(position_, record.position + 1);
@@ -161,28 +160,22 @@ Interval relative_interval(const std::vector<RunRecord>& records) {
           std::expm1(of_logs.upper - of_logs.estimate), of_logs.bounded};
 }
 
-void write_suite(const Suite& suite, const BenchProgram& program, const json& machine, const std::string& sweep,
+void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const std::string& sweep,
                  const fs::path& folder) {
-  json axes = json::array(), cases = json::array();
-  for (const BenchAxis& axis : suite.axes) {
-    axes.push_back({{"key", axis.key}, {"label", axis.label}, {"values", axis.values}});
-  }
+  SuiteRecord record;
+  record.suite = suite.name;
+  record.about = suite.about;
+  record.config = suite.config.string();
+  record.sweep = sweep;
+  record.machine = machine;
+  record.binary = program.hash;
+  record.seed = suite.seed;
+  record.repeats = suite.repeats;
+  for (const BenchAxis& axis : suite.axes) record.axes.push_back({axis.key, axis.label, axis.values});
   for (const BenchCase& item : suite.cases) {
-    cases.push_back(
-        {{"name", item.name}, {"folder", item.folder}, {"settings", item.settings}, {"config_hash", item.config_hash}});
+    record.cases.push_back({item.name, item.folder, item.settings, item.config_hash});
   }
-  const json content = {{"schema", "ptrain.bench/1"},
-                        {"suite", suite.name},
-                        {"about", suite.about},
-                        {"config", suite.config.string()},
-                        {"sweep", sweep},
-                        {"machine", machine},
-                        {"binary", program.hash},
-                        {"seed", suite.seed},
-                        {"repeats", suite.repeats},
-                        {"axes", axes},
-                        {"cases", cases}};
-  write_document(content, suite_schema(), folder / "suite.json");
+  write_document(record, folder / "suite.json");
 }
 
 void clear_runs(const fs::path& folder) {

@@ -2,10 +2,9 @@
 // record on disk before the next run starts, so that a sweep that was ended goes on where it stopped.
 #pragma once
 
+#include "core/analysis/fingerprint.h"
 #include "core/analysis/intervals.h"
 #include "core/bench/bench_run.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +16,7 @@ enum class Kept { all, good_only, none };  // which records of an earlier sweep 
 
 struct SweepOptions {
   std::filesystem::path folder;  // of the results: suite.json and runs/
-  nlohmann::json machine;        // fingerprint
+  Fingerprint machine;
   Kept kept = Kept::all;
   std::function<bool()> stopped;  // asked often; true ends the sweep
 };
@@ -47,8 +46,8 @@ std::vector<std::size_t> round_order(std::int64_t seed, std::int64_t round, std:
 Interval relative_interval(const std::vector<RunRecord>& records);
 
 /// Writes suite.json into `folder`. `sweep` names the runs that are interleaved with each other.
-void write_suite(const Suite& suite, const BenchProgram& program, const nlohmann::json& machine,
-                 const std::string& sweep, const std::filesystem::path& folder);
+void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const std::string& sweep,
+                 const std::filesystem::path& folder);
 
 /// Removes the records below `folder`. Throws Error{usage} when it has a folder `runs` that no benchmark made.
 void clear_runs(const std::filesystem::path& folder);

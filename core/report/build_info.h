@@ -1,6 +1,8 @@
 // Which ptrain this is: version, commit, compiler.
 #pragma once
 
+#include "core/report/fields.h"
+
 #include <string>
 
 namespace ptrain {
@@ -10,6 +12,13 @@ struct BuildInfo {
   std::string commit;      // at build time; empty outside a git checkout
   std::string compiler;    // "GCC 12.2.0"
   std::string build_type;  // "Release"
+
+  void describe(Fields& field) {
+    field("version", version, "");
+    field("commit", commit, "");
+    field("compiler", compiler, "");
+    field("build_type", build_type, "");
+  }
 };
 
 BuildInfo build_info();

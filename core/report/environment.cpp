@@ -1,7 +1,6 @@
 #include "core/report/environment.h"
 
 #include "core/base/machine_memory.h"
-#include "core/report/build_info.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -42,13 +41,12 @@ std::string operating_system() {
   return "Linux";
 }
 
-/// What may make figures vary: frequency governor and load, null when they cannot be read.
-nlohmann::json noise() {
+Noise noise() {
   const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   const std::string load = first_line("/proc/loadavg");
-  nlohmann::json found = {{"governor", nullptr}, {"load_average_1m", nullptr}};
-  if (!governor.empty()) found["governor"] = governor;
-  if (!load.empty()) found["load_average_1m"] = std::stod(load);
+  Noise found;
+  if (!governor.empty()) found.governor = governor;
+  if (!load.empty()) found.load_average_1m = std::stod(load);
   return found;
 }
 
@@ -89,30 +87,21 @@ std::string utc_time() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
-nlohmann::json capture_environment(const EnvironmentRequest& request) {
+EnvironmentReport capture_environment(const EnvironmentRequest& request) {
   utsname kernel{};
   uname(&kernel);
-  const CpuInfo cpu = read_cpu();
-  const BuildInfo build = build_info();
-  return {{"time", utc_time()},
-          {"os", operating_system()},
-          {"kernel", fmt::format("{} {}", kernel.sysname, kernel.release)},
-          {"cpu",
-           {{"model", cpu.model},
-            {"physical_cores", cpu.physical_cores},
-            {"logical_cores", cpu.logical_cores},
-            {"usable_cores", cpu.usable_cores},
-            {"features", cpu.features}}},
-          {"threads", request.threads},
-          {"memory_bytes", memory_bytes()},
-          {"noise", noise()},
-          {"devices", request.devices},
-          {"libraries", request.libraries},
-          {"ptrain",
-           {{"version", build.version},
-            {"commit", build.commit},
-            {"compiler", build.compiler},
-            {"build_type", build.build_type}}}};
+  EnvironmentReport environment;
+  environment.time = utc_time();
+  environment.os = operating_system();
+  environment.kernel = fmt::format("{} {}", kernel.sysname, kernel.release);
+  environment.cpu = read_cpu();
+  environment.threads = request.threads;
+  environment.memory_bytes = memory_bytes();
+  environment.noise = noise();
+  environment.devices = request.devices;
+  environment.libraries = request.libraries;
+  environment.ptrain = build_info();
+  return environment;
 }
 
 }  // namespace ptrain

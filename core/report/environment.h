@@ -1,6 +1,9 @@
 // The machine and software that a report's figures were made with. No host or user names.
 #pragma once
 
+#include "core/report/build_info.h"
+#include "core/report/fields.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -17,6 +20,51 @@ struct CpuInfo {
   int logical_cores = 0;
   int usable_cores = 0;               // that this process may run on
   std::vector<std::string> features;  // of those that matter for speed: "avx2", "avx512_bf16", ...
+
+  void describe(Fields& field) {
+    field("model", model, "");
+    field("physical_cores", physical_cores, "");
+    field("logical_cores", logical_cores, "");
+    field("usable_cores", usable_cores, "that the process may run on");
+    field("features", features, "of those that matter for speed");
+  }
+};
+
+/// What may make figures vary, where it can be read.
+struct Noise {
+  std::optional<std::string> governor;
+  std::optional<double> load_average_1m;
+
+  void describe(Fields& field) {
+    field("governor", governor, "frequency governor");
+    field("load_average_1m", load_average_1m, "load of the machine at the start");
+  }
+};
+
+struct EnvironmentReport {
+  std::string time;
+  std::string os;
+  std::string kernel;
+  CpuInfo cpu;
+  int threads = 0;
+  std::int64_t memory_bytes = 0;
+  Noise noise;
+  nlohmann::json devices = nlohmann::json::array();
+  std::map<std::string, std::string> libraries;
+  BuildInfo ptrain;
+
+  void describe(Fields& field) {
+    field("time", time, "start, UTC");
+    field("os", os, "");
+    field("kernel", kernel, "");
+    field("cpu", cpu, "processor");
+    field("threads", threads, "compute threads of the run");
+    field("memory_bytes", memory_bytes, "of the machine");
+    field("noise", noise, "what may make figures vary");
+    field.any_list("devices", devices, {{"type", "object"}}, "accelerators");
+    field("libraries", libraries, "version by name");
+    field("ptrain", ptrain, "the program");
+  }
 };
 
 CpuInfo read_cpu();
@@ -28,7 +76,6 @@ struct EnvironmentRequest {
   nlohmann::json devices = nlohmann::json::array();  // one object per accelerator
 };
 
-/// The report's `environment`.
-nlohmann::json capture_environment(const EnvironmentRequest& request);
+EnvironmentReport capture_environment(const EnvironmentRequest& request);
 
 }  // namespace ptrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/io/atomic_file.h"
+#include "core/report/fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,16 @@ nlohmann::json read_document(const std::filesystem::path& path, const nlohmann::
 /// not fit `schema` (a bug), Error{failed} when it cannot be written.
 void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path,
                     Flush flush = Flush::yes);
+
+/// The same of a struct that declares its fields.
+template <Described T>
+T read_document(const std::filesystem::path& path) {
+  return read_fields<T>(read_document(path, schema_of_fields<T>()));
+}
+template <Described T>
+void write_document(const T& content, const std::filesystem::path& path, Flush flush = Flush::yes) {
+  write_document(write_fields(content), schema_of_fields<T>(), path, flush);
+}
 
 /// A value as it is told to people: a string without its quotes, "-" for null.
 std::string text_of(const nlohmann::json& value);

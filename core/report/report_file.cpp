@@ -1,5 +1,4 @@
-#include "core/report/report_file.h"
-
+// Reports read back.
 #include "core/base/errors.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
@@ -71,15 +70,15 @@ json relaxed(json schema) {
 
 }  // namespace
 
-json read_report(const std::filesystem::path& path) {
+Report read_report(const std::filesystem::path& path) {
   static const json schema = relaxed(report_schema());
-  json report = read_document(path, schema);
+  const json report = read_document(path, schema);
   for (const char* needed : kNeeded) {
     if (!report.contains(json::json_pointer(needed))) {
       fail("{}: does not fit ptrain.report/1: {} is missing", path.string(), needed);
     }
   }
-  return report;
+  return read_fields<Report>(report);
 }
 
 }  // namespace ptrain

@@ -1,7 +1,5 @@
 #include "core/report/statistics.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -51,21 +49,6 @@ double normal_quantile(double p) {
     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
   }
   return (low + high) / 2;
-}
-
-void to_json(nlohmann::json& document, const Statistics& s) {
-  document = {{"mean", s.mean}, {"p50", s.p50},     {"p90", s.p90},    {"p95", s.p95},
-              {"p99", s.p99},   {"stdev", s.stdev}, {"count", s.count}};
-}
-
-void from_json(const nlohmann::json& document, Statistics& s) {
-  s.mean = document.at("mean");
-  s.p50 = document.at("p50");
-  s.p90 = document.at("p90");
-  s.p95 = document.at("p95");
-  s.p99 = document.at("p99");
-  s.stdev = document.at("stdev");
-  s.count = document.at("count");
 }
 
 }  // namespace ptrain

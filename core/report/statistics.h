@@ -1,7 +1,7 @@
 // Summary of a series of times, and throughput as samples over time.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include "core/report/fields.h"
 
 #include <cstdint>
 #include <span>
@@ -12,6 +12,16 @@ struct Statistics {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0;
   double stdev = 0;  // of the sample (n - 1); 0 for fewer than two values
   std::int64_t count = 0;
+
+  void describe(Fields& field) {
+    field("mean", mean, "");
+    field("p50", p50, "");
+    field("p90", p90, "");
+    field("p95", p95, "");
+    field("p99", p99, "");
+    field("stdev", stdev, "of the sample, n - 1");
+    field("count", count, "values");
+  }
 };
 
 /// Percentiles interpolate linearly between the two nearest ranks (NumPy's default). All 0 for no values.
@@ -22,8 +32,5 @@ double quantile(std::span<const double> values, double part);
 
 /// The standard normal distribution's quantile, for 0 < p < 1, to about 1e-9 (inverted by bisection from erfc).
 double normal_quantile(double p);
-
-void to_json(nlohmann::json& json, const Statistics& statistics);
-void from_json(const nlohmann::json& json, Statistics& statistics);
 
 }  // namespace ptrain

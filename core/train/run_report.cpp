@@ -41,7 +41,7 @@ AmpReport amp_report(const Config& config, const Backend& backend, const RunResu
   amp.scaler.enabled = result.loss_scaling;
   amp.scaler.dynamic = result.loss_scaling && config.amp.scaler.dynamic;
   amp.scaler.skipped_steps = result.skipped_steps;
-  for (const ScaleChange& change : result.scale_history) amp.scaler.history.emplace_back(change.step, change.scale);
+  for (const ScaleChange& change : result.scale_history) amp.scaler.history.push_back(change);
   if (!result.scale_history.empty()) amp.scaler.scale = result.scale_history.back().scale;
   return amp;
 }
@@ -49,15 +49,15 @@ AmpReport amp_report(const Config& config, const Backend& backend, const RunResu
 void fill_speed(Report& report, const Model& model, const RunResult& result) {
   if (result.step_ms.empty()) return;
   const int devices = std::max(1, static_cast<int>(result.ranks.size()));
-  report.throughput = Throughput{model.is_text() ? "sequences/s" : "images/s", result.samples, result.seconds,
-                                 result.warmup_steps, devices};
-  if (model.is_text()) report.throughput->tokens = TokenReport{result.tokens.valid, result.tokens.computed};
+  report.throughput =
+      throughput_of(report.model.sample + "s/s", result.samples, result.seconds, result.warmup_steps, devices);
+  if (report.throughput && model.is_text())
+    report.throughput->tokens = TokenReport{result.tokens.valid, result.tokens.computed};
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
-  Utilization& utilization = report.utilization.emplace();
-  utilization.achieved_flops = result.flops / result.seconds;
-  if (result.peak_flops) utilization.peak_flops = *result.peak_flops * devices;  // each measured with all at work
-  if (result.datasheet_peak_flops) utilization.datasheet_peak_flops = *result.datasheet_peak_flops * devices;
+  const auto of_all = [&](std::optional<double> peak) { return peak ? std::optional(*peak * devices) : std::nullopt; };
+  report.utilization =  // each device's peak was measured with all at work
+      utilization_of(result.flops / result.seconds, of_all(result.peak_flops), of_all(result.datasheet_peak_flops));
 }
 
 RankReport rank_report(const RankTotals& totals, double steps) {
@@ -81,7 +81,10 @@ void fill_distributed(Report& report, const RunResult& result) {
   distributed.world_size = static_cast<int>(result.ranks.size());
   distributed.engine = exchanged.engine;
   distributed.mode = exchanged.engine == "threads" ? "parallel_graph" : "multi_process";
-  for (const RankTotals& totals : result.ranks) distributed.ranks.push_back(rank_report(totals, steps));
+  for (const RankTotals& totals : result.ranks) {
+    distributed.ranks.push_back(rank_report(totals, steps));
+    distributed.ranks.back().rank = static_cast<std::int64_t>(distributed.ranks.size()) - 1;
+  }
   const ExchangeTimes& times = exchanged.times;
   ExchangeReport& exchange = distributed.exchange;
   exchange.all_reduces = static_cast<double>(times.all_reduces) / steps;
@@ -115,7 +118,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.message = result.message;
   fill_flags(report, config, backend, result);
   report.amp = amp_report(config, backend, result);
-  report.model = {model.name(), result.parameters, result.flops_per_sample};
+  report.model = {model.name(), result.parameters, result.flops_per_sample, model.is_text() ? "sequence" : "image"};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;

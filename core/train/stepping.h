@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
+#include "core/report/figures.h"
 #include "core/train/ranks.h"
 #include "core/train/run_plans.h"
 #include "core/train/schedule.h"
@@ -17,12 +18,6 @@
 #include <vector>
 
 namespace ptrain {
-
-/// The loss scale from step `step` on, counted from 1.
-struct ScaleChange {
-  std::int64_t step = 0;
-  double scale = 0;
-};
 
 struct LossScales {
   std::vector<ScaleChange> scale_history;  // empty without loss scaling

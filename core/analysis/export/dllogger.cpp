@@ -43,34 +43,34 @@ json step_data(const json& line) {
           {"train.compute_time", line.value("compute_ms", 0.0) * 1e-3}};
 }
 
-json accuracy_data(const json& accuracy) {
+json evaluation_data(const json& evaluation) {
   json data = json::object();
   for (const char* name : {"top1", "top5", "loss"}) {
-    if (accuracy.contains(name) && !accuracy[name].is_null()) data[fmt::format("val.{}", name)] = accuracy[name];
+    if (evaluation.contains(name) && !evaluation[name].is_null()) data[fmt::format("val.{}", name)] = evaluation[name];
   }
   return data;
 }
 
-json summary_data(const json& report) {
-  json data = {{"train.ips", exports::samples_per_second(report) * exports::devices(report)},
-               {"train.loss", report.at("loss").at("last")},
-               {"status", report.at("status")}};
-  if (!report.at("latency_ms").is_null()) {
-    data["train.batch_time"] = report["latency_ms"].at("step").at("mean").get<double>() * 1e-3;
-    data["train.data_time"] = report["latency_ms"].at("reader").at("mean").get<double>() * 1e-3;
-    data["train.compute_time"] = report["latency_ms"].at("compute").at("mean").get<double>() * 1e-3;
+json summary_data(const Report& report) {
+  json data = {{"train.ips", exports::total_samples_per_second(report)},
+               {"train.loss", report.loss.last ? json(*report.loss.last) : json(nullptr)},
+               {"status", name_of(report.status)}};
+  if (report.latency_ms) {
+    data["train.batch_time"] = report.latency_ms->step.mean * 1e-3;
+    data["train.data_time"] = report.latency_ms->reader.mean * 1e-3;
+    data["train.compute_time"] = report.latency_ms->compute.mean * 1e-3;
   }
-  if (!report.at("accuracy").is_null()) data.update(accuracy_data(report["accuracy"]));
+  if (report.accuracy) data.update(evaluation_data(write_fields(*report.accuracy)));
   return data;
 }
 
 }  // namespace
 
 std::string export_dllogger(const ExportInput& input) {
-  const json& report = input.report;
+  const Report& report = input.report;
   Stream stream(exports::start_time(report));
-  stream.write(0, "PARAMETER", report.at("config"));
-  double elapsed = report.at("progress").at("setup_seconds");
+  stream.write(0, "PARAMETER", report.config);
+  double elapsed = report.progress.setup_seconds;
   for (const json& line : input.metrics) {
     const auto epoch = static_cast<std::int64_t>(line.value("epoch", 0.0));
     if (exports::is_step(line)) {
@@ -78,10 +78,10 @@ std::string export_dllogger(const ExportInput& input) {
       stream.write(elapsed, {epoch, line.at("step")}, step_data(line));
     } else {
       elapsed += line.at("eval").value("seconds", 0.0);
-      stream.write(elapsed, {line.at("step")}, accuracy_data(line["eval"]));
+      stream.write(elapsed, {line.at("step")}, evaluation_data(line["eval"]));
     }
   }
-  stream.write(report.at("progress").at("wall_seconds"), json::array(), summary_data(report));
+  stream.write(report.progress.wall_seconds, json::array(), summary_data(report));
   return stream.take();
 }
 

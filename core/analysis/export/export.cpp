@@ -2,9 +2,9 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
-#include "core/report/report_file.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <sstream>
 
@@ -41,18 +41,21 @@ ExportInput read_export_input(const std::filesystem::path& path) {
 
 namespace exports {
 
-double start_time(const json& report) {
+double start_time(const Report& report) {
   std::tm time{};
-  const std::string text = report.at("environment").at("time");
-  if (strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  if (strptime(report.environment.time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
   return static_cast<double>(timegm(&time));
 }
 
-std::string precision(const json& report) { return report.at("amp").at("dtype"); }
+double samples_per_second(const Report& report) { return report.throughput ? report.throughput->per_device : 0.0; }
 
-double samples_per_second(const json& report) {
-  const json& throughput = report.at("throughput");
-  return throughput.is_null() ? 0.0 : throughput.at("per_device").get<double>();
+double total_samples_per_second(const Report& report) {
+  return samples_per_second(report) * static_cast<double>(devices(report));
+}
+
+std::string model_family(const Report& report) {
+  const std::string name = report.model.name.empty() ? config_of(report).model.name : report.model.name;
+  return {name.begin(), std::find_if(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) == 0; })};
 }
 
 double step_rate(const json& line) {
@@ -70,7 +73,7 @@ double line_milliseconds(const json& line) {
 bool is_step(const json& line) { return line.is_object() && line.contains("step") && line.contains("step_ms"); }
 bool is_evaluation(const json& line) { return line.is_object() && line.contains("step") && line.contains("eval"); }
 
-int devices(const json& report) { return report.at("config").at("dist").at("ranks"); }
+std::int64_t devices(const Report& report) { return config_of(report).dist.ranks; }
 
 }  // namespace exports
 }  // namespace ptrain

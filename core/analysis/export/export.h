@@ -1,6 +1,8 @@
 // A report in the dialects of other benchmark suites, so that their dashboards and parsers read ptrain's runs.
 #pragma once
 
+#include "core/report/report.h"
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -11,8 +13,8 @@
 namespace ptrain {
 
 struct ExportInput {
-  std::string name;                     // of the run: its folder or file
-  nlohmann::json report;                // ptrain.report/1
+  std::string name;  // of the run: its folder or file
+  Report report;
   std::vector<nlohmann::json> metrics;  // lines of metrics.jsonl beside it; empty when there are none
 };
 
@@ -39,11 +41,13 @@ std::string export_prometheus(const ExportInput& input);
 namespace exports {
 
 /// Seconds since 1970 of the report's start.
-double start_time(const nlohmann::json& report);
-/// "fp32", "fp16" or "bf16".
-std::string precision(const nlohmann::json& report);
+double start_time(const Report& report);
 /// Samples per second and device; 0 when nothing was measured.
-double samples_per_second(const nlohmann::json& report);
+double samples_per_second(const Report& report);
+/// Samples per second of all devices.
+double total_samples_per_second(const Report& report);
+/// "resnet" of "resnet50": the letters that a model's name begins with.
+std::string model_family(const Report& report);
 /// Samples per second of one logged step; 0 when it has no time.
 double step_rate(const nlohmann::json& line);
 /// Milliseconds of all steps that a line of the metrics stands for.
@@ -51,7 +55,7 @@ double line_milliseconds(const nlohmann::json& line);
 bool is_step(const nlohmann::json& line);
 bool is_evaluation(const nlohmann::json& line);
 /// The ranks' number.
-int devices(const nlohmann::json& report);
+std::int64_t devices(const Report& report);
 
 }  // namespace exports
 }  // namespace ptrain

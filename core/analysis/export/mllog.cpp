@@ -1,5 +1,6 @@
 // MLPerf's log: ":::MLLOG {json}" lines, with times put together from the report's start and the measured steps.
 #include "core/analysis/export/export.h"
+#include "core/config/choices.h"
 
 #include <fmt/format.h>
 
@@ -41,21 +42,20 @@ class Log {
   std::string text_;
 };
 
-void write_setup(Log& log, const json& report) {
-  const json& config = report.at("config");
-  const json& optimizer = config.at("train").at("optimizer");
-  const bool text = config.at("model").at("name") == "bert";
-  log.event(0, "submission_benchmark", text ? "bert" : "resnet");
-  log.event(0, "submission_platform", report.at("environment").at("cpu").at("model"));
+void write_setup(Log& log, const Report& report) {
+  const Config config = config_of(report);
+  const auto& optimizer = config.train.optimizer;
+  log.event(0, "submission_benchmark", exports::model_family(report));
+  log.event(0, "submission_platform", report.environment.cpu.model);
   log.interval_start(0, "init_start");
-  log.event(0, "seed", config.at("seed"));
-  log.event(0, "global_batch_size", report.at("global_batch_size"));
-  log.event(0, "gradient_accumulation_steps", config.at("train").at("accumulate_steps"));
-  log.event(0, "opt_name", optimizer.at("name"));
-  log.event(0, "opt_base_learning_rate", optimizer.at("lr"));
-  log.event(0, "opt_weight_decay", optimizer.at("weight_decay"));
-  log.event(0, "opt_learning_rate_warmup_steps", config.at("train").at("schedule").at("warmup_steps"));
-  if (!report.at("accuracy").is_null()) log.event(0, "eval_samples", report["accuracy"].at("eval_samples"));
+  log.event(0, "seed", config.seed);
+  log.event(0, "global_batch_size", report.global_batch_size);
+  log.event(0, "gradient_accumulation_steps", config.train.accumulate_steps);
+  log.event(0, "opt_name", choice_name(optimizer.name));
+  log.event(0, "opt_base_learning_rate", optimizer.lr);
+  log.event(0, "opt_weight_decay", optimizer.weight_decay);
+  log.event(0, "opt_learning_rate_warmup_steps", config.train.schedule.warmup_steps);
+  if (report.accuracy) log.event(0, "eval_samples", report.accuracy->eval_samples);
 }
 
 void write_evaluation(Log& log, double& elapsed, const json& line, std::int64_t epoch) {
@@ -69,10 +69,10 @@ void write_evaluation(Log& log, double& elapsed, const json& line, std::int64_t 
 }  // namespace
 
 std::string export_mllog(const ExportInput& input) {
-  const json& report = input.report;
+  const Report& report = input.report;
   Log log(exports::start_time(report), input.name);
   write_setup(log, report);
-  double elapsed = report.at("progress").at("setup_seconds");
+  double elapsed = report.progress.setup_seconds;
   log.interval_end(elapsed, "init_stop");
   log.interval_start(elapsed, "run_start");
   std::int64_t epoch = 1;
@@ -89,13 +89,14 @@ std::string export_mllog(const ExportInput& input) {
     write_evaluation(log, elapsed, line, epoch++);
   }
   if (in_epoch) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
-  if (input.metrics.empty() && !report.at("accuracy").is_null()) {
-    log.event(elapsed, "eval_accuracy", report["accuracy"].at("top1"), {{"epoch_num", 1}});
+  if (input.metrics.empty() && report.accuracy) {
+    const std::optional<double>& top1 = report.accuracy->top1;
+    log.event(elapsed, "eval_accuracy", top1 ? json(*top1) : json(nullptr), {{"epoch_num", 1}});
   }
-  log.event(elapsed, "tracked_stats", {{"throughput", exports::samples_per_second(report) * exports::devices(report)}},
-            {{"step", report.at("progress").at("steps")}});
-  const bool good = report.at("status") == "ok";
-  log.interval_end(std::max(elapsed, report.at("progress").at("wall_seconds").get<double>()), "run_stop",
+  log.event(elapsed, "tracked_stats", {{"throughput", exports::total_samples_per_second(report)}},
+            {{"step", report.progress.steps}});
+  const bool good = report.status == RunStatus::ok;
+  log.interval_end(std::max(elapsed, report.progress.wall_seconds), "run_stop",
                    {{"status", good ? "success" : "aborted"}});
   return log.take();
 }

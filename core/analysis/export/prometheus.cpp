@@ -23,7 +23,6 @@ class Gauges {
   explicit Gauges(std::string labels) : labels_(std::move(labels)) {}
 
   void add(const char* name, const char* help, const json& value, const std::string& more = "") {
-    if (!value.is_number()) return;
     if (name != last_) text_ += fmt::format("# HELP ptrain_{0} {1}\n# TYPE ptrain_{0} gauge\n", name, help);
     last_ = name;
     text_ += fmt::format("ptrain_{}{{{}{}}} {}\n", name, labels_, more, value.dump());
@@ -39,28 +38,29 @@ class Gauges {
 }  // namespace
 
 std::string export_prometheus(const ExportInput& input) {
-  const json& report = input.report;
+  const Report& report = input.report;
   Gauges gauges(fmt::format("run=\"{}\",model=\"{}\",amp=\"{}\",dtype=\"{}\",config=\"{}\"", label_value(input.name),
-                            label_value(report.at("model").at("name")), label_value(report.at("amp").at("level")),
-                            exports::precision(report), label_value(report.at("config_hash"))));
-  gauges.add("run_ok", "1 when the run ended well", report.at("status") == "ok" ? 1 : 0);
+                            label_value(report.model.name), label_value(report.amp.level), report.amp.dtype,
+                            label_value(report.config_hash)));
+  gauges.add("run_ok", "1 when the run ended well", report.status == RunStatus::ok ? 1 : 0);
   gauges.add("start_time_seconds", "start of the run, seconds since 1970", exports::start_time(report));
-  gauges.add("wall_seconds", "time of the whole command", report.at("progress").at("wall_seconds"));
-  if (!report.at("throughput").is_null()) {
-    gauges.add("samples_per_second", "samples over time of the measured steps", report["throughput"].at("value"));
+  gauges.add("wall_seconds", "time of the whole command", report.progress.wall_seconds);
+  if (report.throughput) {
+    gauges.add("samples_per_second", "samples over time of the measured steps", report.throughput->value);
   }
-  if (!report.at("latency_ms").is_null()) {
-    for (const char* quantile : {"p50", "p90", "p99"}) {
-      gauges.add("step_milliseconds", "time of a step", report["latency_ms"].at("step").at(quantile),
-                 fmt::format(",quantile=\"0.{}\"", quantile + 1));
+  if (report.latency_ms) {
+    const Statistics& step = report.latency_ms->step;
+    for (const auto& [quantile, ms] : {std::pair("0.50", step.p50), {"0.90", step.p90}, {"0.99", step.p99}}) {
+      gauges.add("step_milliseconds", "time of a step", ms, fmt::format(",quantile=\"{}\"", quantile));
     }
   }
-  gauges.add("memory_planned_bytes", "planned peak", report.at("memory").at("planned_peak_bytes"));
-  gauges.add("memory_measured_bytes", "measured peak", report.at("memory").at("measured_peak_bytes"));
-  gauges.add("loss", "training loss of the last step", report.at("loss").at("last"));
-  if (!report.at("accuracy").is_null()) {
-    gauges.add("top1", "accuracy of the last evaluation, 0 to 1", report["accuracy"].at("top1"));
-  }
+  const auto add = [&](const char* name, const char* help, const auto& value) {
+    if (value) gauges.add(name, help, *value);
+  };
+  gauges.add("memory_planned_bytes", "planned peak", report.memory.planned_peak_bytes);
+  add("memory_measured_bytes", "measured peak", report.memory.measured_peak_bytes);
+  add("loss", "training loss of the last step", report.loss.last);
+  if (report.accuracy) add("top1", "accuracy of the last evaluation, 0 to 1", report.accuracy->top1);
   return gauges.take();
 }
 

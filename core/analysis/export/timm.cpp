@@ -6,18 +6,14 @@
 namespace ptrain {
 
 std::string export_timm(const ExportInput& input) {
-  const nlohmann::json& report = input.report;
-  const nlohmann::json& config = report.at("config");
-  const nlohmann::json& latency = report.at("latency_ms");
-  const double step_ms = latency.is_null() ? 0.0 : latency.at("step").at("mean").get<double>();
-  const bool text = config.at("model").at("name") == "bert";
+  const Report& report = input.report;
+  const DataConfig data = config_of(report).data;
   return fmt::format(
       "model,train_samples_per_sec,train_step_time,train_batch_size,train_img_size,param_count\n"
       "{},{:.2f},{:.3f},{},{},{:.2f}\n",
-      report.at("model").at("name").get<std::string>(), exports::samples_per_second(report) * exports::devices(report),
-      step_ms, report.at("global_batch_size").get<std::int64_t>(),
-      config.at("data").at(text ? "max_length" : "image_size").get<std::int64_t>(),
-      report.at("model").at("parameters").get<double>() * 1e-6);
+      report.model.name, exports::total_samples_per_second(report),
+      report.latency_ms ? report.latency_ms->step.mean : 0.0, report.global_batch_size,
+      is_text(report) ? data.max_length : data.image_size, static_cast<double>(report.model.parameters) * 1e-6);
 }
 
 }  // namespace ptrain

@@ -24,33 +24,30 @@ std::string step_line(const json& line) {
 }  // namespace
 
 std::string export_tipc(const ExportInput& input) {
-  const json& report = input.report;
+  const Report& report = input.report;
   std::string text;
   for (const json& line : input.metrics) {
     if (exports::is_step(line)) text += step_line(line);
   }
-  const int ranks = exports::devices(report);
-  const std::int64_t batch = report.at("config").at("data").at("batch_size");
-  const std::string precision = exports::precision(report);
+  const std::int64_t ranks = exports::devices(report), batch = config_of(report).data.batch_size;
+  const std::string& precision = report.amp.dtype;
   const char* processes = ranks > 1 ? "MultiP" : "SingleP";
-  const json& build = report.at("environment").at("ptrain");
-  const json record = {
-      {"model_branch", "ptrain"},
-      {"model_commit", build.at("commit")},
-      {"model_name",
-       fmt::format("{}_bs{}_{}_{}_DP", report.at("model").at("name").get<std::string>(), batch, precision, processes)},
-      {"batch_size", batch},
-      {"fp_item", precision},
-      {"run_process_type", processes},
-      {"run_mode", "DP"},
-      {"convergence_value", report.at("loss").at("last")},
-      {"convergence_key", "loss:"},
-      {"ips", std::round(exports::samples_per_second(report) * 1e3) / 1e3},
-      {"speed_unit", "samples/s"},
-      {"device_num", fmt::format("N1C{}", ranks)},
-      {"model_run_time", fmt::format("{:.0f}", report.at("progress").at("wall_seconds").get<double>())},
-      {"frame_commit", build.at("commit")},
-      {"frame_version", build.at("version")}};
+  const BuildInfo& build = report.environment.ptrain;
+  const json record = {{"model_branch", "ptrain"},
+                       {"model_commit", build.commit},
+                       {"model_name", fmt::format("{}_bs{}_{}_{}_DP", report.model.name, batch, precision, processes)},
+                       {"batch_size", batch},
+                       {"fp_item", precision},
+                       {"run_process_type", processes},
+                       {"run_mode", "DP"},
+                       {"convergence_value", report.loss.last ? json(*report.loss.last) : json(nullptr)},
+                       {"convergence_key", "loss:"},
+                       {"ips", std::round(exports::samples_per_second(report) * 1e3) / 1e3},
+                       {"speed_unit", "samples/s"},
+                       {"device_num", fmt::format("N1C{}", ranks)},
+                       {"model_run_time", fmt::format("{:.0f}", report.progress.wall_seconds)},
+                       {"frame_commit", build.commit},
+                       {"frame_version", build.version}};
   return text + record.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -28,10 +28,7 @@ struct PageCase {
   std::vector<const MeasuredRun*> good;
   const MeasuredRun* reported;  // null: no report to draw curves from
 
-  /// A list of its report, empty without one.
-  json list(const char* name_of_list) const {
-    return reported == nullptr ? json::array() : reported->report.at(name_of_list);
-  }
+  const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
 };
 
 std::vector<PageCase> cases_of(std::span<const RunSet> sets) {
@@ -47,15 +44,15 @@ std::vector<PageCase> cases_of(std::span<const RunSet> sets) {
 /// Where all cases are settings of the same several axes, these settings alone become the labels; returns the paragraph
 /// that names the axes, else nothing.
 std::string shorten_labels(std::span<const RunSet> sets, std::vector<PageCase>& cases) {
-  if (sets.empty() || sets.front().suite.is_null()) return "";
-  const json& axes = sets.front().suite.at("axes");
-  const auto has_axes = [&](const RunSet& set) { return !set.suite.is_null() && set.suite.at("axes") == axes; };
+  if (sets.empty() || !sets.front().suite) return "";
+  const std::vector<SuiteAxis>& axes = sets.front().suite->axes;
+  const auto has_axes = [&](const RunSet& set) { return set.suite && set.suite->axes == axes; };
   if (axes.size() < 2 || !std::all_of(sets.begin(), sets.end(), has_axes)) return "";
   std::vector<std::string> names;
-  for (const json& axis : axes) names.push_back(axis.at("label"));
+  for (const SuiteAxis& axis : axes) names.push_back(axis.label);
   for (PageCase& item : cases) {
     std::vector<std::string> values;
-    for (const json& axis : axes) values.push_back(text_of(item.good.front()->record.settings.at(axis.at("key"))));
+    for (const SuiteAxis& axis : axes) values.push_back(text_of(item.good.front()->record.settings.at(axis.key)));
     item.label = fmt::format("{}", fmt::join(values, ", "));
   }
   return fmt::format("<p>In the charts: {}</p>\n", html::escaped(fmt::format("{}", fmt::join(names, ", "))));
@@ -152,11 +149,11 @@ std::string accuracy_chart(const std::vector<PageCase>& cases) {
   std::vector<html::Series> curves;
   for (const PageCase& item : cases) {
     html::Series curve{item.label, {}, {}};
-    for (const json& evaluation : item.list("evaluations")) {
-      const json& top1 = evaluation.at("accuracy").at("top1");
-      if (top1.is_null()) continue;
-      curve.x.push_back(evaluation.at("step"));
-      curve.y.push_back(top1);
+    if (item.report() == nullptr) continue;
+    for (const EvaluationReport& evaluation : item.report()->evaluations) {
+      if (!evaluation.accuracy.top1) continue;
+      curve.x.push_back(static_cast<double>(evaluation.step));
+      curve.y.push_back(*evaluation.accuracy.top1);
     }
     if (!curve.x.empty()) curves.push_back(std::move(curve));
   }
@@ -170,11 +167,11 @@ std::string op_chart(const std::vector<PageCase>& cases) {
   std::vector<std::string> names;
   for (const PageCase& item : cases) {
     std::map<std::string, double> by_op;
-    for (const json& kernel : item.list("kernels")) {
-      const double ms = kernel.at("milliseconds");
-      if (ms <= 0) continue;
-      by_op[kernel.at("op")] += ms;
-      totals[kernel.at("op")] += ms;
+    if (item.report() == nullptr) continue;
+    for (const KernelReport& kernel : item.report()->kernels) {
+      if (kernel.milliseconds <= 0) continue;
+      by_op[kernel.op] += kernel.milliseconds;
+      totals[kernel.op] += kernel.milliseconds;
     }
     if (by_op.empty()) continue;
     times.push_back(std::move(by_op));
@@ -212,25 +209,22 @@ std::string breakable(const std::string& text) {
 }
 
 std::string table_html(const Table& table, const fs::path& from) {
-  const json content = table_json(table, from);
+  const TableDocument content = table_document(table, from);
   std::string head, body;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    head += fmt::format("<th{}>{}</th>", table.columns[i].numeric ? " class=\"n\"" : "",
-                        html::escaped(table.columns[i].title));
+  for (const TableColumn& column : table.columns) {
+    head += fmt::format("<th{}>{}</th>", column.numeric ? " class=\"n\"" : "", html::escaped(column.title));
   }
-  for (const json& row : content.at("rows")) {
+  for (const RowDocument& row : content.rows) {
     body += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const json& cell = row.at("cells").at(i);
-      const std::string text = html::escaped(cell.at("text"));
+      const CellDocument& cell = row.cells[i];
+      const std::string text = html::escaped(cell.text);
       std::string files;
-      for (const json& s : cell.at("sources"))
-        files += fmt::format("{}#{}\n", s.at("file").get<std::string>(), s.at("pointer").get<std::string>());
-      const std::string link = row.at("link");
-      const bool linked = table.columns[i].id == "run" && !link.empty();
-      body += fmt::format("<td{} title=\"{}\">{}</td>", table.columns[i].numeric ? " class=\"n\"" : "",
-                          html::escaped(files),
-                          linked ? fmt::format("<a href=\"{}\">{}</a>", html::escaped(link), breakable(text)) : text);
+      for (const SourceDocument& s : cell.sources) files += fmt::format("{}#{}\n", s.file, s.pointer);
+      const bool linked = table.columns[i].id == "run" && !row.link.empty();
+      body += fmt::format(
+          "<td{} title=\"{}\">{}</td>", table.columns[i].numeric ? " class=\"n\"" : "", html::escaped(files),
+          linked ? fmt::format("<a href=\"{}\">{}</a>", html::escaped(row.link), breakable(text)) : text);
     }
     body += "</tr>\n";
   }
@@ -242,17 +236,15 @@ std::string table_html(const Table& table, const fs::path& from) {
 std::string heading(std::span<const RunSet> sets, const std::vector<PageCase>& cases) {
   std::string title = "ptrain", about;
   for (const RunSet& set : sets) {
-    if (set.suite.is_null()) continue;
-    title = set.suite.at("suite");
-    about = set.suite.at("about");
+    if (!set.suite) continue;
+    title = set.suite->suite;
+    about = set.suite->about;
   }
   std::string machine;
-  if (!cases.empty() && cases.front().reported != nullptr) {
-    const json& e = cases.front().reported->report.at("environment");
-    machine = fmt::format("{}, threads: {}, {}; ptrain {} {}; {}", e.at("cpu").at("model").get<std::string>(),
-                          e.at("threads").get<int>(), e.at("os").get<std::string>(),
-                          e.at("ptrain").at("version").get<std::string>(),
-                          e.at("ptrain").at("commit").get<std::string>(), e.at("time").get<std::string>());
+  if (!cases.empty() && cases.front().report() != nullptr) {
+    const EnvironmentReport& e = cases.front().report()->environment;
+    machine = fmt::format("{}, threads: {}, {}; ptrain {} {}; {}", e.cpu.model, e.threads, e.os, e.ptrain.version,
+                          e.ptrain.commit, e.time);
   }
   std::string text = fmt::format("<h1>{}</h1>\n", html::escaped(title));
   for (const std::string& line : {about, machine}) {

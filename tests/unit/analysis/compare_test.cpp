@@ -42,7 +42,7 @@ TEST(Compare, FailedRunsAreNamed) {
 TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
   const MeasuredCase base = example_case("base", 10);
   MeasuredCase elsewhere = example_case("new", 10);
-  for (MeasuredRun& run : elsewhere.runs) run.report["environment"]["cpu"]["model"] = "another processor";
+  for (MeasuredRun& run : elsewhere.runs) run.report->environment.cpu.model = "another processor";
   EXPECT_TRUE(compare_cases(base, elsewhere, {}).refused);
   CompareRule lenient;
   lenient.allowed = {DifferenceKind::hardware};
@@ -54,7 +54,7 @@ TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
 
 TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
   MeasuredCase upgraded = example_case("new", 10);
-  for (MeasuredRun& run : upgraded.runs) run.report["environment"]["libraries"] = {{"oneDNN", "99"}};
+  for (MeasuredRun& run : upgraded.runs) run.report->environment.libraries = {{"oneDNN", "99"}};
   const CaseComparison result = compare_cases(example_case("base", 10), upgraded, {});
   EXPECT_FALSE(result.refused);
   EXPECT_EQ(result.differences.size(), 1u);
@@ -63,7 +63,7 @@ TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
 
 TEST(Compare, RefusesOtherWork) {
   MeasuredCase other = example_case("new", 10);
-  for (MeasuredRun& run : other.runs) run.report["config"]["data"]["image_size"] = 64;
+  for (MeasuredRun& run : other.runs) run.report->config["data"]["image_size"] = 64;
   const CaseComparison result = compare_cases(example_case("base", 10), other, {});
   EXPECT_TRUE(result.refused);
   EXPECT_EQ(result.differences.front().kind, DifferenceKind::data);
@@ -82,7 +82,7 @@ TEST(Compare, HoldsAccuracyToItsMargin) {
 TEST(Compare, FitsItsSchemaAndExitCode) {
   Comparison comparison;
   comparison.cases.push_back(compare_cases(example_case("base", 10), example_case("new", 11), {}));
-  EXPECT_EQ(schema_problem(to_json(comparison), comparison_schema()), "");
+  EXPECT_EQ(schema_problem(write_fields(comparison), schema_of_fields<Comparison>()), "");
   EXPECT_EQ(comparison.outcome(), ExitCode::regressed);
 }
 

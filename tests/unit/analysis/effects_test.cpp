@@ -12,23 +12,17 @@
 namespace ptrain {
 namespace {
 
-using nlohmann::json;
-
 /// A two-by-two factorial whose throughput is 100 * (1 + a) (1 + b) (1 + ab where both), with noise of 1 %.
 RunSet factorial(double a, double b, double ab, int repeats, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> noise(0, 0.01);
   RunSet set;
-  set.suite = {{"suite", "example"},
-               {"axes",
-                {{{"key", "amp.level"}, {"label", "level"}, {"values", {"O0", "O1"}}},
-                 {{"key", "fusion"}, {"label", "fusion"}, {"values", {"off", "full"}}}}},
-               {"cases", json::array()}};
+  set.suite.emplace().suite = "example";
+  set.suite->axes = {{"amp.level", "level", {"O0", "O1"}}, {"fusion", "fusion", {"off", "full"}}};
   for (const int i : {0, 1}) {
     for (const int j : {0, 1}) {
       const std::string name = std::string("level=") + (i ? "O1" : "O0") + ",fusion=" + (j ? "full" : "off");
-      set.suite["cases"].push_back(
-          {{"name", name}, {"settings", {{"amp.level", i ? "O1" : "O0"}, {"fusion", j ? "full" : "off"}}}});
+      set.suite->cases.push_back({name, "", {{"amp.level", i ? "O1" : "O0"}, {"fusion", j ? "full" : "off"}}, ""});
       MeasuredCase item{name, {}};
       for (int r = 0; r < repeats; ++r) {
         const double rate = 100 * (1 + i * a) * (1 + j * b) * (1 + i * j * ab) * std::exp(noise(random));
@@ -86,7 +80,8 @@ TEST(Effects, OfFewerThanTwoCasesAreRefused) {
 }
 
 TEST(Effects, FitTheirSchema) {
-  EXPECT_EQ(schema_problem(to_json(find_effects(factorial(0.5, 0.2, 0, 3, 1))), effects_schema()), "");
+  EXPECT_EQ(schema_problem(write_fields(find_effects(factorial(0.5, 0.2, 0, 3, 1))), schema_of_fields<EffectsReport>()),
+            "");
 }
 
 }  // namespace

@@ -13,26 +13,26 @@
 namespace ptrain {
 
 /// A report of `steps` steps of 16 samples at `step_ms` each.
-inline nlohmann::json example_report(double step_ms, std::int64_t steps = 20) {
+inline Report example_report(double step_ms, std::int64_t steps = 20) {
   const LoadedConfig loaded =
       parse_config("model: {name: resnet18, classes: 10}\ndata: {source: synthetic, image_size: 32, batch_size: 16}\n",
                    "example.yaml");
   Report report = make_report(loaded.config);
   report.status = RunStatus::ok;
   report.environment = capture_environment({});
-  report.environment["time"] = "2025-01-31T12:00:00Z";
+  report.environment.time = "2025-01-31T12:00:00Z";
   report.model = {"resnet18", 11'173'962, 3.3e9};
   report.global_batch_size = 16;
   report.progress.steps = report.progress.planned_steps = steps;
   report.progress.wall_seconds = 3;
-  report.throughput = Throughput{"images/s", 16 * steps, static_cast<double>(steps) * step_ms * 1e-3, 0, 1};
+  report.throughput = throughput_of("images/s", 16 * steps, static_cast<double>(steps) * step_ms * 1e-3, 0, 1);
   const std::vector<double> times(static_cast<std::size_t>(steps), step_ms);
   report.latency_ms = LatencyReport{summarize(times), summarize(times), summarize(times)};
   report.memory.planned_peak_bytes = 100 << 20;
   report.memory.measured_peak_bytes = 120 << 20;
   report.loss = {2.3, 1.1};
   report.accuracy = AccuracyReport{0.75, 0.99, std::nullopt, 0.8, 128};
-  return to_json(report);
+  return report;
 }
 
 /// A good run of a case, round `repeat` of one sweep.
@@ -45,7 +45,7 @@ inline MeasuredRun example_run(const std::string& case_name, std::int64_t repeat
   run.record.repeat = repeat;
   run.record.sweep = "one";
   run.record.outcome = RunOutcome::ok;
-  run.record.figures = run_figures(run.report, run.step_ms, 0);
+  run.record.figures = run_figures(*run.report, run.step_ms, 0);
   run.record.figures->top1 = top1;
   return run;
 }

@@ -32,8 +32,8 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
 
 TEST(Table, NamesTheFilesOfEveryFigure) {
   const std::vector<RunSet> sets = {example_set()};
-  const nlohmann::json json = table_json(make_table(sets, default_columns()), ".");
-  EXPECT_EQ(schema_problem(json, table_schema()), "");
+  const nlohmann::json json = write_fields(table_document(make_table(sets, default_columns()), "."));
+  EXPECT_EQ(schema_problem(json, schema_of_fields<TableDocument>()), "");
   for (const nlohmann::json& cell : json.at("rows").at(0).at("cells")) EXPECT_FALSE(cell.at("sources").empty()) << cell;
 }
 
@@ -63,16 +63,15 @@ TEST(HtmlPage, TellsCasesOfTheSameSettingsByTheirValues) {
     return item;
   };
   RunSet set;
-  set.suite = {{"suite", "flags"}, {"about", ""}};
-  set.suite["axes"] = {{{"key", "amp.level"}, {"label", "level"}, {"values", {"O0", "O1"}}},
-                       {{"key", "data.batch_size"}, {"label", "batch_size"}, {"values", {16, 32}}}};
+  set.suite.emplace().suite = "flags";
+  set.suite->axes = {{"amp.level", "level", {"O0", "O1"}}, {"data.batch_size", "batch_size", {16, 32}}};
   set.cases = {measured("level=O0,batch_size=16", {{"amp.level", "O0"}, {"data.batch_size", 16}}),
                measured("level=O1,batch_size=32", {{"amp.level", "O1"}, {"data.batch_size", 32}})};
   std::vector<RunSet> sets = {set};
   const auto page = [&] { return html_page(sets, make_table(sets, default_columns()), "."); };
   EXPECT_NE(page().find(">O0, 16<"), std::string::npos);
   EXPECT_NE(page().find("level, batch_size"), std::string::npos);
-  sets.push_back({"", nullptr, {{"other", {example_run("other", 0, 10)}}}});
+  sets.push_back({"", std::nullopt, {{"other", {example_run("other", 0, 10)}}}});
   EXPECT_EQ(page().find(">O0, 16<"), std::string::npos);
 }
 

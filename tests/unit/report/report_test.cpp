@@ -1,6 +1,7 @@
 #include "core/report/report.h"
 #include "core/base/errors.h"
 #include "core/base/machine_memory.h"
+#include "core/config/keys.h"
 #include "core/io/atomic_file.h"
 #include "core/report/environment.h"
 #include "core/report/metrics_log.h"
@@ -37,10 +38,10 @@ Report full_report() {
   report.flags["cudnn_batchnorm_spatial_persistent"] = {true, false, "no meaning on the CPU", {}};
   report.amp = {"O1", "fp16", {true, true, 32768, 1, {{1, 65536}, {7, 32768}}}, 42};
   report.model = {"resnet18", 11181642, 1.1e8};
-  report.throughput = Throughput{"samples/s", 640, 2.0, 5, 2};
+  report.throughput = throughput_of("samples/s", 640, 2.0, 5, 2);
   const std::vector<double> times{10, 11, 12};
   report.latency_ms = LatencyReport{summarize(times), summarize({}), summarize(times)};
-  report.utilization = Utilization{1e11, 4e11, 5e11};
+  report.utilization = utilization_of(1e11, 4e11, 5e11);
   report.memory = {1000, 1010};
   report.loss = {2.3, 0.4};
   report.accuracy = AccuracyReport{0.9, 0.99, std::nullopt, 0.3, 1000};
@@ -54,6 +55,41 @@ TEST(Report, FitsItsSchemaWhetherTheRunFailedOrNot) {
   EXPECT_EQ(schema_problem(to_json(full_report()), report_schema()), "");
 }
 
+TEST(Report, IsReadBackAsItWasWritten) {
+  const TemporaryDirectory folder;
+  Report report = full_report();
+  report.throughput->tokens = TokenReport{10, 12};
+  report.gpu.emplace().power_watts = RangeReport{400, 350, 450};
+  report.flags["cudnn_batchnorm_spatial_persistent"].guard = GuardReport{10, 4, 0.5};
+  report.distributed.emplace().ranks.resize(2);
+  report.distributed->mode = "parallel_graph";
+  report.distributed->engine = "threads";
+  write_report(report, folder / "report.json");
+  EXPECT_EQ(to_json(read_report(folder / "report.json")), to_json(report));
+}
+
+TEST(Report, ReadersTakeNoNoticeOfWhatOtherVersionsHave) {
+  const TemporaryDirectory folder;
+  json content = to_json(full_report());
+  content["later"] = 1;
+  content["memory"]["later"] = {1, 2};
+  content.erase("distributed");
+  content["progress"].erase("bad_samples");
+  write_file_atomic(folder / "report.json", content.dump());
+  EXPECT_EQ(to_json(read_report(folder / "report.json")), to_json(full_report()));
+  content.erase("loss");
+  write_file_atomic(folder / "report.json", content.dump());
+  const std::string message = error_of([&] { read_report(folder / "report.json"); });
+  EXPECT_NE(message.find("does not fit ptrain.report/1: /loss/last is missing"), std::string::npos) << message;
+}
+
+TEST(Report, KnowsItsConfiguration) {
+  Config config;
+  config.data.batch_size = 7;
+  config.train.optimizer.lr = 0.25;
+  EXPECT_EQ(to_json(config_of(make_report(config))), to_json(config));
+}
+
 TEST(Report, ThroughputIsSamplesOverTime) {
   const json throughput = to_json(full_report())["throughput"];
   EXPECT_EQ(throughput["value"], 320.0);
@@ -65,7 +101,7 @@ TEST(Report, ArithmeticIsHeldAgainstTheMeasuredPeakAndTheDataSheets) {
   json utilization = to_json(report)["utilization"];
   EXPECT_EQ(utilization["mfu"], 0.25);
   EXPECT_EQ(utilization["datasheet_mfu"], 0.2);
-  report.utilization->datasheet_peak_flops.reset();
+  report.utilization = utilization_of(1e11, 4e11, std::nullopt);
   utilization = to_json(report)["utilization"];
   EXPECT_EQ(utilization["mfu"], 0.25);
   EXPECT_TRUE(utilization["datasheet_mfu"].is_null());

@@ -1,0 +1,185 @@
+// The JSON of a struct, declared once: its member describe() names every field with its help, and what is written, what
+// is read back and the JSON Schema follow.
+//
+//     struct ModelReport {
+//       std::string name;
+//       std::int64_t parameters = 0;
+//
+//       void describe(Fields& field) {
+//         field("name", name, "as the registry has it");
+//         field("parameters", parameters, "");
+//       }
+//     };
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+class Fields;
+template <typename T>
+concept Described = requires(T& object, Fields& field) {
+  object.describe(field);
+};
+
+/// What describe() declares a struct's fields to. Fields are required in the schema but for those left out when absent;
+/// reading leaves a member whose field is missing as it was, and takes no notice of fields that it does not know.
+class Fields {
+ public:
+  enum class Use { write, read, schema };
+  explicit Fields(Use use) : use_(use) {}
+  explicit Fields(const nlohmann::json& source) : use_(Use::read), source_(&source) {}
+
+  /// A whole document, of a version such as "ptrain.report/1".
+  void document(const char* version, const char* help);
+  /// What the struct is, where the field that holds it (a list's or a map's) does not say it.
+  void about(const char* help) { about_ = help; }
+
+  // Numbers from 0 on, text, truth; null for an absent optional.
+  void operator()(const char* name, double& value, const char* help);
+  void operator()(const char* name, std::optional<double>& value, const char* help);
+  void operator()(const char* name, int& value, const char* help);
+  void operator()(const char* name, std::int64_t& value, const char* help);
+  void operator()(const char* name, std::optional<std::int64_t>& value, const char* help);
+  void operator()(const char* name, bool& value, const char* help);
+  void operator()(const char* name, std::string& value, const char* help);
+  void operator()(const char* name, std::optional<std::string>& value, const char* help);
+  void operator()(const char* name, std::vector<std::string>& value, const char* help);
+  void operator()(const char* name, std::map<std::string, double>& value, const char* help);
+  void operator()(const char* name, std::map<std::string, std::string>& value, const char* help);
+  /// Null when not finite: JSON has no NaN. NaN when read from null.
+  void finite(const char* name, double& value, const char* help);
+  /// Numbers below 0 too.
+  void any_sign(const char* name, int& value, const char* help);
+  void any_sign(const char* name, double& value, const char* help);
+  void any_sign(const char* name, std::optional<double>& value, const char* help);
+  /// JSON of the named type or types ("object", {"boolean", "integer"}).
+  void any(const char* name, nlohmann::json& value, const nlohmann::json& types, const char* help);
+  /// A list of JSON that fits `item`, a schema.
+  void any_list(const char* name, nlohmann::json& value, const nlohmann::json& item, const char* help);
+  void one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help);
+  /// An enumeration by name_of() of its values up to `last`.
+  template <typename E>
+  void choice(const char* name, E& value, E last, const char* help) {
+    std::vector<std::string> names;
+    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<E>(i)));
+    value = static_cast<E>(choose(name, static_cast<int>(value), names, help));
+  }
+
+  /// An object for members that the struct holds itself.
+  void group(const char* name, const char* help, const std::function<void(Fields&)>& describe);
+  template <Described T>
+  void operator()(const char* name, T& value, const char* help) {
+    group(name, help, [&](Fields& field) { value.describe(field); });
+  }
+  template <Described T>
+  void operator()(const char* name, std::optional<T>& value, const char* help) {
+    if (use_ == Use::write && !value) return put(name, nullptr);
+    present(name, value, help);
+    if (use_ == Use::schema) nullable(name);
+  }
+  /// Left out when absent.
+  template <Described T>
+  void maybe(const char* name, std::optional<T>& value, const char* help) {
+    if (use_ == Use::write && !value) return;
+    present(name, value, help);
+    if (use_ == Use::schema) required_.erase(required_.size() - 1);
+  }
+  template <Described T>
+  void operator()(const char* name, std::vector<T>& value, const char* help);
+  template <Described T>
+  void operator()(const char* name, std::map<std::string, T>& value, const char* help);
+
+  /// What was written, or the schema of an object.
+  nlohmann::json take(const char* help = "");
+
+ private:
+  template <typename T>
+  void leaf(const char* name, T& value, const nlohmann::json& schema);
+  template <typename T>
+  void optional_leaf(const char* name, std::optional<T>& value, const nlohmann::json& schema);
+  template <Described T>
+  void present(const char* name, std::optional<T>& value, const char* help) {
+    if (use_ == Use::write) return (*this)(name, *value, help);
+    if (use_ == Use::read && find(name) == nullptr) return;
+    T content = value.value_or(T{});
+    (*this)(name, content, help);
+    if (use_ == Use::read) value = std::move(content);
+  }
+  int choose(const char* name, int index, const std::vector<std::string>& names, const char* help);
+  void put(const char* name, nlohmann::json value) { written_[name] = std::move(value); }
+  /// Null where the field is missing or null.
+  const nlohmann::json* find(const char* name) const;
+  void nullable(const char* name);
+  void list(const char* name, nlohmann::json items, const char* help);
+  void map(const char* name, nlohmann::json values, const char* help);
+
+  Use use_;
+  const nlohmann::json* source_ = nullptr;
+  nlohmann::json written_ = nlohmann::json::object();  // or the properties
+  nlohmann::json required_ = nlohmann::json::array();
+  std::string about_, version_;
+};
+
+template <Described T>
+nlohmann::json write_fields(const T& object) {
+  Fields field(Fields::Use::write);
+  const_cast<T&>(object).describe(field);  // changes nothing when it writes
+  return field.take();
+}
+
+/// Members whose fields are missing stay as they are by default.
+template <Described T>
+T read_fields(const nlohmann::json& source) {
+  T object;
+  Fields field(source);
+  object.describe(field);
+  return object;
+}
+
+template <Described T>
+nlohmann::json schema_of_fields(const char* help = "") {
+  T example;
+  Fields field(Fields::Use::schema);
+  example.describe(field);
+  return field.take(help);
+}
+
+template <Described T>
+void Fields::operator()(const char* name, std::vector<T>& value, const char* help) {
+  if (use_ == Use::schema) return list(name, schema_of_fields<T>(), help);
+  if (use_ == Use::write) {
+    nlohmann::json items = nlohmann::json::array();
+    for (const T& item : value) items.push_back(write_fields(item));
+    return put(name, std::move(items));
+  }
+  if (const nlohmann::json* found = find(name)) {
+    value.clear();
+    for (const nlohmann::json& item : *found) value.push_back(read_fields<T>(item));
+  }
+}
+
+template <Described T>
+void Fields::operator()(const char* name, std::map<std::string, T>& value, const char* help) {
+  if (use_ == Use::schema) return map(name, schema_of_fields<T>(), help);
+  if (use_ == Use::write) {
+    nlohmann::json items = nlohmann::json::object();
+    for (const auto& [key, item] : value) items[key] = write_fields(item);
+    return put(name, std::move(items));
+  }
+  if (const nlohmann::json* found = find(name)) {
+    value.clear();
+    for (const auto& [key, item] : found->items()) value[key] = read_fields<T>(item);
+  }
+}
+
+}  // namespace ptrain

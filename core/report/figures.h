@@ -1,0 +1,355 @@
+// What a report tells, part by part. Each figure is declared once, here: what is written, read back and published as a
+// schema follows from describe(). Fields are only added within one version; readers ignore what they do not know.
+#pragma once
+
+#include "core/report/fields.h"
+#include "core/report/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// Comparisons of batch norms' persistent statistics with plain ones.
+struct GuardReport {
+  std::int64_t every_steps = 0;
+  std::int64_t compared = 0;
+  double worst_drift = 0;  // see core/ops/math/statistics_drift.h
+
+  void describe(Fields& field) {
+    field("every_steps", every_steps, "one of so many is compared");
+    field("compared", compared, "batches, of all batch norms and ranks");
+    field.finite("worst_drift", worst_drift,
+                 "of a channel: distance of the means in standard deviations, or relative difference "
+                 "of the inverse standard deviations; null: not finite");
+  }
+};
+
+/// A flag as it was asked for, what it came to, and why where these differ.
+struct FlagState {
+  nlohmann::json requested;
+  nlohmann::json effective;
+  std::string reason;
+  std::optional<GuardReport> guard;  // of persistent batch norm, where it was asked for and compared something
+
+  void describe(Fields& field) {
+    field.any("requested", requested, {"boolean", "integer"}, "");
+    field.any("effective", effective, {"boolean", "integer"}, "");
+    field("reason", reason, "why these differ; empty when they do not");
+    field.maybe("guard", guard,
+                "persistent batch norms' statistics against plain ones, where batch_norm_guard_every_steps asked "
+                "for it");
+  }
+};
+
+/// The loss scale from a step on.
+struct ScaleChange {
+  std::int64_t step = 0;
+  double scale = 0;
+
+  void describe(Fields& field) {
+    field("step", step, "");
+    field("scale", scale, "");
+  }
+};
+
+struct ScalerReport {
+  bool enabled = false;
+  bool dynamic = false;
+  double scale = 1;
+  std::int64_t skipped_steps = 0;
+  std::vector<ScaleChange> history;
+
+  void describe(Fields& field) {
+    field("enabled", enabled, "");
+    field("dynamic", dynamic, "");
+    field.finite("scale", scale, "at the end");
+    field("skipped_steps", skipped_steps, "steps with an overflow");
+    field("history", history, "each change");
+  }
+};
+
+struct AmpReport {
+  std::string level = "O0";
+  std::string dtype = "fp32";
+  ScalerReport scaler;
+  std::int64_t casts = 0;
+
+  void describe(Fields& field) {
+    field.one_of("level", level, {"O0", "O1", "O2"}, "how much is computed in low precision");
+    field.one_of("dtype", dtype, {"fp32", "bf16", "fp16"}, "low-precision type; fp32 at O0");
+    field("casts", casts, "cast nodes in the training graph");
+    field("scaler", scaler, "loss scaler");
+  }
+};
+
+struct ModelReport {
+  std::string name;
+  std::int64_t parameters = 0;
+  double flops_per_sample = 0;
+  std::string sample = {};
+
+  void describe(Fields& field) {
+    field("name", name, "");
+    field("sample", sample, "what it is trained on: image or sequence; empty: not known yet");
+    field("parameters", parameters, "");
+    field("flops_per_sample", flops_per_sample, "training: forward and backward");
+  }
+};
+
+struct TokenReport {
+  std::int64_t valid = 0;
+  std::int64_t computed = 0;
+
+  void describe(Fields& field) {
+    field("valid", valid, "of the samples");
+    field("computed", computed, "padding included");
+  }
+};
+
+/// Samples over time of the measured steps, never a mean of rates.
+struct Throughput {
+  double value = 0;
+  std::string unit = "samples/s";
+  double per_device = 0;
+  std::int64_t samples = 0;
+  double seconds = 0;
+  std::int64_t warmup_steps = 0;
+  std::optional<TokenReport> tokens = {};
+
+  void describe(Fields& field) {
+    field("value", value, "samples / seconds");
+    field("unit", unit, "");
+    field("per_device", per_device, "value over the number of devices");
+    field("samples", samples, "of all ranks in the measured steps");
+    field("seconds", seconds, "");
+    field("warmup_steps", warmup_steps, "first steps, left out");
+    field.maybe("tokens", tokens, "of text, in the measured steps");
+  }
+};
+
+/// Times of the measured steps, in ms.
+struct LatencyReport {
+  Statistics step, reader, compute;
+
+  void describe(Fields& field) {
+    field("step", step, "whole step");
+    field("reader", reader, "waiting for data");
+    field("compute", compute, "computing");
+  }
+};
+
+struct Utilization {
+  double achieved_flops = 0;
+  std::optional<double> peak_flops, mfu;
+  std::optional<double> datasheet_peak_flops, datasheet_mfu;
+
+  void describe(Fields& field) {
+    field("achieved_flops", achieved_flops, "FLOP/s");
+    field("peak_flops", peak_flops, "FLOP/s, measured; null when the run was short");
+    field("mfu", mfu, "achieved over measured peak");
+    field("datasheet_peak_flops", datasheet_peak_flops, "FLOP/s; null but of known GPUs");
+    field("datasheet_mfu", datasheet_mfu, "achieved over the data sheet's peak");
+  }
+};
+
+struct RangeReport {
+  double mean = 0, min = 0, max = 0;
+
+  void describe(Fields& field) {
+    field.any_sign("mean", mean, "");
+    field.any_sign("min", min, "");
+    field.any_sign("max", max, "");
+  }
+};
+
+/// One GPU over the measured steps, as its management library saw it; what that does not tell is absent.
+struct GpuReport {
+  std::int64_t samples = 0;
+  std::optional<RangeReport> power_watts, sm_clock_mhz, memory_clock_mhz, temperature_celsius;
+  std::optional<double> energy_joules;
+  std::optional<double> energy_joules_per_sample;
+  std::map<std::string, double> throttled;
+
+  void describe(Fields& field) {
+    field("samples", samples, "looks at the GPU");
+    field("power_watts", power_watts, "");
+    field("sm_clock_mhz", sm_clock_mhz, "");
+    field("memory_clock_mhz", memory_clock_mhz, "");
+    field("temperature_celsius", temperature_celsius, "");
+    field("energy_joules", energy_joules, "");
+    field("energy_joules_per_sample", energy_joules_per_sample, "of training data");
+    field("throttled", throttled, "share of the looks, by reason");
+  }
+};
+
+struct MemoryReport {
+  std::int64_t planned_peak_bytes = 0;
+  std::optional<std::int64_t> measured_peak_bytes;
+
+  void describe(Fields& field) {
+    field("planned_peak_bytes", planned_peak_bytes, "known before the first step");
+    field("measured_peak_bytes", measured_peak_bytes, "null: not measured");
+  }
+};
+
+struct LossReport {
+  std::optional<double> first, last;
+
+  void describe(Fields& field) {
+    field.any_sign("first", first, "of step 1");
+    field.any_sign("last", last, "of the last step; null when not finite");
+  }
+};
+
+struct AccuracyReport {
+  std::optional<double> top1;
+  std::optional<double> top5;
+  std::optional<double> f1;
+  std::optional<double> loss;
+  std::int64_t eval_samples = 0;
+
+  void describe(Fields& field) {
+    field("top1", top1, "0 to 1");
+    field("top5", top5, "null with 5 classes or fewer");
+    field("f1", f1, "of class 1; null unless two classes of text");
+    field.any_sign("loss", loss, "evaluation loss");
+    field("eval_samples", eval_samples, "");
+  }
+};
+
+/// One evaluation of the run, in order; the last one is the report's accuracy.
+struct EvaluationReport {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  AccuracyReport accuracy;
+  double seconds = 0;
+
+  void describe(Fields& field) {
+    field.about("one evaluation");
+    field("step", step, "training steps done before it");
+    field("epoch", epoch, "");
+    field("seconds", seconds, "");
+    field("accuracy", accuracy, "");
+  }
+};
+
+struct KernelReport {
+  std::string op;
+  std::string node;
+  std::string implementation;
+  std::int64_t calls = 0;
+  double milliseconds = 0;
+  double flops = 0;
+  double bytes = 0;
+
+  void describe(Fields& field) {
+    field.about("time of one op; only with output.per_op");
+    field("op", op, "");
+    field("node", node, "name in the graph");
+    field("implementation", implementation, "what was chosen");
+    field("calls", calls, "");
+    field("milliseconds", milliseconds, "all calls together");
+    field("flops", flops, "of one call");
+    field("bytes", bytes, "of one call: every tensor once");
+  }
+};
+
+/// How far a run came and where the rest of its output is.
+struct ProgressReport {
+  std::int64_t steps = 0;
+  std::int64_t planned_steps = 0;
+  double epochs = 0;
+  std::int64_t bad_samples = 0;
+  double wall_seconds = 0;
+  double setup_seconds = 0;
+  double search_seconds = 0;
+  std::string resumed_from;
+  std::string checkpoint;
+
+  void describe(Fields& field) {
+    field("steps", steps, "optimizer steps done");
+    field("planned_steps", planned_steps, "");
+    field("epochs", epochs, "");
+    field("bad_samples", bad_samples, "skipped because undecodable");
+    field("wall_seconds", wall_seconds, "the whole command");
+    field("setup_seconds", setup_seconds, "before the first step, search included");
+    field("search_seconds", search_seconds, "choosing kernels");
+    field("resumed_from", resumed_from, "checkpoint; empty: none");
+    field("checkpoint", checkpoint, "newest written; empty: none");
+  }
+};
+
+/// One rank's measured steps; times are means of a step.
+struct RankReport {
+  std::int64_t rank = 0;
+  int host = 0;
+  std::int64_t samples = 0;
+  double samples_per_second = 0;
+  double step_ms = 0, reader_ms = 0, compute_ms = 0;
+  double waited_ms = 0;
+
+  void describe(Fields& field) {
+    field.about("one rank");
+    field("rank", rank, "");
+    field("host", host, "which of the run's hosts, from 0");
+    field("samples", samples, "of the measured steps");
+    field("samples_per_second", samples_per_second, "if it never waited for other ranks: lower for a straggler");
+    field("step_ms", step_ms, "mean");
+    field("reader_ms", reader_ms, "mean time of waiting for data");
+    field("compute_ms", compute_ms, "mean");
+    field("waited_ms", waited_ms, "part of compute_ms: for slower ranks and for exposed transfers");
+  }
+};
+
+/// All-reduces of the measured steps, as rank 0 saw them; bandwidths in nccl-tests' definitions.
+struct ExchangeReport {
+  double all_reduces = 0;
+  double bytes = 0;
+  double transfer_ms = 0;
+  double exposed_ms = 0;
+  double overlapped = 0;
+  double imbalance_ms = 0;
+  double bus_bandwidth = 0;
+  std::optional<double> peak_bus_bandwidth;
+
+  void describe(Fields& field) {
+    field("all_reduces", all_reduces, "per step, as the following");
+    field("bytes", bytes, "of the buffers");
+    field("transfer_ms", transfer_ms, "under way, from the moment all ranks were there");
+    field("exposed_ms", exposed_ms, "part of transfer_ms that computing waited for");
+    field("overlapped", overlapped, "1 - exposed_ms / transfer_ms");
+    field("imbalance_ms", imbalance_ms, "waiting for slower ranks");
+    field("bus_bandwidth", bus_bandwidth, "bytes/s: 2 (n - 1) / n bytes / transfer_ms");
+    field("peak_bus_bandwidth", peak_bus_bandwidth, "bytes/s with nothing beside it; null: not measured");
+  }
+};
+
+struct DistributedReport {
+  int world_size = 1;
+  std::string mode;
+  std::string engine;
+  std::vector<RankReport> ranks;
+  ExchangeReport exchange;
+
+  void describe(Fields& field) {
+    field("world_size", world_size, "ranks");
+    field.one_of("mode", mode, {"parallel_graph", "multi_process"}, "whether ranks are threads or processes");
+    field.one_of("engine", engine, {"threads", "mpi", "nccl"}, "what carries the bytes");
+    field("ranks", ranks, "by rank");
+    field("exchange", exchange, "all-reduces as rank 0 saw them");
+  }
+};
+
+/// Absent when no time passed.
+std::optional<Throughput> throughput_of(const std::string& unit, std::int64_t samples, double seconds,
+                                        std::int64_t warmup_steps, int devices);
+Utilization utilization_of(double achieved_flops, std::optional<double> peak_flops,
+                           std::optional<double> datasheet_peak_flops);
+
+}  // namespace ptrain
