@@ -1,28 +1,14 @@
 """Models are named in models/ alone: core and cli ask the registry's rows, or the Model interface."""
-import os
 import re
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import tree
+
 MODEL = re.compile(r"\w*(?:resnet|bert)\w*", re.IGNORECASE)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 EXAMPLE = re.compile(r"\b(?:configs|runs|results)/[\w./-]+")  # files that help names
 OPERATOR = re.compile(r"bert_?(?:embedding|table|look_up)", re.IGNORECASE)  # the operator of this published name
-EXCEPT = re.compile(
-    r"core/data/text/"  # the published tokeniser and its vocabulary
-    r"|core/(report|analysis)/(export/|table\.cpp)"  # other tools' words for what a recorded run trained
-)
-
-
-def sources():
-    """Every source of core and cli that is no exception, as (path, text)."""
-    for folder in ("core", "cli"):
-        for place, _, names in os.walk(os.path.join(ROOT, folder)):
-            for name in sorted(names):
-                path = os.path.relpath(os.path.join(place, name), ROOT)
-                if name.endswith((".h", ".cpp", ".cu", ".cuh")) and not EXCEPT.match(path):
-                    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-                        yield path, file.read()
+TOKENISER = "core/data/text/"  # the published one, and its vocabulary
 
 
 def names_in(text):
@@ -36,7 +22,12 @@ def names_in(text):
 
 class ModelNames(unittest.TestCase):
     def test_core_and_cli_name_no_model(self):
-        offences = [f"{path}:{line}: {word}" for path, text in sources() for line, word in names_in(text)]
+        offences = [
+            f"{path}:{line}: {word}"
+            for path in tree.files(("core", "cli"))
+            if not path.startswith(TOKENISER)
+            for line, word in names_in(tree.read(path))
+        ]
         self.assertEqual(offences, [])
 
     def test_a_name_is_found_in_code_and_strings_only(self):
