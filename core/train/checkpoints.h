@@ -3,9 +3,9 @@
 
 #include "core/config/config.h"
 #include "core/exec/variables.h"
+#include "core/model/model.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
-#include "core/model/model.h"
 
 #include <optional>
 #include <string>

@@ -4,12 +4,12 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/data/loader/loader.h"
+#include "core/model/model.h"
 #include "core/passes/amp.h"
 #include "core/passes/pipeline.h"
 #include "core/train/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
-#include "core/model/model.h"
 
 #include <optional>
 #include <string>
