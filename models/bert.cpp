@@ -14,7 +14,7 @@ namespace {
 
 class BertBuilder final : public TextBlocks {
  public:
-  BertBuilder(const BertSpec& spec, Mode mode) : TextBlocks(mode, spec.layout, spec.dropout, "bert."), spec_(spec) {}
+  BertBuilder(const BertSpec& spec, Mode mode) : TextBlocks(mode, spec.padding, spec.dropout, "bert."), spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
     ValueId x = embeddings(inputs(batch.rows, batch.tokens, spec_.max_length));
@@ -79,7 +79,7 @@ class Bert final : public Model {
   }
   /// Eight capacities to each doubling, so that less than an eighth of one is empty but for the smallest.
   std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens) const override {
-    if (spec_.layout == TextLayout::padded) return 0;
+    if (spec_.padding == Padding::max_length) return 0;
     const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
     return std::min(round_up_capacity(tokens, std::max(capacity_granule, below / 8)),
                     round_up_capacity(rows * spec_.max_length));

@@ -22,7 +22,7 @@ struct BertSpec {
   float layer_norm_epsilon = 1e-12f;
   std::int64_t classes = 2;
   std::int64_t max_length = 128;  // tokens per sequence
-  TextLayout layout = TextLayout::padded;
+  Padding padding = Padding::max_length;
   float dropout = 0.1f;  // hidden states and attention weights
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   Activation gelu = Activation::gelu_erf;

@@ -52,10 +52,10 @@ BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
   }
   spec.classes = config.model.classes;
   spec.max_length = data.max_length;
-  spec.layout = config.data.padding == Padding::none ? TextLayout::packed : TextLayout::padded;
+  spec.padding = config.data.padding;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention =
-      config.model.attention == AttentionMode::flash ? AttentionAlgorithm::flash : AttentionAlgorithm::math;
+      config.model.attention == AttentionAlgorithm::flash ? AttentionAlgorithm::flash : AttentionAlgorithm::math;
   spec.gelu = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;

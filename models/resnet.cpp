@@ -49,7 +49,7 @@ class ResNetBuilder final : public VisionBlocks {
 
  private:
   ValueId stem(ValueId images) {
-    if (spec_.stem == ResNetStem::small) return conv_norm_relu("conv1", "bn1", images, {64, 3});
+    if (spec_.stem == Stem::small) return conv_norm_relu("conv1", "bn1", images, {64, 3});
     return max_pool("maxpool", conv_norm_relu("conv1", "bn1", images, {64, 7, 2}), 3, 2, 1);
   }
 
@@ -82,8 +82,7 @@ class ResNet final : public Model {
 
   std::string name() const override { return fmt::format("resnet{}", spec_.depth); }
   std::string signature() const override {
-    return fmt::format("resnet{} classes={} stem={}", spec_.depth, spec_.classes,
-                       spec_.stem == ResNetStem::small ? "small" : "imagenet");
+    return fmt::format("resnet{} classes={} stem={}", spec_.depth, spec_.classes, choice_name(spec_.stem));
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return ResNetBuilder(spec_, mode).build(batch.rows);
@@ -101,9 +100,8 @@ ResNetSpec resnet_spec(int depth, const Config& config, const DatasetInfo& data)
   spec.depth = depth;
   spec.classes = config.model.classes;
   spec.image_size = data.image_size;
-  const bool small = config.model.stem == Stem::small ||
-                     (config.model.stem == Stem::automatic && data.image_size <= largest_small_image);
-  spec.stem = small ? ResNetStem::small : ResNetStem::imagenet;
+  spec.stem = config.model.stem;
+  if (spec.stem == Stem::automatic) spec.stem = data.image_size <= largest_small_image ? Stem::small : Stem::imagenet;
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   spec.zero_init_residual = config.model.zero_init_residual;
   spec.pixels = {data.mean, data.stddev};

@@ -1,22 +1,18 @@
 // ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "models/vision_blocks.h"
 
 namespace ptrain {
 
-enum class ResNetStem {
-  imagenet,  // 7x7 stride 2, max pooling: for images above 64 px
-  small,     // 3x3 stride 1, no pooling
-};
-
 struct ResNetSpec {
   int depth = 50;  // 18, 34, 50, 101 or 152
   std::int64_t classes = 1000;
   std::int64_t image_size = 224;
-  ResNetStem stem = ResNetStem::imagenet;
+  Stem stem = Stem::imagenet;  // not automatic
   float label_smoothing = 0;
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
   PixelScale pixels;

@@ -2,15 +2,10 @@
 // variables bear transformers' names.
 #pragma once
 
+#include "core/base/choices.h"
 #include "models/blocks.h"
 
 namespace ptrain {
-
-/// How sequences of different lengths share a batch.
-enum class TextLayout {
-  padded,  // each filled up to max_length
-  packed,  // one behind the other on one axis of tokens
-};
 
 /// The tokens that a batch of packed sequences has room for.
 inline constexpr std::int64_t capacity_granule = 16;
@@ -19,9 +14,9 @@ std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule = capac
 class TextBlocks : public Blocks {
  public:
   /// `dropout` in training. `file_prefix`: what names of variables begin with, and files may leave out.
-  TextBlocks(Mode mode, TextLayout layout, float dropout, std::string file_prefix)
+  TextBlocks(Mode mode, Padding padding, float dropout, std::string file_prefix)
       : Blocks(mode),
-        packed_(layout == TextLayout::packed),
+        packed_(padding == Padding::none),
         dropout_(mode == Mode::training ? dropout : 0.0f),
         file_prefix_(std::move(file_prefix)) {}
 

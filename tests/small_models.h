@@ -13,7 +13,7 @@ inline ResNetSpec small_resnet(int depth, std::int64_t image_size) {
   spec.depth = depth;
   spec.classes = 4;
   spec.image_size = image_size;
-  spec.stem = image_size < 64 ? ResNetStem::small : ResNetStem::imagenet;
+  spec.stem = image_size < 64 ? Stem::small : Stem::imagenet;
   return spec;
 }
 
@@ -38,7 +38,7 @@ inline Config resnet_config() {
   config.data.synthetic_samples = 32;
   config.train.steps = 4;
   config.train.optimizer.lr = 0.005;
-  config.train.schedule.name = ScheduleName::constant;
+  config.train.schedule.name = ScheduleKind::constant;
   config.eval.every_epochs = 0;
   config.output.save = false;
   config.flags.cudnn_exhaustive_search = false;
@@ -54,7 +54,7 @@ inline Config bert_config() {
   config.model.vocab_size = 100;
   config.model.max_positions = 32;
   config.data.max_length = 16;
-  config.train.optimizer.name = OptimizerName::adamw;
+  config.train.optimizer.name = OptimizerKind::adamw;
   config.train.optimizer.lr = 5e-4;
   return config;
 }

@@ -26,9 +26,7 @@ struct CommOptions {
 };
 
 DeviceKind device_kind(const std::string& name) {
-  for (const DeviceKind kind : {DeviceKind::automatic, DeviceKind::cpu, DeviceKind::cuda}) {
-    if (choice_name(kind) == name) return kind;
-  }
+  if (const auto kind = choice_from_name<DeviceKind>(name)) return *kind;
   fail_usage("--device: expected auto|cpu|cuda, got \"{}\"", name);
 }
 

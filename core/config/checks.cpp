@@ -74,10 +74,10 @@ void check_training(const Config& config, const Refusal& refuse) {
   if (config.train.epochs == 0 && config.train.steps == 0) {
     refuse("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
   }
-  if (!schedule.milestones.empty() && schedule.name != ScheduleName::piecewise) {
+  if (!schedule.milestones.empty() && schedule.name != ScheduleKind::piecewise) {
     refuse("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", choice_name(schedule.name));
   }
-  if (schedule.name == ScheduleName::piecewise && schedule.milestones.empty()) {
+  if (schedule.name == ScheduleKind::piecewise && schedule.milestones.empty()) {
     refuse("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
   }
   if (std::adjacent_find(schedule.milestones.begin(), schedule.milestones.end(), std::greater_equal<>()) !=

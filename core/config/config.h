@@ -2,7 +2,7 @@
 // core/config/keys.h.
 #pragma once
 
-#include "core/base/amp_level.h"
+#include "core/config/choices.h"
 
 #include <cstdint>
 #include <string>
@@ -10,30 +10,13 @@
 
 namespace ptrain {
 
-// Enumerators stand in the order of their names in core/config/choices.h.
-enum class ModelSize { tiny, mini, small, medium, base, large };
-enum class Stem { automatic, imagenet, small };
-enum class AttentionMode { flash, math };
-enum class GeluForm { erf, tanh };
-enum class DeviceKind { automatic, cpu, cuda };
-enum class AmpDType { automatic, bf16, fp16 };
-enum class Tristate { automatic, yes, no };
-enum class FusionMode { off, full, always };
-enum class DataSource { idx, image_folder, packed, cifar, tsv, synthetic };
-enum class Padding { max_length, none };
-enum class Augment { automatic, none, crop_flip, random_resized_crop };
-enum class OptimizerName { momentum, sgd, adamw, lars, lamb };
-enum class ScheduleName { constant, piecewise, cosine, linear };
-enum class DistMode { automatic, parallel_graph, multi_process };
-enum class GradAverage { fp32, gradient };
-
 struct ModelConfig {
   std::string name;  // required; a row of models/registry.cpp, whose other names are mapped to it
   ModelSize size = ModelSize::base;
   std::int64_t classes = 10;       // output classes; required
   Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
   bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)
-  AttentionMode attention = AttentionMode::flash;
+  AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;
   std::int64_t vocab_size = 0;  // 0: as the vocabulary file has
@@ -77,7 +60,7 @@ struct DataConfig {
   Padding padding = Padding::max_length;
   std::string vocab;  // WordPiece vocabulary file
   bool lowercase = true;
-  Augment augment = Augment::automatic;
+  Augmentation augment = Augmentation::automatic;
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
   std::int64_t synthetic_samples = 1024;  // per epoch
   bool shuffle = true;
@@ -85,7 +68,7 @@ struct DataConfig {
 };
 
 struct OptimizerConfig {
-  OptimizerName name = OptimizerName::momentum;
+  OptimizerKind name = OptimizerKind::momentum;
   double lr = 0.05;
   double momentum = 0.9;
   bool nesterov = false;
@@ -98,7 +81,7 @@ struct OptimizerConfig {
 };
 
 struct ScheduleConfig {
-  ScheduleName name = ScheduleName::cosine;
+  ScheduleKind name = ScheduleKind::cosine;
   std::int64_t warmup_steps = 0;   // linear warm-up from 0 to lr
   double warmup_ratio = 0.0;       // part of all steps; used when warmup_steps is 0
   std::vector<double> milestones;  // epochs, piecewise
@@ -156,7 +139,7 @@ struct Config {
   bool tf32 = false;
   bool deterministic = false;  // cuda: the same bits from every run
   bool cuda_graphs = true;
-  FusionMode fusion = FusionMode::full;
+  Fusion fusion = Fusion::full;
   bool memory_plan = true;
   DataConfig data;
   TrainConfig train;

@@ -43,10 +43,8 @@ Key make_key(std::string name, std::string help, Path... path) {
   if constexpr (std::is_enum_v<T>) {
     key.choices.assign(Choices<T>::names.begin(), Choices<T>::names.end());
     key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
-    key.set = [=, names = key.choices](Config& config, const nlohmann::json& value) {
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == value) reach(config, path...) = static_cast<T>(i);
-      }
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      reach(config, path...) = choice_from_name<T>(value.get<std::string>()).value();
     };
   } else {
     key.get = [=](const Config& config) { return nlohmann::json(reach(config, path...)); };

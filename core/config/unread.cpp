@@ -20,7 +20,7 @@ struct Rule {
 };
 
 bool is_adaptive(const Config& c) {
-  return c.train.optimizer.name == OptimizerName::adamw || c.train.optimizer.name == OptimizerName::lamb;
+  return c.train.optimizer.name == OptimizerKind::adamw || c.train.optimizer.name == OptimizerKind::lamb;
 }
 bool is_scaled(const Config& c) {
   return c.amp.level != AmpLevel::O0 && c.amp.scaler.enabled != Tristate::no &&
@@ -50,25 +50,25 @@ const std::vector<Rule> rules = {
     {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
     {{"train.optimizer.momentum"},
      [](const Config& c) {
-       return c.train.optimizer.name == OptimizerName::momentum || c.train.optimizer.name == OptimizerName::lars;
+       return c.train.optimizer.name == OptimizerKind::momentum || c.train.optimizer.name == OptimizerKind::lars;
      },
      "train.optimizer.name"},
     {{"train.optimizer.nesterov"},
-     [](const Config& c) { return c.train.optimizer.name == OptimizerName::momentum; },
+     [](const Config& c) { return c.train.optimizer.name == OptimizerKind::momentum; },
      "train.optimizer.name"},
     {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
     {{"train.optimizer.epsilon"},
-     [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerName::lars; },
+     [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerKind::lars; },
      "train.optimizer.name"},
     {{"train.optimizer.trust_coefficient"},
-     [](const Config& c) { return c.train.optimizer.name == OptimizerName::lars; },
+     [](const Config& c) { return c.train.optimizer.name == OptimizerKind::lars; },
      "train.optimizer.name"},
     {{"train.schedule.gamma"},
-     [](const Config& c) { return c.train.schedule.name == ScheduleName::piecewise; },
+     [](const Config& c) { return c.train.schedule.name == ScheduleKind::piecewise; },
      "train.schedule.name"},
     {{"train.schedule.end_lr"},
      [](const Config& c) {
-       return c.train.schedule.name == ScheduleName::cosine || c.train.schedule.name == ScheduleName::linear;
+       return c.train.schedule.name == ScheduleKind::cosine || c.train.schedule.name == ScheduleKind::linear;
      },
      "train.schedule.name"},
     {{"eval.amp", "eval.batch_size", "eval.max_samples"},

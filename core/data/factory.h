@@ -1,6 +1,7 @@
 // From settings to an open data set.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/data/dataset.h"
 
 #include <cstdint>
@@ -9,13 +10,9 @@
 
 namespace ptrain {
 
-enum class SourceKind { idx, image_folder, packed, cifar, tsv, synthetic_image, synthetic_text };
-/// How training images are varied. `automatic` is random_resized_crop for folders and packs above 64 px, crop_flip
-/// for those up to 64 px and CIFAR, none for IDX and synthetic images.
-enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
-
 struct DataSettings {
-  SourceKind source = SourceKind::idx;
+  DataSource source = DataSource::idx;
+  DataKind synthetic_kind = DataKind::image;  // of a synthetic source
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
   std::string train_file = {};  // tsv: relative to path; empty: train.tsv or train.csv
   std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv or dev.csv
@@ -29,12 +26,6 @@ struct DataSettings {
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
   std::uint64_t seed = 0;           // synthetic: what the samples are made from
 };
-
-/// "idx", "image_folder", "packed", "cifar", "tsv", "synthetic" (images) or "synthetic_text"; throws a usage Error
-/// otherwise.
-SourceKind data_source_from_name(const std::string& name);
-/// "auto", "none", "crop_flip" or "random_resized_crop"; throws a usage Error otherwise.
-Augmentation augment_from_name(const std::string& name);
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,
 /// evaluation images are not. Throws Error when files are missing or malformed, when a label is out of range, or when

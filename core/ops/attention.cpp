@@ -7,7 +7,7 @@ namespace ptrain {
 namespace {
 
 std::string describe(const AttentionAttributes& a) {
-  std::string text = fmt::format("heads={} algorithm={}", a.heads, name_of(a.algorithm));
+  std::string text = fmt::format("heads={} algorithm={}", a.heads, choice_name(a.algorithm));
   if (a.dropout > 0) text += fmt::format(" dropout={} stream={}", a.dropout, a.stream);
   if (a.max_length > 0) text += fmt::format(" max_length={}", a.max_length);
   return text;
@@ -51,10 +51,6 @@ double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> i
 }
 
 }  // namespace
-
-std::string_view name_of(AttentionAlgorithm algorithm) {
-  return algorithm == AttentionAlgorithm::flash ? "flash" : "math";
-}
 
 AttentionDims::AttentionDims(const AttentionAttributes& attributes, const TensorDesc& qkv, const TensorDesc& lengths)
     : batch(lengths.shape[0]),

@@ -2,15 +2,10 @@
 // gradient.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/graph/op.h"
 
 namespace ptrain {
-
-/// flash never holds the S x S scores (Dao et al., "FlashAttention", 2022); math holds one head's in the workspace.
-/// Both compute the same function, dropout mask included.
-enum class AttentionAlgorithm { flash, math };
-
-std::string_view name_of(AttentionAlgorithm algorithm);
 
 struct AttentionAttributes {
   int heads = 1;

@@ -1,30 +1,10 @@
 #include "core/ops/optimizer_update.h"
 
-#include "core/base/errors.h"
+#include <fmt/format.h>
 
 #include <stdexcept>
 
-#include <array>
-
 namespace ptrain {
-namespace {
-
-constexpr std::array<std::pair<OptimizerKind, std::string_view>, 5> kinds{{{OptimizerKind::sgd, "sgd"},
-                                                                           {OptimizerKind::momentum, "momentum"},
-                                                                           {OptimizerKind::adamw, "adamw"},
-                                                                           {OptimizerKind::lars, "lars"},
-                                                                           {OptimizerKind::lamb, "lamb"}}};
-
-}  // namespace
-
-std::string_view name_of(OptimizerKind kind) { return kinds[static_cast<std::size_t>(kind)].second; }
-
-OptimizerKind optimizer_from_name(std::string_view name) {
-  for (const auto& [kind, kind_name] : kinds) {
-    if (kind_name == name) return kind;
-  }
-  fail_usage("unknown optimizer \"{}\": expected sgd, momentum, adamw, lars or lamb", name);
-}
 
 int moment_count(OptimizerKind kind, float momentum) {
   switch (kind) {
@@ -33,13 +13,15 @@ int moment_count(OptimizerKind kind, float momentum) {
       return 2;
     case OptimizerKind::sgd:
       return 0;
-    default:
+    case OptimizerKind::momentum:
+    case OptimizerKind::lars:
       return momentum == 0.0f ? 0 : 1;
   }
+  throw std::logic_error("internal error: unknown optimizer");
 }
 
 std::string OptimizerUpdate::attributes() const {
-  return fmt::format("{} parameters={} weight_decay={} clip_norm={}", name_of(settings_.kind), segments_.size(),
+  return fmt::format("{} parameters={} weight_decay={} clip_norm={}", choice_name(settings_.kind), segments_.size(),
                      settings_.weight_decay, settings_.clip_norm);
 }
 

@@ -51,9 +51,6 @@ class OptimizerUpdate final : public Op {
   std::vector<ParameterSegment> segments_;
 };
 
-std::string_view name_of(OptimizerKind kind);
-/// Throws Error{usage} naming the choices.
-OptimizerKind optimizer_from_name(std::string_view name);
 /// Moments kept per parameter: 0, 1 or 2.
 int moment_count(OptimizerKind kind, float momentum);
 

@@ -94,7 +94,7 @@ class GradAllReducePass {
   /// Whether low-precision gradients are widened before they are exchanged.
   bool exchanges_copy(const Exchanged& buffer) const {
     return buffer.total == no_value && is_low_precision(graph_.desc(buffer.gradients).dtype) &&
-           options_.exchange == GradExchange::fp32;
+           options_.average == GradAverage::fp32;
   }
 
   DType exchanged_dtype(const Exchanged& buffer) const {

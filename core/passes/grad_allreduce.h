@@ -9,6 +9,7 @@
 // every micro-batch exchanges, rank 0 adding its gradients to the sum so far and the others starting afresh.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/graph/graph.h"
 
 namespace ptrain {
@@ -18,17 +19,14 @@ inline constexpr const char* statistics = "flat.statistics";           // runnin
 inline constexpr const char* grad_low_f32 = "flat.grad_low.exchange";  // low-precision gradients, exchanged in fp32
 }  // namespace flat
 
-/// In which type gradients of low-precision parameters (O2) are exchanged.
-enum class GradExchange { fp32, gradient_dtype };
-
 struct DistributionOptions {
   int world_size = 1;
   std::int64_t bucket_bytes = std::int64_t{25} << 20;
-  GradExchange exchange = GradExchange::fp32;
+  GradAverage average = GradAverage::fp32;
   /// Batch norms normalise by the statistics of all ranks' samples.
   bool sync_batch_norm = false;
   /// Gradients are summed over micro-batches and ranks in one order, whichever rank has which micro-batch. Not for
-  /// GradExchange::gradient_dtype.
+  /// GradAverage::gradient.
   bool reproducible = false;
 };
 

@@ -14,15 +14,9 @@ namespace ptrain {
 inline constexpr const char* loss_output = "loss";
 inline constexpr const char* loss_scale_state = "loss_scale";
 
-enum class Fusion {
-  off,
-  full,    // neighbouring ops; norms into convolutions where `choose_fusion` says so
-  always,  // norms into convolutions without asking
-};
-
 struct PipelineOptions {
   Fusion fusion = Fusion::full;
-  ChooseFusion choose_fusion;  // none: norms stay apart from convolutions
+  ChooseFusion choose_fusion;  // asked by Fusion::full; none: norms stay apart from convolutions
   AmpOptions amp;
   bool loss_scaling = false;
   LossScaleAttributes loss_scale;

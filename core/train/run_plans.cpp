@@ -59,7 +59,7 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
 
 PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   PipelineOptions options = training_options(config_, backend_.preferred_low_precision());
-  if (config_.fusion == FusionMode::full && backend_.fuses_convolutions()) {
+  if (config_.fusion == Fusion::full && backend_.fuses_convolutions()) {
     options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
   }
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());

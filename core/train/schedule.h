@@ -1,13 +1,13 @@
 // Learning rates by step.
 #pragma once
 
+#include "core/base/choices.h"
+
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace ptrain {
-
-enum class ScheduleKind { constant, piecewise, cosine, linear };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;

@@ -1,6 +1,5 @@
 #include "core/train/settings.h"
 
-#include "core/config/choices.h"
 #include "core/config/model_catalog.h"
 #include "core/model/model.h"
 
@@ -20,22 +19,10 @@ AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
   return amp;
 }
 
-Fusion fusion(const Config& config) {
-  switch (config.fusion) {
-    case FusionMode::off:
-      return Fusion::off;
-    case FusionMode::full:
-      return Fusion::full;
-    case FusionMode::always:
-      return Fusion::always;
-  }
-  return Fusion::full;
-}
-
 OptimizerSettings optimizer_settings(const TrainConfig& train) {
   const OptimizerConfig& o = train.optimizer;
   OptimizerSettings settings;
-  settings.kind = optimizer_from_name(choice_name(o.name));
+  settings.kind = o.name;
   settings.momentum = static_cast<float>(o.momentum);
   settings.nesterov = o.nesterov;
   settings.beta1 = static_cast<float>(o.beta1);
@@ -57,14 +44,13 @@ LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
 DataSettings data_settings(const Config& config) {
   const DataConfig& data = config.data;
   DataSettings settings;
-  std::string source(choice_name(data.source));
-  if (source == "synthetic" && find_model(config.model.name).reads == DataKind::text) source = "synthetic_text";
-  settings.source = data_source_from_name(source);
+  settings.source = data.source;
+  settings.synthetic_kind = find_model(config.model.name).reads;
   settings.path = data.path;
   settings.train_file = data.train_file;
   settings.dev_file = data.dev_file;
   settings.image_size = static_cast<int>(data.image_size);
-  settings.augment = augment_from_name(std::string(choice_name(data.augment)));
+  settings.augment = data.augment;
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;
   settings.lowercase = data.lowercase;
@@ -89,7 +75,7 @@ LoaderOptions loader_options(const Config& config, Split split) {
 
 PipelineOptions training_options(const Config& config, DType automatic) {
   PipelineOptions options;
-  options.fusion = fusion(config);
+  options.fusion = config.fusion;
   options.amp = amp_options(config, config.amp.level, automatic);
   const bool low = config.amp.level != AmpLevel::O0;
   options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
@@ -105,7 +91,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
 
 PipelineOptions evaluation_options(const Config& config, DType automatic) {
   PipelineOptions options;
-  options.fusion = fusion(config);
+  options.fusion = config.fusion;
   options.amp = amp_options(config, config.eval.amp, automatic);
   return options;
 }
@@ -127,7 +113,7 @@ DistributionOptions distribution_options(const Config& config, int world_size) {
   DistributionOptions options;
   options.world_size = world_size;
   options.bucket_bytes = config.dist.bucket_mb << 20;
-  options.exchange = config.dist.average == GradAverage::fp32 ? GradExchange::fp32 : GradExchange::gradient_dtype;
+  options.average = config.dist.average;
   options.sync_batch_norm = config.dist.sync_batch_norm;
   options.reproducible = config.dist.reproducible;
   return options;
@@ -136,20 +122,7 @@ DistributionOptions distribution_options(const Config& config, int world_size) {
 Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps) {
   const ScheduleConfig& s = config.train.schedule;
   Schedule schedule;
-  switch (s.name) {
-    case ScheduleName::piecewise:
-      schedule.kind = ScheduleKind::piecewise;
-      break;
-    case ScheduleName::cosine:
-      schedule.kind = ScheduleKind::cosine;
-      break;
-    case ScheduleName::linear:
-      schedule.kind = ScheduleKind::linear;
-      break;
-    case ScheduleName::constant:
-      schedule.kind = ScheduleKind::constant;
-      break;
-  }
+  schedule.kind = s.name;
   schedule.lr = config.train.optimizer.lr;
   schedule.end_lr = s.end_lr;
   schedule.gamma = s.gamma;

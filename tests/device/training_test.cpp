@@ -24,8 +24,8 @@ std::vector<Config> both_models() { return {resnet_config(), bert_config(), pack
 
 TEST(DeviceTraining, FollowsTheCpu) {
   for (Config config : both_models()) {
-    for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
-      if (config.model.name != "bert" && attention == AttentionMode::math) continue;  // it has no attention
+    for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+      if (config.model.name != "bert" && attention == AttentionAlgorithm::math) continue;  // it has no attention
       config.model.attention = attention;
       const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
       EXPECT_LE(difference(losses(config), expected), 2e-3);
@@ -47,7 +47,7 @@ TEST(DeviceTraining, PersistentBatchNormsKeepToPlainStatistics) {
   Config config = resnet_config();
   config.train.steps = 6;  // recorded ones are replayed
   config.batch_norm_guard_every_steps = 2;
-  config.fusion = FusionMode::off;  // which may leave no batch norm outside of convolutions
+  config.fusion = Fusion::off;  // which may leave no batch norm outside of convolutions
   for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
     config.amp.level = level;
     const Outcome outcome = train(config);
@@ -102,7 +102,7 @@ TEST(DeviceTraining, TimesOfOpsAddUpToTheSteps) {
 
 /// Without dropout, whose masks differ.
 TEST(DeviceTraining, PackedTextTrainsAsPaddedText) {
-  for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
+  for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
     for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
       Config config = packed_bert_config();
       config.model.dropout = 0;
@@ -121,9 +121,9 @@ TEST(DeviceTraining, NormsInConvolutionsTrainAsApart) {
     Config config = resnet_config();
     config.amp.level = AmpLevel::O2;
     config.amp.dtype = dtype;
-    config.fusion = FusionMode::off;
+    config.fusion = Fusion::off;
     const std::vector<double> apart = losses(config);
-    for (const FusionMode fusion : {FusionMode::full, FusionMode::always}) {
+    for (const Fusion fusion : {Fusion::full, Fusion::always}) {
       config.fusion = fusion;
       EXPECT_LE(difference(losses(config), apart), 0.05);
     }
@@ -148,7 +148,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
   Config config = resnet_config();
   config.amp.level = AmpLevel::O2;
   config.train.steps = 1;
-  config.fusion = FusionMode::off;
+  config.fusion = Fusion::off;
   for (const bool persistent : {true, false}) {
     config.flags.cudnn_batchnorm_spatial_persistent = persistent;
     const RunResult result = train(config).result;
@@ -159,7 +159,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
     EXPECT_EQ(effects_of(config, result).persistent_batch_norm.value, persistent);
   }
   config.flags.cudnn_batchnorm_spatial_persistent = true;
-  config.fusion = FusionMode::always;
+  config.fusion = Fusion::always;
   const RunResult fused = train(config).result;
   // The stem's convolution, of four channels, is the one that cuDNN cannot fuse.
   const int convolutions = count_kernels(fused, "normed_conv2d", "");

@@ -16,7 +16,7 @@
 namespace ptrain::golden {
 namespace {
 
-std::unique_ptr<Model> make_model(const nlohmann::json& json, TextLayout layout) {
+std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   const nlohmann::json& sizes = json.at("bert");
   if (sizes.empty()) {
     ResNetSpec spec;
@@ -34,14 +34,14 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, TextLayout layout)
   spec.max_positions = sizes.at("max_positions");
   spec.classes = json.at("classes");
   spec.max_length = json.at("size");
-  spec.layout = layout;
+  spec.padding = padding;
   spec.dropout = 0;
   return make_bert(spec);
 }
 
 OptimizerSettings make_optimizer(const nlohmann::json& json) {
   OptimizerSettings settings;
-  settings.kind = optimizer_from_name(json.at("name").get<std::string>());
+  settings.kind = choice_from_name<OptimizerKind>(json.at("name").get<std::string>()).value();
   settings.momentum = json.value("momentum", settings.momentum);
   settings.beta1 = json.value("beta1", settings.beta1);
   settings.beta2 = json.value("beta2", settings.beta2);
@@ -71,7 +71,7 @@ bool is_running_statistic(std::string_view name) {
 
 }  // namespace
 
-Golden load_golden(const std::string& name, TextLayout layout) {
+Golden load_golden(const std::string& name, Padding padding) {
   const char* moved = std::getenv("PTRAIN_SOURCE_DIR");  // where the tests run away from the source tree
   std::ifstream file(std::string(moved != nullptr ? moved : PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
   const nlohmann::json json = nlohmann::json::parse(file);
@@ -88,7 +88,7 @@ Golden load_golden(const std::string& name, TextLayout layout) {
     golden.gradients.push_back({key, Shape(value.at("shape").get<std::vector<std::int64_t>>()), value.at("norm"),
                                 value.at("negligible"), value.at("sketch")});
   }
-  golden.model = make_model(json, layout);
+  golden.model = make_model(json, padding);
   return golden;
 }
 

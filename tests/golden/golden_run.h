@@ -34,8 +34,8 @@ struct Golden {
   std::unique_ptr<Model> model;     // without dropout
 };
 
-/// `layout` is how the model takes text. Throws when the file is absent or lacks a field.
-Golden load_golden(const std::string& name, TextLayout layout = TextLayout::padded);
+/// `padding` is how the model takes text. Throws when the file is absent or lacks a field.
+Golden load_golden(const std::string& name, Padding padding = Padding::max_length);
 
 /// fp32 training on the backend under test.
 class GoldenRun {

@@ -100,7 +100,8 @@ void expect_as_published(OptimizerSettings settings) {
     const std::vector<double> reference = expected(settings, decay);
     for (std::size_t i = 0; i < elements; ++i) {
       EXPECT_NEAR(static_cast<double>(actual[i]), reference[i], 2e-5)
-          << name_of(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay " << decay;
+          << choice_name(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay "
+          << decay;
     }
   }
 }

@@ -129,7 +129,7 @@ ResNetSpec resnet50() {
 }
 
 /// One layer of BERT-base.
-BertSpec bert_base_layer(std::int64_t length, TextLayout layout) {
+BertSpec bert_base_layer(std::int64_t length, Padding padding) {
   BertSpec spec;
   spec.layers = 1;
   spec.hidden = 768;
@@ -139,7 +139,7 @@ BertSpec bert_base_layer(std::int64_t length, TextLayout layout) {
   spec.max_positions = 512;
   spec.classes = 2;
   spec.max_length = length;
-  spec.layout = layout;
+  spec.padding = padding;
   spec.dropout = 0.1f;
   return spec;
 }
@@ -185,9 +185,9 @@ TEST(NormedConvolutionPlans, AllOfResNetButTheStemAreFused) {
 class BertPlans : public ::testing::TestWithParam<DType> {};
 
 TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
-  for (const TextLayout layout : {TextLayout::padded, TextLayout::packed}) {
+  for (const Padding padding : {Padding::max_length, Padding::none}) {
     for (const std::int64_t length : {128, 384, 512}) {
-      const Graph graph = training_graph(*make_bert(bert_base_layer(length, layout)), 16, AmpLevel::O1, GetParam());
+      const Graph graph = training_graph(*make_bert(bert_base_layer(length, padding)), 16, AmpLevel::O1, GetParam());
       EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u) << length;
     }
   }
@@ -244,7 +244,7 @@ TEST(SavedPlans, AreRestoredWithoutCompiling) {
   const auto resnet = make_resnet(resnet50());
   const Graph apart = training_graph(*resnet, 32, AmpLevel::O1, DType::f16);
   const Graph fused = training_graph(*resnet, 32, AmpLevel::O1, DType::f16, Fusion::always);
-  const Graph bert = training_graph(*make_bert(bert_base_layer(128, TextLayout::packed)), 16, AmpLevel::O1, DType::f16);
+  const Graph bert = training_graph(*make_bert(bert_base_layer(128, Padding::none)), 16, AmpLevel::O1, DType::f16);
   for (const auto& [graph, type] :
        std::initializer_list<std::pair<const Graph*, const char*>>{{&apart, "batch_norm"},
                                                                    {&apart, "batch_norm_grad"},

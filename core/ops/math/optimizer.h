@@ -1,13 +1,12 @@
 // The parameter updates, one element at a time; both backends iterate over these.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/base/host_device.h"
 
 #include <cmath>
 
 namespace ptrain {
-
-enum class OptimizerKind { sgd, momentum, adamw, lars, lamb };
 
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::momentum;

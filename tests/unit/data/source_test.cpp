@@ -42,7 +42,7 @@ TEST(IdxReader, ReadsGzipAndPlainFilesAndReplicatesGrey) {
   const TemporaryDirectory directory;
   write_idx_pair(directory, "train", 3);
   write_idx_pair(directory, "t10k", 1);
-  DataSettings settings{.source = SourceKind::idx, .path = directory.path().string()};
+  DataSettings settings{.source = DataSource::idx, .path = directory.path().string()};
   const auto train = open_dataset(settings, Split::train);
   EXPECT_EQ(train->size(), 2);
   EXPECT_EQ(train->info().classes, 4);
@@ -78,7 +78,7 @@ TEST(IdxReader, RefusesDamageTrailingBytesAndAbsurdHeaders) {
 TEST(IdxReader, RefusesLabelOutOfRangeAndCountsThatDiffer) {
   const TemporaryDirectory directory;
   write_idx_pair(directory, "train", 12);
-  DataSettings settings{.source = SourceKind::idx, .path = directory.path().string(), .classes = 10};
+  DataSettings settings{.source = DataSource::idx, .path = directory.path().string(), .classes = 10};
   const std::string message = message_of([&] { open_dataset(settings, Split::train); });
   EXPECT_NE(message.find("label 12 of sample 1 is out of range for 10 classes"), std::string::npos) << message;
   directory.write("train-labels-idx1-ubyte", make_idx({3}, {0, 1, 2}));
@@ -92,7 +92,7 @@ TEST(IdxReader, ReadsFashionMnist) {
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) {
     GTEST_SKIP() << "package dataset-fashion-mnist is not installed";
   }
-  const auto test = open_dataset({.source = SourceKind::idx}, Split::eval);
+  const auto test = open_dataset({.source = DataSource::idx}, Split::eval);
   EXPECT_EQ(test->size(), 10000);
   EXPECT_EQ(test->info().class_names.back(), "Ankle boot");
   EXPECT_EQ(load_image(*test, 0).label, 9);
@@ -106,7 +106,7 @@ TEST(ImageFolder, NumbersClassesByNameAndReadsBothFormats) {
     directory.write(split + "/cat/a.png", encode_png(picture, 40, 30, 2, 8));
     directory.write(split + "/cat/notes.txt", std::string("not an image"));
   }
-  const DataSettings settings{.source = SourceKind::image_folder, .path = directory.path().string(), .image_size = 32};
+  const DataSettings settings{.source = DataSource::image_folder, .path = directory.path().string(), .image_size = 32};
   for (const Split split : {Split::train, Split::eval}) {
     const auto data = open_dataset(settings, split);
     EXPECT_EQ(data->size(), 2);
@@ -118,7 +118,7 @@ TEST(ImageFolder, NumbersClassesByNameAndReadsBothFormats) {
 
 TEST(ImageFolder, SaysWhatItExpected) {
   const TemporaryDirectory directory;
-  DataSettings settings{.source = SourceKind::image_folder, .path = directory.path().string()};
+  DataSettings settings{.source = DataSource::image_folder, .path = directory.path().string()};
   const auto error = [&] { return message_of([&] { open_dataset(settings, Split::train); }); };
   directory.write("a.jpg", std::string("flat"));
   EXPECT_NE(error().find("has no directory train; expected"), std::string::npos);
@@ -134,7 +134,7 @@ TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
   const TemporaryDirectory directory;
   directory.write("train/cat/broken.jpg", std::string("\xff\xd8\xff garbage"));
   directory.write("train/cat/text.jpg", std::string("hello"));
-  const auto data = open_dataset({.source = SourceKind::image_folder, .path = directory.path().string()}, Split::train);
+  const auto data = open_dataset({.source = DataSource::image_folder, .path = directory.path().string()}, Split::train);
   EXPECT_THROW(load_image(*data, 0), BadSample);
   EXPECT_NE(message_of([&] { load_image(*data, 1); }).find("cat/text.jpg: neither a JPEG nor a PNG"),
             std::string::npos);
@@ -148,7 +148,7 @@ TEST(Cifar, ReadsPlanesAndLabelsOfBothForms) {
   for (int plane = 0; plane < 3; ++plane) record.insert(record.end(), 1024, static_cast<std::uint8_t>(10 + plane));
   for (int i = 1; i <= 5; ++i) directory.write("ten/data_batch_" + std::to_string(i) + ".bin", record);
   DataSettings settings{
-      .source = SourceKind::cifar, .path = (directory.path() / "ten").string(), .augment = Augmentation::none};
+      .source = DataSource::cifar, .path = (directory.path() / "ten").string(), .augment = Augmentation::none};
   const auto data = open_dataset(settings, Split::train);
   EXPECT_EQ(data->size(), 5);
   EXPECT_EQ(data->info().classes, 10);
@@ -168,7 +168,7 @@ TEST(Cifar, ReadsPlanesAndLabelsOfBothForms) {
 }
 
 TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
-  const DataSettings settings{.source = SourceKind::synthetic_image, .image_size = 16, .classes = 4};
+  const DataSettings settings{.source = DataSource::synthetic, .image_size = 16, .classes = 4};
   const auto train = open_dataset(settings, Split::train);
   const auto eval = open_dataset(settings, Split::eval);
   EXPECT_EQ(train->size(), 1024);
@@ -180,7 +180,8 @@ TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
 }
 
 TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
-  const DataSettings settings{.source = SourceKind::synthetic_text, .max_length = 32, .classes = 3};
+  const DataSettings settings{
+      .source = DataSource::synthetic, .synthetic_kind = DataKind::text, .max_length = 32, .classes = 3};
   const auto data = open_dataset(settings, Split::train);
   std::vector<std::int32_t> ids(32), types(32);
   Scratch scratch;
@@ -203,13 +204,6 @@ TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
   EXPECT_GT(recognised, 280);
 }
 
-TEST(DataNames, UnknownOnesAreUsageErrors) {
-  EXPECT_EQ(data_source_from_name("image_folder"), SourceKind::image_folder);
-  EXPECT_EQ(augment_from_name("auto"), Augmentation::automatic);
-  EXPECT_THROW(data_source_from_name("imagenet"), Error);
-  EXPECT_THROW(augment_from_name("flip"), Error);
-}
-
 class Packed : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -223,7 +217,7 @@ class Packed : public ::testing::Test {
     pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {});
     return file;
   }
-  DataSettings settings(SourceKind source) const {
+  DataSettings settings(DataSource source) const {
     return {.source = source, .path = directory.path().string(), .image_size = 32};
   }
 
@@ -233,8 +227,8 @@ class Packed : public ::testing::Test {
 TEST_F(Packed, GivesTheFoldersImages) {
   for (const Split split : {Split::train, Split::eval}) {
     pack(split);
-    const auto folder = open_dataset(settings(SourceKind::image_folder), split);
-    const auto packed = open_dataset(settings(SourceKind::packed), split);
+    const auto folder = open_dataset(settings(DataSource::image_folder), split);
+    const auto packed = open_dataset(settings(DataSource::packed), split);
     ASSERT_EQ(packed->size(), folder->size());
     EXPECT_EQ(packed->info().class_names, folder->info().class_names);
     for (std::int64_t i = 0; i < folder->size(); ++i) {
@@ -256,7 +250,7 @@ TEST_F(Packed, ResizesTheShorterSide) {
 TEST_F(Packed, LeavesOutWhatCannotBeDecodedUpToTheLimit) {
   directory.write("train/cat/broken.jpg", std::string("\xff\xd8\xff garbage"));
   pack(Split::train, {.max_bad_samples = 1});
-  EXPECT_EQ(open_dataset(settings(SourceKind::packed), Split::train)->size(), 2);
+  EXPECT_EQ(open_dataset(settings(DataSource::packed), Split::train)->size(), 2);
   std::filesystem::remove(directory.path() / "train.pack");
   const std::string message = message_of([&] { pack(Split::train); });
   EXPECT_NE(message.find("broken.jpg"), std::string::npos) << message;
@@ -275,7 +269,7 @@ TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {
     damaged[i] ^= std::byte{0x11};
     EXPECT_THROW(parse_image_pack(damaged, "x"), Error) << i;
   }
-  const std::string message = message_of([&] { open_dataset(settings(SourceKind::packed), Split::eval); });
+  const std::string message = message_of([&] { open_dataset(settings(DataSource::packed), Split::eval); });
   EXPECT_NE(message.find("val.pack"), std::string::npos) << message;
 }
 

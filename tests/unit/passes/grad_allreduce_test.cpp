@@ -115,7 +115,7 @@ TEST(GradAllReduce, WidensLowPrecisionGradientsOnlyWhenAsked) {
   const ValueId wide_buffer = update_of(wide).inputs[OptimizerInput::grad_low];
   EXPECT_EQ(wide.value(wide_buffer).name, flat::grad_low_f32);
   EXPECT_EQ(wide.desc(wide_buffer).dtype, DType::f32);
-  options.distribution->exchange = GradExchange::gradient_dtype;
+  options.distribution->average = GradAverage::gradient;
   const Graph narrow = build_training_graph(model, options).graph;
   const ValueId narrow_buffer = update_of(narrow).inputs[OptimizerInput::grad_low];
   EXPECT_EQ(narrow.value(narrow_buffer).name, flat::grad_low);

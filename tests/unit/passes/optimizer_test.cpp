@@ -129,8 +129,8 @@ TEST(OptimizerPass, AMatterOfTheOptimizerHowManyMomentsThereAre) {
     PipelineOptions options = training_pipeline(AmpLevel::O0);
     options.optimizer.kind = kind;
     const Graph graph = build_training_graph(bert_graph(), options).graph;
-    EXPECT_EQ(graph.find_value(flat::moment1) != no_value, moments >= 1) << name_of(kind);
-    EXPECT_EQ(graph.find_value(flat::moment2) != no_value, moments >= 2) << name_of(kind);
+    EXPECT_EQ(graph.find_value(flat::moment1) != no_value, moments >= 1) << choice_name(kind);
+    EXPECT_EQ(graph.find_value(flat::moment2) != no_value, moments >= 2) << choice_name(kind);
   }
 }
 

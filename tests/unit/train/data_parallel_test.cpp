@@ -113,7 +113,7 @@ TEST(DataParallel, AccumulationOnRanksIsOneBatch) {
 TEST(DataParallel, ClippingSeesTheMeanGradient) {
   Config config = bert_on_ranks();
   config.train.steps = 8;
-  config.train.optimizer.name = OptimizerName::sgd;
+  config.train.optimizer.name = OptimizerKind::sgd;
   config.train.optimizer.lr = 0.5;
   config.train.clip_norm = 0.1;
   EXPECT_LT(difference(losses_on_ranks(config, 4), losses(config)), 1e-5);

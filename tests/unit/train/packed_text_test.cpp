@@ -25,7 +25,7 @@ Config padded_config() {
 }
 
 TEST(PackedText, LossesAreThoseOfPaddedText) {
-  for (const AttentionMode attention : {AttentionMode::flash, AttentionMode::math}) {
+  for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
     Config config = padded_config();
     config.model.attention = attention;
     EXPECT_LT(difference(losses(packed(config)), losses(config)), 1e-5) << choice_name(attention);
@@ -39,7 +39,7 @@ TEST(PackedText, LossesAreThoseOfPaddedText) {
 TEST(PackedText, GradientsOfTheFirstStepAreThoseOfPaddedText) {
   Config config = padded_config();
   config.train.steps = 1;
-  config.train.optimizer.name = OptimizerName::momentum;  // whose first moment is the first gradient
+  config.train.optimizer.name = OptimizerKind::momentum;  // whose first moment is the first gradient
   config.train.optimizer.weight_decay = 0;
   const auto gradients = [](const Config& c) {
     const std::vector<std::byte> bytes = train_and_save(c).state.at(flat::moment1);
@@ -96,7 +96,7 @@ TEST(PackedText, DropoutLearnsAndRepeats) {
 TEST(PackedText, MicroBatchesOfDifferentCapacitiesAreOneBatch) {
   Config config = padded_config();
   config.data.shuffle = false;
-  config.train.optimizer.name = OptimizerName::momentum;
+  config.train.optimizer.name = OptimizerKind::momentum;
   config.train.optimizer.lr = 0.05;
   const std::vector<double> whole = losses(config);
   config.data.batch_size = 4;

@@ -12,7 +12,7 @@ using namespace testing;
 
 TEST(Resume, ResNetWithAugmentationContinuesBitForBit) {
   Config config = resnet_config();
-  config.data.augment = Augment::crop_flip;
+  config.data.augment = Augmentation::crop_flip;
   expect_resumes_exactly(config, 3, 10);  // across the end of an epoch of 8
 }
 
@@ -51,11 +51,11 @@ TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
   const TemporaryDirectory directory;
   Config config = saved_to(directory, bert_config());
   config.train.steps = 1;
-  config.train.optimizer.name = OptimizerName::momentum;
+  config.train.optimizer.name = OptimizerKind::momentum;
   config.resume = train(config).result.checkpoint;
   const auto message = [](const Config& other) { return error_of([&] { train(other); }); };
   Config adam = config;
-  adam.train.optimizer.name = OptimizerName::adamw;
+  adam.train.optimizer.name = OptimizerKind::adamw;
   EXPECT_NE(message(adam).find("has no optimizer.moment2"), std::string::npos) << message(adam);
   Config classes = config;
   classes.model.classes = 3;

@@ -61,7 +61,7 @@ TEST(Schedule, IsAllWarmUpWhenWarmUpIsLongerThanTheRun) {
 TEST(Settings, SchedulesCountEpochsAndRatiosInSteps) {
   Config config;
   config.train.optimizer.lr = 0.5;
-  config.train.schedule.name = ScheduleName::piecewise;
+  config.train.schedule.name = ScheduleKind::piecewise;
   config.train.schedule.milestones = {1.5, 3};
   config.train.schedule.warmup_ratio = 0.1;
   Schedule s = make_schedule(config, 100, 400);

@@ -72,7 +72,7 @@ TEST(Training, TheSameSeedGivesTheSameLosses) {
 
 TEST(Training, WorkersDoNotChangeTheLosses) {
   Config config = resnet_config();
-  config.data.augment = Augment::crop_flip;
+  config.data.augment = Augmentation::crop_flip;
   const std::vector<double> alone = losses(config);
   config.data.workers = 2;
   EXPECT_EQ(losses(config), alone);
@@ -97,7 +97,7 @@ TEST(Training, TimesOfOpsAddUpToTheSteps) { expect_ops_add_up(resnet_config()); 
 TEST(Training, FusionChangesTheLossesWithinRounding) {
   for (Config config : {resnet_config(), bert_config()}) {
     const std::vector<double> fused = losses(config);
-    config.fusion = FusionMode::off;
+    config.fusion = Fusion::off;
     EXPECT_LT(difference(losses(config), fused), 1e-3) << config.model.name;
   }
 }
@@ -106,9 +106,9 @@ TEST(Training, NormsInConvolutionsChangeTheLossesWithinRounding) {
   Config config = resnet_config();
   for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
     config.amp.level = level;
-    config.fusion = FusionMode::full;
+    config.fusion = Fusion::full;
     const std::vector<double> apart = losses(config);
-    config.fusion = FusionMode::always;
+    config.fusion = Fusion::always;
     EXPECT_LT(difference(losses(config), apart), level == AmpLevel::O0 ? 1e-3 : 2e-2) << choice_name(level);
   }
 }
@@ -117,7 +117,7 @@ TEST(Training, TwoBatchesOfFourAccumulatedAreOneOfEight) {
   Config config = bert_config();
   config.model.dropout = 0;
   config.data.shuffle = false;
-  config.train.optimizer.name = OptimizerName::momentum;
+  config.train.optimizer.name = OptimizerKind::momentum;
   config.train.optimizer.lr = 0.05;
   config.data.batch_size = 8;
   const std::vector<double> whole = losses(config);
@@ -132,7 +132,7 @@ TEST(Training, TwoBatchesOfFourAccumulatedAreOneOfEight) {
 TEST(Training, ClippingBoundsTheChangeOfAStep) {
   Config config = bert_config();
   config.model.dropout = 0;
-  config.train.optimizer.name = OptimizerName::sgd;
+  config.train.optimizer.name = OptimizerKind::sgd;
   config.train.optimizer.lr = 1.0;
   config.train.optimizer.weight_decay = 0;
   config.train.clip_norm = 1e-3;

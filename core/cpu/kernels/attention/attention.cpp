@@ -42,7 +42,7 @@ class AttentionKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(threads_ * scratch_floats()) * sizeof(float);
   }
-  KernelRecord record() const override { return {std::string(name_of(attributes_.algorithm))}; }
+  KernelRecord record() const override { return {std::string(choice_name(attributes_.algorithm))}; }
 
   void run(const KernelArgs& args) override {
     const DropoutMask mask =

@@ -76,7 +76,7 @@ class AttentionGradKernel final : public Kernel {
       return static_cast<std::size_t>(threads_ * floats) * sizeof(float);
     });
   }
-  KernelRecord record() const override { return {std::string(name_of(attributes_.algorithm))}; }
+  KernelRecord record() const override { return {std::string(choice_name(attributes_.algorithm))}; }
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) { run_as<decltype(zero)>(args); });

@@ -1,0 +1,104 @@
+// Choices that a configuration offers and other rooms act on: each enumeration with its names in YAML, reports and
+// messages. Those that only a configuration means are in core/config/choices.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace ptrain {
+
+/// Names of E's enumerators in their order; specialised beside every enumeration that has names.
+template <typename E>
+struct Choices;
+
+/// The name of one enumerator: choice_name(AmpLevel::O1) is "O1".
+template <typename E>
+constexpr std::string_view choice_name(E value) {
+  return Choices<E>::names[static_cast<std::size_t>(value)];
+}
+
+/// The enumerator of that name; none when there is no such name.
+template <typename E>
+constexpr std::optional<E> choice_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < Choices<E>::names.size(); ++i) {
+    if (Choices<E>::names[i] == name) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+/// Automatic mixed precision as Paddle names it. O0: fp32. O1: the white list in low precision. O2: almost everything,
+/// with fp32 master weights.
+enum class AmpLevel { O0, O1, O2 };
+template <>
+struct Choices<AmpLevel> {
+  static constexpr std::array<std::string_view, 3> names{"O0", "O1", "O2"};
+};
+
+/// How a ResNet begins. automatic: small for images of 64 px and below; imagenet: 7x7 stride 2 and max pooling; small:
+/// 3x3 stride 1 without pooling.
+enum class Stem { automatic, imagenet, small };
+template <>
+struct Choices<Stem> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "imagenet", "small"};
+};
+
+/// flash never holds the S x S scores (Dao et al., "FlashAttention", 2022); math holds one head's in the workspace.
+/// Both compute the same function, dropout mask included.
+enum class AttentionAlgorithm { flash, math };
+template <>
+struct Choices<AttentionAlgorithm> {
+  static constexpr std::array<std::string_view, 2> names{"flash", "math"};
+};
+
+/// full: neighbouring ops, and norms into convolutions where the backend is faster so; always: norms without asking.
+enum class Fusion { off, full, always };
+template <>
+struct Choices<Fusion> {
+  static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
+};
+
+/// `synthetic` makes the images or the text that the model reads.
+enum class DataSource { idx, image_folder, packed, cifar, tsv, synthetic };
+template <>
+struct Choices<DataSource> {
+  static constexpr std::array<std::string_view, 6> names{"idx", "image_folder", "packed", "cifar", "tsv", "synthetic"};
+};
+
+/// How sequences of different lengths share a batch. max_length: each is filled up; none: one lies behind the other on
+/// one axis of tokens.
+enum class Padding { max_length, none };
+template <>
+struct Choices<Padding> {
+  static constexpr std::array<std::string_view, 2> names{"max_length", "none"};
+};
+
+/// How training images are varied. `automatic` is random_resized_crop for folders and packs above 64 px, crop_flip
+/// for those up to 64 px and CIFAR, none for IDX and synthetic images.
+enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
+template <>
+struct Choices<Augmentation> {
+  static constexpr std::array<std::string_view, 4> names{"auto", "none", "crop_flip", "random_resized_crop"};
+};
+
+enum class OptimizerKind { momentum, sgd, adamw, lars, lamb };
+template <>
+struct Choices<OptimizerKind> {
+  static constexpr std::array<std::string_view, 5> names{"momentum", "sgd", "adamw", "lars", "lamb"};
+};
+
+enum class ScheduleKind { constant, piecewise, cosine, linear };
+template <>
+struct Choices<ScheduleKind> {
+  static constexpr std::array<std::string_view, 4> names{"constant", "piecewise", "cosine", "linear"};
+};
+
+/// In what gradients of low-precision parameters (O2) are averaged over ranks.
+enum class GradAverage { fp32, gradient };
+template <>
+struct Choices<GradAverage> {
+  static constexpr std::array<std::string_view, 2> names{"fp32", "gradient"};
+};
+
+}  // namespace ptrain
