@@ -54,8 +54,7 @@ BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
   spec.max_length = data.max_length;
   spec.padding = config.data.padding;
   spec.dropout = static_cast<float>(config.model.dropout);
-  spec.attention =
-      config.model.attention == AttentionAlgorithm::flash ? AttentionAlgorithm::flash : AttentionAlgorithm::math;
+  spec.attention = config.model.attention;
   spec.gelu = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;

@@ -41,7 +41,7 @@ class CpuBackend final : public Backend {
   DType preferred_low_precision() const override { return DType::bf16; }
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
-    const KernelFactory factory = find_kernel(context.op.type());
+    const KernelFactory factory = find_kernel(context.op.kernel());
     if (factory == nullptr) fail("the CPU backend has no kernel for {}", context.op.type());
     return factory(context);
   }

@@ -4,13 +4,10 @@
 #include "core/exec/kernel.h"
 
 #include <string_view>
-#include <vector>
 
 namespace ptrain::cpu {
 
-/// nullptr when the CPU backend has no kernel for `op_type`.
-KernelFactory find_kernel(std::string_view op_type);
-/// Every op type that has a CPU kernel.
-std::vector<std::string_view> kernel_names();
+/// By `Op::kernel`; nullptr when the CPU backend has no such kernel.
+KernelFactory find_kernel(std::string_view name);
 
 }  // namespace ptrain::cpu

@@ -39,7 +39,7 @@ class CudaBackend final : public Backend {
   DType preferred_low_precision() const override { return DType::f16; }
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
-    const CudaKernelFactory factory = find_kernel(context.op.type());
+    const CudaKernelFactory factory = find_kernel(context.op.kernel());
     if (factory == nullptr) fail("the CUDA backend has no kernel for {}", context.op.type());
     return factory(context, device_);
   }

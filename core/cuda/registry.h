@@ -4,13 +4,10 @@
 #include "core/cuda/kernels.h"
 
 #include <string_view>
-#include <vector>
 
 namespace ptrain::cuda {
 
-/// nullptr when the CUDA backend has no kernel for `op_type`.
-CudaKernelFactory find_kernel(std::string_view op_type);
-/// Every op type that has a CUDA kernel.
-std::vector<std::string_view> kernel_names();
+/// By `Op::kernel`; nullptr when the CUDA backend has no such kernel.
+CudaKernelFactory find_kernel(std::string_view name);
 
 }  // namespace ptrain::cuda

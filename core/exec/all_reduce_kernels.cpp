@@ -40,6 +40,4 @@ std::unique_ptr<Kernel> make_all_reduce_kernel(const KernelContext& context) {
                                        context.op_as<AllReduceStart>().factor());
 }
 
-std::vector<std::string_view> all_reduce_kernel_names() { return {"all_reduce_start", "all_reduce_wait"}; }
-
 }  // namespace ptrain

@@ -4,14 +4,9 @@
 
 #include "core/exec/kernel.h"
 
-#include <vector>
-
 namespace ptrain {
 
 /// Null when the op is none of the two. Throws std::logic_error when it is and the context has no collectives.
 std::unique_ptr<Kernel> make_all_reduce_kernel(const KernelContext& context);
-
-/// The op types it makes kernels of.
-std::vector<std::string_view> all_reduce_kernel_names();
 
 }  // namespace ptrain

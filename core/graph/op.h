@@ -1,4 +1,4 @@
-// The interface that every operator definition implements. It knows no backend: kernels are found by `type()`.
+// The interface that every operator definition implements. It knows no backend: kernels are found by `kernel()`.
 #pragma once
 
 #include "core/graph/tensor_desc.h"
@@ -37,8 +37,10 @@ class Op {
  public:
   virtual ~Op() = default;
 
-  /// The op's name and its key in the kernel registries: "conv2d".
+  /// The op's name: "conv2d".
   virtual std::string_view type() const = 0;
+  /// Its line in ops/op_list.h, by which registries find its kernel. Ops of several types share one.
+  virtual std::string_view kernel() const { return type(); }
   /// Attributes for dumps, "stride=2 padding=1"; empty when there are none.
   virtual std::string attributes() const { return {}; }
   /// Output descriptors from input descriptors. An optional input that is absent has rank 0 and dtype u8.

@@ -14,9 +14,10 @@ std::string_view storage_name(Storage storage) {
       return "parameter";
     case Storage::state:
       return "state";
-    default:
+    case Storage::activation:
       return "activation";
   }
+  return "";
 }
 
 std::string_view phase_name(Phase phase) {
@@ -27,9 +28,10 @@ std::string_view phase_name(Phase phase) {
       return "backward";
     case Phase::exchange:
       return "exchange";
-    default:
+    case Phase::update:
       return "update";
   }
+  return "";
 }
 
 std::string print_node(const Graph& graph, const Node& node) {

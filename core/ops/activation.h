@@ -1,24 +1,50 @@
-// Elementwise activations gelu, tanh and relu, and their gradients.
+// Elementwise activations and their gradients. Their arithmetic is in ops/math/activation.h.
 #pragma once
 
 #include "core/graph/op.h"
+
+#include <array>
 
 namespace ptrain {
 
 /// `none` is for ops that fuse an activation; ActivationOp does not take it.
 enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu };
 
-/// "none", "gelu_erf", "gelu_tanh", "tanh", "relu".
-std::string_view name_of(Activation activation);
+/// What an activation's gradient is computed from.
+enum class ActivationSaved { input, output };
 
-/// inputs: x [...].  outputs: y [...] in x's dtype. type() is "gelu", "tanh" or "relu".
+struct ActivationTraits {
+  Activation activation;
+  std::string_view name;        // as an attribute of ops that fuse it
+  std::string_view type;        // of ActivationOp
+  std::string_view grad_type;   // of ActivationGrad
+  std::string_view attributes;  // of both, which tells forms of one type apart
+  ActivationSaved saved;
+};
+
+/// All activations, in the order of the enumerators.
+inline constexpr std::array<ActivationTraits, 5> activations{{
+    {Activation::none, "none", "", "", "", ActivationSaved::output},
+    {Activation::gelu_erf, "gelu_erf", "gelu", "gelu_grad", "", ActivationSaved::input},
+    {Activation::gelu_tanh, "gelu_tanh", "gelu", "gelu_grad", "approximate=tanh", ActivationSaved::input},
+    {Activation::tanh, "tanh", "tanh", "tanh_grad", "", ActivationSaved::output},
+    {Activation::relu, "relu", "relu", "relu_grad", "", ActivationSaved::output},
+}};
+
+constexpr const ActivationTraits& traits_of(Activation activation) {
+  return activations[static_cast<std::size_t>(activation)];
+}
+constexpr std::string_view name_of(Activation activation) { return traits_of(activation).name; }
+
+/// inputs: x [...].  outputs: y [...] in x's dtype.
 class ActivationOp final : public Op {
  public:
   explicit ActivationOp(Activation activation);
   Activation activation() const { return activation_; }
 
-  std::string_view type() const override;
-  std::string attributes() const override;
+  std::string_view type() const override { return traits_of(activation_).type; }
+  std::string_view kernel() const override { return "activation"; }
+  std::string attributes() const override { return std::string(traits_of(activation_).attributes); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   int inplace_input(int) const override { return 0; }
@@ -28,16 +54,15 @@ class ActivationOp final : public Op {
   Activation activation_;
 };
 
-/// inputs: saved [...]; dy [...].  outputs: dx [...] in dy's dtype. `saved` is the activation's input x for gelu and
-/// its output y for tanh and relu (saves_input() says which). type() is "gelu_grad", "tanh_grad" or "relu_grad".
+/// inputs: saved [...], the activation's input or output as its traits say; dy [...].  outputs: dx [...] in dy's dtype.
 class ActivationGrad final : public Op {
  public:
   explicit ActivationGrad(Activation activation);
   Activation activation() const { return activation_; }
-  static bool saves_input(Activation activation);
 
-  std::string_view type() const override;
-  std::string attributes() const override;
+  std::string_view type() const override { return traits_of(activation_).grad_type; }
+  std::string_view kernel() const override { return "activation_grad"; }
+  std::string attributes() const override { return std::string(traits_of(activation_).attributes); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   int inplace_input(int) const override { return 1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;

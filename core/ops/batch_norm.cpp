@@ -7,7 +7,7 @@ namespace ptrain {
 std::string BatchNorm::attributes() const {
   std::string text = fmt::format("epsilon={:g}", attributes_.epsilon);
   if (attributes_.training) text += fmt::format(" momentum={:g}", attributes_.momentum);
-  if (attributes_.relu) text += " relu";
+  if (attributes_.activation != Activation::none) text += fmt::format(" {}", name_of(attributes_.activation));
   if (!attributes_.training) text += " inference";
   if (attributes_.sync) text += " sync";
   return text;
@@ -15,6 +15,7 @@ std::string BatchNorm::attributes() const {
 
 std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 5, 6);
+  require_norm_activation(attributes_.activation);
   require_floating(inputs[x], "x");
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
@@ -29,10 +30,10 @@ std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) con
 void BatchNorm::gradient(GradientBuilder& builder) const {
   if (!attributes_.training) Op::gradient(builder);
   const bool has_residual = builder.input(residual) != no_value;
-  const bool masked_residual = attributes_.relu && has_residual;
+  const bool masked_residual = attributes_.activation != Activation::none && has_residual;
   const ValueId incoming = builder.output_gradient(0);
-  auto op =
-      std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{attributes_.relu, masked_residual, attributes_.sync});
+  auto op = std::make_shared<BatchNormGrad>(
+      BatchNormGrad::Attributes{attributes_.activation, masked_residual, attributes_.sync});
   const std::vector<ValueId> gradients = builder.emit(
       std::move(op), {incoming, builder.input(x), builder.input(gamma), builder.input(beta), builder.output(1),
                       builder.output(2), masked_residual ? builder.output(0) : no_value});
@@ -52,24 +53,27 @@ int BatchNorm::inplace_input(int output) const {
 Cost BatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const double elements = static_cast<double>(inputs[x].count());
   const double statistics = attributes_.training ? 1 : 0;  // one more pass over x, three operations each
-  return {elements * (3 * statistics + 2 + (inputs.size() == 6) + attributes_.relu),
+  return {elements * (3 * statistics + 2 + (inputs.size() == 6) + (attributes_.activation != Activation::none)),
           traffic(inputs, outputs) + statistics * static_cast<double>(inputs[x].bytes())};
 }
 
 std::string BatchNormGrad::attributes() const {
-  const std::string text = attributes_.residual ? "relu residual" : attributes_.relu ? "relu" : "";
-  return attributes_.sync ? text + " sync" : text;
+  std::string text = attributes_.activation == Activation::none ? "" : std::string(name_of(attributes_.activation));
+  if (attributes_.residual) text += " residual";
+  if (attributes_.sync) text += " sync";
+  return text;
 }
 
 std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 7, 7);
+  require_norm_activation(attributes_.activation);
   require_floating(inputs[x], "x");
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   require_desc(inputs[dy], inputs[x], "dy");
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
   require_channels(inputs, gamma, saved_invstd, channels);
   if (!attributes_.residual) return {inputs[x], channels, channels};
-  require(attributes_.relu, "a residual's gradient is of use only under a ReLU");
+  require(attributes_.activation != Activation::none, "a residual's gradient is of use only under an activation");
   require_desc(inputs[y], inputs[x], "y");
   return {inputs[x], channels, channels, inputs[x]};
 }
@@ -81,7 +85,8 @@ int BatchNormGrad::inplace_input(int output) const {
 
 Cost BatchNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const double elements = static_cast<double>(inputs[x].count());
-  return {elements * (8 + attributes_.relu), traffic(inputs, outputs) + 2 * static_cast<double>(inputs[x].bytes())};
+  return {elements * (8 + (attributes_.activation != Activation::none)),
+          traffic(inputs, outputs) + 2 * static_cast<double>(inputs[x].bytes())};
 }
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "core/ops/activation.h"
 
 namespace ptrain {
 
@@ -17,7 +18,7 @@ class BatchNorm final : public Op {
   struct Attributes {
     float epsilon = 1e-5f;
     float momentum = 0.1f;
-    bool relu = false;
+    Activation activation = Activation::none;  // or relu
     bool training = true;
     bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
   };
@@ -41,15 +42,15 @@ class BatchNorm final : public Op {
 };
 
 /// Gradient of a training-mode batch_norm.
-/// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless both relu
-/// and residual are set (otherwise the ReLU's mask is computed again from x).
+/// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless there
+/// are both an activation and a residual (otherwise the ReLU's mask is computed again from x).
 /// Outputs: dx in x's dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
 class BatchNormGrad final : public Op {
  public:
   enum Input { dy, x, gamma, beta, saved_mean, saved_invstd, y };
   struct Attributes {
-    bool relu = false;
-    bool residual = false;  // only where relu is set too; otherwise the residual's gradient is dy itself
+    Activation activation = Activation::none;  // or relu
+    bool residual = false;  // only with an activation; otherwise the residual's gradient is dy itself
     bool sync = false;      // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
   };
   explicit BatchNormGrad(Attributes attributes) : attributes_(attributes) {}

@@ -28,8 +28,13 @@ std::vector<TensorDesc> BatchNormFinalize::infer(std::span<const TensorDesc> inp
   return {channels, channels, channels, channels};
 }
 
+std::string BatchNormApply::attributes() const {
+  return attributes_.activation == Activation::none ? "" : std::string(name_of(attributes_.activation));
+}
+
 std::vector<TensorDesc> BatchNormApply::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 6, 6);
+  require_norm_activation(attributes_.activation);
   const TensorDesc channels = require_data(inputs[x]);
   require_channels(inputs, scale, offset, channels);
   if (!is_absent(inputs[residual])) require_desc(inputs[residual], inputs[x], "residual");
@@ -43,8 +48,8 @@ std::vector<TensorDesc> BatchNormApply::infer(std::span<const TensorDesc> inputs
 }
 
 Cost BatchNormApply::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  const double operations =
-      2 + attributes_.relu + !is_absent(inputs[residual]) + 2 * !is_absent(inputs[residual_scale]);
+  const double operations = 2 + (attributes_.activation != Activation::none) + !is_absent(inputs[residual]) +
+                            2 * !is_absent(inputs[residual_scale]);
   return {operations * static_cast<double>(inputs[x].count()), traffic(inputs, outputs)};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "core/ops/activation.h"
 
 namespace ptrain {
 
@@ -38,13 +39,13 @@ class BatchNormApply final : public Op {
  public:
   enum Input { x, scale, offset, residual, residual_scale, residual_offset };
   struct Attributes {
-    bool relu = false;
+    Activation activation = Activation::none;  // or relu
   };
   explicit BatchNormApply(Attributes attributes) : attributes_(attributes) {}
 
   const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "batch_norm_apply"; }
-  std::string attributes() const override { return attributes_.relu ? "relu" : ""; }
+  std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   int inplace_input(int /*output*/) const override { return residual; }

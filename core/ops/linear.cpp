@@ -39,7 +39,7 @@ void Linear::gradient(GradientBuilder& builder) const {
   const bool has_bias = builder.input(2) != no_value;
   ValueId dpre = dy;
   if (attributes_.activation != Activation::none) {
-    const bool from_pre = ActivationGrad::saves_input(attributes_.activation);
+    const bool from_pre = traits_of(attributes_.activation).saved == ActivationSaved::input;
     invariant(!from_pre || attributes_.save_pre, "linear needs save_pre for the gradient of its activation");
     const ValueId saved = builder.output(from_pre ? 1 : 0);
     dpre = builder.emit(std::make_shared<ActivationGrad>(attributes_.activation), {saved, dy}).front();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graph/tensor_desc.h"
+#include "core/ops/activation.h"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,12 @@ inline void require_desc(const TensorDesc& desc, const TensorDesc& expected, con
 
 inline void require_shape(const TensorDesc& desc, const Shape& expected, const char* what) {
   require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
+}
+
+/// The activations that batch norms' kernels take in.
+inline void require_norm_activation(Activation activation) {
+  require(activation == Activation::none || activation == Activation::relu, "a batch norm takes in no {}",
+          name_of(activation));
 }
 
 /// Inputs `first` to `last` hold one value for each channel.

@@ -59,7 +59,8 @@ class AmpRewriter {
         return DType::f32;
       case AmpClass::black:
         return options_.level == AmpLevel::O2 ? options_.dtype : DType::f32;
-      default:
+      case AmpClass::grey:
+      case AmpClass::keep:
         break;
     }
     if (options_.level == AmpLevel::O2) return options_.dtype;

@@ -64,7 +64,7 @@ class Fuser {
 
   static bool is_plain_norm(const Node& node) {
     const auto& attrs = static_cast<const BatchNorm&>(*node.op).attrs();
-    return !attrs.relu && node.inputs.size() <= BatchNorm::residual;
+    return attrs.activation == Activation::none && node.inputs.size() <= BatchNorm::residual;
   }
 
   static bool is_plain_linear(const Node& node) {
@@ -106,7 +106,7 @@ class Fuser {
     const NormChain chain = norm_chain(relu);
     if (chain.norm == nullptr || !is_plain_norm(*chain.norm)) return false;
     BatchNorm::Attributes attrs = static_cast<const BatchNorm&>(*chain.norm->op).attrs();
-    attrs.relu = true;
+    attrs.activation = Activation::relu;
     std::vector<ValueId> inputs = rewriter_.mapped(chain.norm->inputs);
     if (chain.residual != no_value) inputs.push_back(rewriter_.mapped(chain.residual));
     replace(*chain.norm, std::make_shared<BatchNorm>(attrs), std::move(inputs), relu);

@@ -83,7 +83,7 @@ class Analysis {
   }
 
   void find_prologue(Norm& norm) {
-    if (!op_of(norm).attrs().relu || residual_of(norm) != no_value) return;
+    if (op_of(norm).attrs().activation != Activation::relu || residual_of(norm) != no_value) return;
     const ValueId y = result_of(norm);
     const NodeId next = reader(y, "conv2d"), grad_weight = reader(y, "conv2d_grad_weight");
     if (readers(y).size() != 2 || next == none || grad_weight == none || norm_after(next) == nullptr) return;
@@ -97,7 +97,8 @@ class Analysis {
 
   void find_application(Norm& norm) {
     const ValueId y = result_of(norm);
-    if (op_of(norm).attrs().relu || residual_of(norm) != no_value || readers(y).size() != 1) return;
+    if (op_of(norm).attrs().activation != Activation::none || residual_of(norm) != no_value || readers(y).size() != 1)
+      return;
     const Norm* other = find(readers(y).front());
     if (other != nullptr && residual_of(*other) == y) norm.applied_by = other->node;
   }
@@ -224,8 +225,8 @@ class Fuser {
         inputs[3] = rewriter_.mapped(residual);
       }
     }
-    const bool relu = op_as<BatchNorm>(node).attrs().relu;
-    const auto outputs = add(node, ".apply", std::make_shared<BatchNormApply>(BatchNormApply::Attributes{relu}),
+    const Activation activation = op_as<BatchNorm>(node).attrs().activation;
+    const auto outputs = add(node, ".apply", std::make_shared<BatchNormApply>(BatchNormApply::Attributes{activation}),
                              std::move(inputs), norm);
     rewriter_.map(node.outputs[0], outputs[0]);
   }

@@ -93,8 +93,9 @@ struct ResNet50 {
 
   void norm(const Shape& shape, bool relu, bool residual, int times) {
     const TensorDesc x{dtype, shape}, c{DType::f32, {shape[3]}};
-    bench.add(BatchNorm({.relu = relu}), {x, c, c, c, c, residual ? x : absent_input()}, times);
-    bench.add(BatchNormGrad({relu, residual}), {x, x, c, c, c, c, residual ? x : absent_input()}, times);
+    const Activation activation = relu ? Activation::relu : Activation::none;
+    bench.add(BatchNorm({.activation = activation}), {x, c, c, c, c, residual ? x : absent_input()}, times);
+    bench.add(BatchNormGrad({activation, residual}), {x, x, c, c, c, c, residual ? x : absent_input()}, times);
   }
 
   void run(std::int64_t pixels) {

@@ -100,7 +100,7 @@ TEST(LibraryAgreement, BatchNormInBothModes) {
         for (const bool residual : {false, true}) {
           const Shape channels{shape[-1]};
           OpCase c;
-          c.op = std::make_shared<BatchNorm>(BatchNorm::Attributes{.relu = true});
+          c.op = std::make_shared<BatchNorm>(BatchNorm::Attributes{.activation = Activation::relu});
           c.inputs = {random_tensor(dtype, shape, 1, -2, 3),
                       random_tensor(DType::f32, channels, 2, 0.5, 1.5),
                       random_tensor(DType::f32, channels, 3),

@@ -13,6 +13,8 @@ struct Problem {
   Shape x;
   bool relu = false;
   bool residual = false;
+
+  Activation activation() const { return relu ? Activation::relu : Activation::none; }
 };
 void PrintTo(const Problem& p, std::ostream* out) {
   *out << p.x.to_string() << (p.residual ? " residual" : "") << (p.relu ? " relu" : "");
@@ -28,7 +30,7 @@ std::vector<HostTensor> make_inputs(const Problem& p, DType dtype) {
 }
 
 OpCase make_case(const Problem& p, DType dtype) {
-  const BatchNorm::Attributes attrs{.relu = p.relu};
+  const BatchNorm::Attributes attrs{.activation = p.activation()};
   OpCase c{.op = std::make_shared<BatchNorm>(attrs),
            .inputs = make_inputs(p, dtype),
            .reference =
@@ -49,7 +51,7 @@ TEST_P(BatchNormCases, TrainingAgreesWithReferenceInEveryDtype) {
 
 TEST_P(BatchNormCases, UpdatesRunningStatistics) {
   const OpCase c = make_case(GetParam(), DType::f32);
-  const BatchNormResult expected = reference_batch_norm({.relu = GetParam().relu}, c.inputs);
+  const BatchNormResult expected = reference_batch_norm({.activation = GetParam().activation()}, c.inputs);
   std::vector<HostTensor> inputs = c.inputs;
   run_op(c.op, inputs);
   expect_close(inputs[BatchNorm::running_mean].values, expected.running_mean, 1e-5, "running_mean");
@@ -57,7 +59,7 @@ TEST_P(BatchNormCases, UpdatesRunningStatistics) {
 }
 
 TEST_P(BatchNormCases, InferenceUsesRunningStatistics) {
-  const BatchNorm::Attributes attrs{.relu = GetParam().relu, .training = false};
+  const BatchNorm::Attributes attrs{.activation = GetParam().activation(), .training = false};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     check_op({.op = std::make_shared<BatchNorm>(attrs),
               .inputs = make_inputs(GetParam(), dtype),

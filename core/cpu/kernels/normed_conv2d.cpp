@@ -27,7 +27,7 @@ class Prologue {
  public:
   Prologue(const KernelContext& context, const TensorDesc& x, const TensorDesc& channels)
       : bytes_((x.bytes() + alignment - 1) / alignment * alignment),
-        apply_(make_part(context, make_batch_norm_apply, BatchNormApply({.relu = true}),
+        apply_(make_part(context, make_batch_norm_apply, BatchNormApply({.activation = Activation::relu}),
                          {x, channels, channels, absent_input(), absent_input(), absent_input()}, x)) {}
 
   std::size_t bytes() const { return bytes_; }

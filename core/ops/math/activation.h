@@ -4,6 +4,8 @@
 #include "core/ops/activation.h"
 #include "core/ops/math/exp.h"
 
+#include <utility>
+
 namespace ptrain {
 
 /// The standard normal density and distribution at x. The tail is Abramowitz and Stegun 7.1.26, whose absolute error
@@ -44,48 +46,51 @@ inline constexpr float gelu_tanh_c1 = 0.044715f;
 
 template <Activation kind>
 PTRAIN_HD_INLINE float activate(float x) {
-  if constexpr (kind == Activation::gelu_erf) return x * standard_normal(x).distribution;
-  if constexpr (kind == Activation::gelu_tanh) {
+  if constexpr (kind == Activation::gelu_erf) {
+    return x * standard_normal(x).distribution;
+  } else if constexpr (kind == Activation::gelu_tanh) {
     return 0.5f * x * (1.0f + fast_tanh(gelu_tanh_c0 * (x + gelu_tanh_c1 * x * x * x)));
+  } else if constexpr (kind == Activation::tanh) {
+    return fast_tanh(x);
+  } else if constexpr (kind == Activation::relu) {
+    return x > 0 ? x : 0.0f;
+  } else {
+    static_assert(kind == Activation::none, "an activation without arithmetic");
+    return x;
   }
-  if constexpr (kind == Activation::tanh) return fast_tanh(x);
-  if constexpr (kind == Activation::relu) return x > 0 ? x : 0.0f;
-  return x;
 }
 
-/// The derivative, from what ActivationGrad saves: x for the gelus, y for tanh and relu.
+/// The derivative, from what the activation's traits say is saved.
 template <Activation kind>
 PTRAIN_HD_INLINE float activation_derivative(float saved) {
   if constexpr (kind == Activation::gelu_erf) {
     const Normal normal = standard_normal(saved);
     return normal.distribution + saved * normal.density;
-  }
-  if constexpr (kind == Activation::gelu_tanh) {
+  } else if constexpr (kind == Activation::gelu_tanh) {
     const float square = saved * saved;
     const float t = fast_tanh(gelu_tanh_c0 * saved * (1.0f + gelu_tanh_c1 * square));
     const float inner = gelu_tanh_c0 * (1.0f + 3.0f * gelu_tanh_c1 * square);
     return 0.5f * (1.0f + t) + 0.5f * saved * (1.0f - t * t) * inner;
+  } else if constexpr (kind == Activation::tanh) {
+    return 1.0f - saved * saved;
+  } else if constexpr (kind == Activation::relu) {
+    return saved > 0 ? 1.0f : 0.0f;
+  } else {
+    static_assert(kind == Activation::none, "an activation without arithmetic");
+    return 1.0f;
   }
-  if constexpr (kind == Activation::tanh) return 1.0f - saved * saved;
-  if constexpr (kind == Activation::relu) return saved > 0 ? 1.0f : 0.0f;
-  return 1.0f;
 }
 
 /// Calls visit(std::integral_constant) with the activation as a compile-time constant.
+template <typename Visitor, std::size_t... i>
+void visit_activation(Activation activation, Visitor&& visit, std::index_sequence<i...>) {
+  ((static_cast<std::size_t>(activation) == i ? visit(std::integral_constant<Activation, activations[i].activation>{})
+                                              : void()),
+   ...);
+}
 template <typename Visitor>
-auto visit_activation(Activation activation, Visitor&& visit) {
-  switch (activation) {
-    case Activation::gelu_erf:
-      return visit(std::integral_constant<Activation, Activation::gelu_erf>{});
-    case Activation::gelu_tanh:
-      return visit(std::integral_constant<Activation, Activation::gelu_tanh>{});
-    case Activation::tanh:
-      return visit(std::integral_constant<Activation, Activation::tanh>{});
-    case Activation::relu:
-      return visit(std::integral_constant<Activation, Activation::relu>{});
-    default:
-      return visit(std::integral_constant<Activation, Activation::none>{});
-  }
+void visit_activation(Activation activation, Visitor&& visit) {
+  visit_activation(activation, visit, std::make_index_sequence<activations.size()>{});
 }
 
 }  // namespace ptrain

@@ -46,7 +46,7 @@ TEST(RestoredPlans, ConvolutionsComputeTheSame) {
 TEST(RestoredPlans, BatchNormsComputeTheSame) {
   BatchNorm::Attributes attributes;
   attributes.training = true;
-  attributes.relu = true;
+  attributes.activation = Activation::relu;
   expect_the_same_from_a_restored_plan(std::make_shared<BatchNorm>(attributes),
                                        {random_tensor(DType::f16, {4, 8, 8, 32}, 1), random_tensor(DType::f32, {32}, 2),
                                         random_tensor(DType::f32, {32}, 3), random_tensor(DType::f32, {32}, 4),

@@ -1,5 +1,4 @@
-// Every op that has a CPU kernel has a CUDA kernel, and the other way round.
-#include "core/cpu/registry.h"
+// Every op of the list has a CUDA kernel: this links, and finds them all.
 #include "core/cuda/registry.h"
 
 #include <gtest/gtest.h>
@@ -7,10 +6,8 @@
 namespace ptrain {
 namespace {
 
-TEST(CudaRegistry, HasTheCpusOps) { EXPECT_EQ(cuda::kernel_names(), cpu::kernel_names()); }
-
-TEST(CudaRegistry, FindsWhatItLists) {
-  for (const std::string_view name : cuda::kernel_names()) EXPECT_NE(cuda::find_kernel(name), nullptr) << name;
+TEST(CudaRegistry, FindsEveryOp) {
+  for (const std::string_view name : op_names) EXPECT_NE(cuda::find_kernel(name), nullptr) << name;
   EXPECT_EQ(cuda::find_kernel("no_such_op"), nullptr);
 }
 

@@ -26,7 +26,7 @@ NormCounts count_norms(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op->type() != "batch_norm") continue;
     const bool residual = node.inputs.size() > BatchNorm::residual && node.inputs[BatchNorm::residual] != no_value;
-    const bool relu = op_as<BatchNorm>(node).attrs().relu;
+    const bool relu = op_as<BatchNorm>(node).attrs().activation == Activation::relu;
     EXPECT_TRUE(relu || !residual);
     ++(residual ? counts.residual : relu ? counts.relu : counts.plain);
   }

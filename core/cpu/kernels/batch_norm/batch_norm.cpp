@@ -44,7 +44,7 @@ class BatchNormKernel final : public Kernel {
       const auto* variance = static_cast<const float*>(args.inputs[BatchNorm::running_var]);
       for (std::int64_t c = 0; c < rows_.channels; ++c) scale[c] = gamma[c] / std::sqrt(variance[c] + attrs_.epsilon);
     }
-    if (attrs_.relu) {
+    if (attrs_.activation == Activation::relu) {
       has_residual_ ? apply<T, true, true>(args, mean, scale) : apply<T, true, false>(args, mean, scale);
     } else {
       has_residual_ ? apply<T, false, true>(args, mean, scale) : apply<T, false, false>(args, mean, scale);

@@ -30,7 +30,7 @@ class BatchNormGradKernel final : public Kernel {
       using T = decltype(zero);
       if (attrs_.residual) {
         run_typed<T, Mask::from_y>(args);
-      } else if (attrs_.relu) {
+      } else if (attrs_.activation == Activation::relu) {
         run_typed<T, Mask::from_x>(args);
       } else {
         run_typed<T, Mask::none>(args);

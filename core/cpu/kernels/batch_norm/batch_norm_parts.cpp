@@ -50,7 +50,9 @@ class ApplyKernel final : public Kernel {
   using Op = BatchNormApply;
 
   explicit ApplyKernel(const KernelContext& context)
-      : relu_(context.op_as<Op>().attrs().relu), dtype_(context.inputs[Op::x].dtype), rows_(context.inputs[Op::x]) {}
+      : relu_(context.op_as<Op>().attrs().activation == Activation::relu),
+        dtype_(context.inputs[Op::x].dtype),
+        rows_(context.inputs[Op::x]) {}
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) { run_typed<decltype(zero)>(args); });

@@ -70,7 +70,7 @@ class BatchNormKernel final : public Kernel {
             static_cast<const float*>(args.inputs[BatchNorm::gamma]),
             static_cast<const float*>(args.inputs[BatchNorm::beta]),
             has_residual_ ? args.inputs[BatchNorm::residual] : nullptr,
-            attrs_.relu,
+            attrs_.activation == Activation::relu,
             attrs_.epsilon,
             args.outputs[0],
             attrs_.training ? statistic(args, 1) : nullptr,

@@ -42,7 +42,7 @@ class BatchNormGradKernel final : public Kernel {
  private:
   ReluMask mask() const {
     if (attrs_.residual) return ReluMask::from_y;
-    return attrs_.relu ? ReluMask::from_x : ReluMask::none;
+    return attrs_.activation == Activation::relu ? ReluMask::from_x : ReluMask::none;
   }
 
   NativeBatchNorm::Backward backward_tensors(const KernelArgs& args) const {

@@ -12,7 +12,7 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
   const auto normalized = graph.batch_norm(input, gamma, beta, attributes.epsilon);
   auto y = normalized.y;
   if (has_residual) y = graph.add(y, graph.input(data));
-  if (attributes.relu) y = graph.relu(y);
+  if (attributes.activation == Activation::relu) y = graph.relu(y);
   graph.output(y, data);
   graph.output(normalized.mean, channels);
   graph.output(normalized.invstd, channels);
@@ -29,7 +29,7 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
   if (attributes.residual) {
     // cuDNN refuses a ReLU gradient that reads the stored y, and takes the same mask as a comparison.
     masked = graph.multiply(dy, graph.greater(graph.input(data), graph.constant(0)));
-  } else if (attributes.relu) {
+  } else if (attributes.activation == Activation::relu) {
     masked = graph.relu_grad(dy, graph.normalize(input, mean, invstd, gamma, graph.input(channels)));
   }
   const auto gradients = graph.batch_norm_grad(masked, input, gamma, mean, invstd);

@@ -108,7 +108,7 @@ class ApplyKernel final : public Kernel {
 
   ApplyKernel(const KernelContext& context, Device& device)
       : device_(device),
-        relu_(context.op_as<Op>().attrs().relu),
+        relu_(context.op_as<Op>().attrs().activation == Activation::relu),
         dtype_(context.inputs[Op::x].dtype),
         rows_(channel_extent(device, context.inputs[Op::x])) {}
 

@@ -84,7 +84,7 @@ class Prologue {
   Prologue(const KernelContext& context, Device& device, const TensorDesc& x, const TensorDesc& channels,
            WorkspaceLayout& layout)
       : result_(layout.take(x.bytes())),
-        apply_(make_part(context, device, make_batch_norm_apply, BatchNormApply({.relu = true}),
+        apply_(make_part(context, device, make_batch_norm_apply, BatchNormApply({.activation = Activation::relu}),
                          {x, channels, channels, absent_input(), absent_input(), absent_input()}, x)) {}
 
   void* run(void* x, void* scale, void* offset, void* workspace) const {

@@ -1,0 +1,65 @@
+// All operators. An op's line here declares its kernels (`make_<op>`, defined in kernels/<op> of each backend: one that
+// is missing does not link), enters them into both registries and holds the op to its tests.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+/// The ops that backends have kernels for, by the name of their kernels (`Op::kernel`).
+#define PTRAIN_OPS(OP)            \
+  OP(accumulate)                  \
+  OP(activation)                  \
+  OP(activation_grad)             \
+  OP(add)                         \
+  OP(attention)                   \
+  OP(attention_grad)              \
+  OP(batch_norm)                  \
+  OP(batch_norm_apply)            \
+  OP(batch_norm_finalize)         \
+  OP(batch_norm_grad)             \
+  OP(batch_norm_grad_apply)       \
+  OP(bert_embedding)              \
+  OP(bert_embedding_grad)         \
+  OP(cast)                        \
+  OP(conv2d)                      \
+  OP(conv2d_grad_input)           \
+  OP(conv2d_grad_weight)          \
+  OP(dropout)                     \
+  OP(dropout_add_layer_norm)      \
+  OP(dropout_add_layer_norm_grad) \
+  OP(dropout_grad)                \
+  OP(embedding)                   \
+  OP(embedding_grad)              \
+  OP(global_average_pool)         \
+  OP(global_average_pool_grad)    \
+  OP(grad_norm)                   \
+  OP(layer_norm)                  \
+  OP(layer_norm_grad)             \
+  OP(linear)                      \
+  OP(linear_grad_input)           \
+  OP(linear_grad_weight)          \
+  OP(loss_scale_update)           \
+  OP(max_pool2d)                  \
+  OP(max_pool2d_grad)             \
+  OP(normalize_image)             \
+  OP(normed_conv2d)               \
+  OP(normed_conv2d_grad_input)    \
+  OP(normed_conv2d_grad_weight)   \
+  OP(optimizer_update)            \
+  OP(scale)                       \
+  OP(seed_gradient)               \
+  OP(select_token)                \
+  OP(select_token_grad)           \
+  OP(softmax_cross_entropy)       \
+  OP(softmax_cross_entropy_grad)
+
+namespace ptrain {
+
+#define PTRAIN_NAME(op) #op,
+inline constexpr auto op_names = std::to_array<std::string_view>({PTRAIN_OPS(PTRAIN_NAME)});
+#undef PTRAIN_NAME
+
+/// Ops that run alike on every backend, by exec/all_reduce_kernels.
+inline constexpr auto exchange_op_names = std::to_array<std::string_view>({"all_reduce_start", "all_reduce_wait"});
+
+}  // namespace ptrain
