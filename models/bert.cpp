@@ -3,8 +3,8 @@
 
 #include "core/base/errors.h"
 #include "core/ops/activation.h"
-#include "core/ops/embedding.h"
-#include "core/ops/select_token.h"
+#include "core/ops/text/embedding.h"
+#include "core/ops/text/select_token.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/ops/activation.h"
-#include "core/ops/attention.h"
+#include "core/ops/text/attention.h"
 #include "models/text_blocks.h"
 
 #include <filesystem>

@@ -2,7 +2,7 @@
 
 #include "core/ops/dropout.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 
 namespace ptrain {
 

@@ -1,12 +1,12 @@
 #include "models/vision_blocks.h"
 
 #include "core/ops/activation.h"
-#include "core/ops/batch_norm.h"
-#include "core/ops/conv2d.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/global_average_pool.h"
-#include "core/ops/max_pool2d.h"
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/image/global_average_pool.h"
+#include "core/ops/image/max_pool2d.h"
+#include "core/ops/image/normalize_image.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include <cmath>
 

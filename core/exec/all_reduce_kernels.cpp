@@ -1,7 +1,7 @@
 #include "core/exec/all_reduce_kernels.h"
 
 #include "core/base/errors.h"
-#include "core/ops/all_reduce.h"
+#include "core/ops/training/all_reduce.h"
 
 namespace ptrain {
 namespace {

@@ -1,11 +1,11 @@
 #include "core/passes/fuse.h"
 
 #include "core/ops/activation.h"
-#include "core/ops/batch_norm.h"
 #include "core/ops/dropout.h"
-#include "core/ops/dropout_add_layer_norm.h"
-#include "core/ops/layer_norm.h"
 #include "core/ops/linear.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 #include "core/passes/rewriter.h"
 
 namespace ptrain {

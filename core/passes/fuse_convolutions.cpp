@@ -1,8 +1,8 @@
 #include "core/passes/fuse_convolutions.h"
 
-#include "core/ops/batch_norm.h"
-#include "core/ops/batch_norm_parts.h"
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 #include "core/passes/rewriter.h"
 
 #include <algorithm>

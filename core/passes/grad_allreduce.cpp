@@ -1,11 +1,11 @@
 #include "core/passes/grad_allreduce.h"
 
 #include "core/base/errors.h"
-#include "core/ops/accumulate.h"
-#include "core/ops/all_reduce.h"
-#include "core/ops/batch_norm.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/optimizer_update.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/training/accumulate.h"
+#include "core/ops/training/all_reduce.h"
+#include "core/ops/training/optimizer_update.h"
 #include "core/passes/rewriter.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "core/passes/optimizer.h"
 
 #include "core/base/errors.h"
-#include "core/ops/accumulate.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/grad_norm.h"
+#include "core/ops/training/accumulate.h"
+#include "core/ops/training/grad_norm.h"
 
 #include <map>
 

@@ -1,8 +1,8 @@
 // Lays parameters, gradients and optimizer state out in flat buffers and appends the update.
 #pragma once
 
-#include "core/ops/loss_scale_update.h"
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/loss_scale_update.h"
+#include "core/ops/training/optimizer_update.h"
 #include "core/passes/autodiff.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 #include "core/passes/pipeline.h"
 
 #include "core/base/errors.h"
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/seed_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_gradients.h"

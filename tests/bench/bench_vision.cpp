@@ -1,9 +1,9 @@
 // Times every vision kernel at ResNet-50's shapes: bench_vision [batch] [pixels] [f32|bf16|f16] [search: 0|1] [op]
 // Prints the best of several runs per kernel, its rate, and the sum over a training step.
 #include "core/cpu/registry.h"
-#include "core/ops/batch_norm.h"
-#include "core/ops/conv2d.h"
-#include "core/ops/max_pool2d.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/image/max_pool2d.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include <fmt/format.h>
 

@@ -2,14 +2,14 @@
 #include "tests/device/agreement.h"
 #include "core/ops/activation.h"
 #include "core/ops/dropout.h"
-#include "core/ops/dropout_add_layer_norm.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/embedding.h"
-#include "core/ops/global_average_pool.h"
-#include "core/ops/layer_norm.h"
-#include "core/ops/normalize_image.h"
-#include "core/ops/select_token.h"
+#include "core/ops/image/global_average_pool.h"
+#include "core/ops/image/normalize_image.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
+#include "core/ops/text/embedding.h"
+#include "core/ops/text/select_token.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // CUDA against the CPU where libraries compute, on shapes of ResNet-50 and BERT: convolutions with and without search,
 // batch norm in both modes, pooling, products, attention in both forms.
-#include "core/ops/attention.h"
-#include "core/ops/batch_norm.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/image/max_pool2d.h"
+#include "core/ops/image/normed_conv2d.h"
 #include "core/ops/linear.h"
-#include "core/ops/max_pool2d.h"
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/text/attention.h"
 #include "tests/device/agreement.h"
 
 #include <gtest/gtest.h>

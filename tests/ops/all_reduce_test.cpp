@@ -1,9 +1,9 @@
 // What the all-reduce kernels ask of the collectives, and batch norms that ask them for statistics.
-#include "core/ops/all_reduce.h"
+#include "core/ops/training/all_reduce.h"
 
 #include "core/cpu/backend.h"
 #include "core/exec/all_reduce_kernels.h"
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 #include "tests/ops/op_case.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/ops/attention.h"
+#include "core/ops/text/attention.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/attention.h"

@@ -1,4 +1,4 @@
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include "core/base/parallel.h"
 #include "tests/ops/op_case.h"

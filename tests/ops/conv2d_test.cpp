@@ -1,4 +1,4 @@
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include "core/cpu/registry.h"
 #include "tests/ops/op_case.h"

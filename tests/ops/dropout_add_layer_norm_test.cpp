@@ -1,4 +1,4 @@
-#include "core/ops/dropout_add_layer_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
 
 #include "core/ops/math/dropout.h"
 #include "tests/ops/op_case.h"

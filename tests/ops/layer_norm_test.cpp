@@ -1,4 +1,4 @@
-#include "core/ops/layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/layer_norm.h"

@@ -1,5 +1,5 @@
 // The dynamic loss scaler: when it grows, shrinks and stays, by function and through its kernel.
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/training/loss_scale_update.h"
 
 #include "tests/ops/op_case.h"
 

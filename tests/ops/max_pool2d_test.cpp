@@ -1,4 +1,4 @@
-#include "core/ops/max_pool2d.h"
+#include "core/ops/image/max_pool2d.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/max_pool2d.h"

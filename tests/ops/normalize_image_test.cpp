@@ -1,4 +1,4 @@
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/normalize_image.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/normalize_image.h"

@@ -1,4 +1,4 @@
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/conv2d.h"

@@ -1,5 +1,5 @@
 // The fused update against the published formulas, written out naively in double.
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/optimizer_update.h"
 #include "core/exec/plan.h"
 #include "tests/test_backend.h"
 

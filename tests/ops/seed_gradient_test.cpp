@@ -1,4 +1,4 @@
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/seed_gradient.h"
 
 #include "tests/ops/op_case.h"
 

@@ -1,4 +1,4 @@
-#include "core/ops/select_token.h"
+#include "core/ops/text/select_token.h"
 
 #include "tests/ops/op_case.h"
 

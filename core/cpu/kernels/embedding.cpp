@@ -1,6 +1,6 @@
 // Embedding gradients split the columns among the threads: each element is summed in token order by one thread, so the
 // result depends neither on timing nor on the thread count.
-#include "core/ops/embedding.h"
+#include "core/ops/text/embedding.h"
 #include "core/ops/math/sequences.h"
 
 #include "core/base/parallel.h"

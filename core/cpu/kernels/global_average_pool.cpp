@@ -1,5 +1,5 @@
 // The mean over all pixels of each channel, and its gradient; an image at a time.
-#include "core/ops/global_average_pool.h"
+#include "core/ops/image/global_average_pool.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"

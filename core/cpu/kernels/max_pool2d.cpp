@@ -1,5 +1,5 @@
 // Maximum pooling: each output pixel takes sixteen channels at a time through its window, in rows of output pixels.
-#include "core/ops/max_pool2d.h"
+#include "core/ops/image/max_pool2d.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"

@@ -1,5 +1,5 @@
 // Pixels to normalised floats. A byte has 256 values, so each channel is a table.
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/normalize_image.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"

@@ -1,10 +1,10 @@
 // Convolutions with parts of batch norms, as oneDNN allows: the plain convolution, after a pass for the prologue and
 // before one for the sums. What the fused kernels of other backends are compared with.
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/batch_norm_parts.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 
 #include <array>
 #include <optional>

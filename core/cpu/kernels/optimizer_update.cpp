@@ -1,9 +1,9 @@
 // The fused parameter update on the CPU: every segment split over the threads, one pass over memory.
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/optimizer_update.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
-#include "core/ops/optimizer_buffers.h"
+#include "core/ops/training/optimizer_buffers.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -1,7 +1,7 @@
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/seed_gradient.h"
 
 #include "core/cpu/kernels.h"
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/training/loss_scale_update.h"
 
 namespace ptrain::cpu {
 namespace {

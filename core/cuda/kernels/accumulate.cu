@@ -1,4 +1,4 @@
-#include "core/ops/accumulate.h"
+#include "core/ops/training/accumulate.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"

@@ -1,7 +1,7 @@
 // Look-ups, and their gradients. Position and token-type tables are summed in a fixed order; the word table by atomic
 // additions, or in token order where the same bits are asked of every run: there the first token of each id adds up the
 // rows of all tokens that share it.
-#include "core/ops/embedding.h"
+#include "core/ops/text/embedding.h"
 
 #include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"

@@ -1,5 +1,5 @@
 // The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
-#include "core/ops/global_average_pool.h"
+#include "core/ops/image/global_average_pool.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"

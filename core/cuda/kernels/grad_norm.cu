@@ -1,12 +1,12 @@
 // Sum of squares over the flat gradients and a flag for overflow in one pass; blocks leave partial results, which one
 // block adds in order.
-#include "core/ops/grad_norm.h"
+#include "core/ops/training/grad_norm.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/training/loss_scale_update.h"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // Maximum pooling: a thread takes a few channels of one output pixel through its window. In the gradient a thread
 // gathers for one input pixel from the windows that hold it, so nothing is added atomically.
-#include "core/ops/max_pool2d.h"
+#include "core/ops/image/max_pool2d.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"

@@ -1,6 +1,6 @@
 // Pixels to normalised floats. A byte has 256 values, so each channel is a table, which every block makes in shared
 // memory; a thread has four pixels, whose bytes are three words.
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/normalize_image.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"

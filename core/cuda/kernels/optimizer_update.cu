@@ -1,13 +1,13 @@
 // The fused parameter update: the flat buffers are cut into chunks that stay within one parameter, a block each. LARS
 // and LAMB need norms per parameter first: chunks leave partial sums, which are added in order.
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/optimizer_update.h"
 
 #include "core/cuda/device/device_array.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/optimizer_buffers.h"
+#include "core/ops/training/optimizer_buffers.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/seed_gradient.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/training/loss_scale_update.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Copies of single rows, whose places packed sequences give on the device.
-#include "core/ops/select_token.h"
+#include "core/ops/text/select_token.h"
 
 #include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"

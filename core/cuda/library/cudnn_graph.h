@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/cuda/library/tensor_layout.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include <array>
 #include <memory>

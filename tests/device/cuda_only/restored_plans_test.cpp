@@ -1,6 +1,6 @@
 // A plan that was compiled before computes what it computed then.
-#include "core/ops/batch_norm.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/normalization/batch_norm.h"
 #include "tests/ops/op_case.h"
 
 #include <gtest/gtest.h>

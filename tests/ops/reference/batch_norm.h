@@ -1,7 +1,7 @@
 // Naive batch normalisation in double precision.
 #pragma once
 
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 #include "tests/ops/op_case.h"
 
 #include <algorithm>

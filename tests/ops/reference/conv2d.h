@@ -1,7 +1,7 @@
 // Naive convolution and its gradients in double precision.
 #pragma once
 
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 #include "tests/ops/op_case.h"
 
 namespace ptrain::testing {

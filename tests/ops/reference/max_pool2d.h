@@ -1,7 +1,7 @@
 // Naive maximum pooling in double precision.
 #pragma once
 
-#include "core/ops/max_pool2d.h"
+#include "core/ops/image/max_pool2d.h"
 #include "tests/ops/op_case.h"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // Naive pixel normalisation in double precision.
 #pragma once
 
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/normalize_image.h"
 #include "tests/ops/op_case.h"
 
 namespace ptrain::testing {

@@ -1,9 +1,9 @@
 #include "core/passes/fuse_convolutions.h"
 
-#include "core/ops/batch_norm.h"
-#include "core/ops/batch_norm_parts.h"
-#include "core/ops/conv2d.h"
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 #include "core/passes/memory_plan.h"
 #include "tests/unit/passes/example_models.h"
 

@@ -1,12 +1,12 @@
 #include "core/passes/fuse.h"
 
 #include "core/ops/activation.h"
-#include "core/ops/batch_norm.h"
 #include "core/ops/dropout.h"
-#include "core/ops/dropout_add_layer_norm.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/layer_norm.h"
 #include "core/ops/linear.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // The exchange of gradients: every element once, as early as it can be, and not for every micro-batch.
 #include "core/passes/grad_allreduce.h"
 
-#include "core/ops/all_reduce.h"
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/all_reduce.h"
+#include "core/ops/training/seed_gradient.h"
 #include "core/passes/pipeline.h"
 #include "tests/unit/passes/example_models.h"
 

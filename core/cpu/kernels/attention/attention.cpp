@@ -1,6 +1,6 @@
 // Attention by tiles with a running softmax (Dao et al., "FlashAttention", 2022, algorithm 1); products of bf16 are
 // summed in f32, everything else is f32.
-#include "core/ops/attention.h"
+#include "core/ops/text/attention.h"
 
 #include "core/cpu/f16_staging.h"
 #include "core/cpu/kernels.h"

@@ -3,8 +3,8 @@
 #include "core/cpu/f16_staging.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/attention/attention_operands.h"
-#include "core/ops/attention.h"
 #include "core/ops/math/exp.h"
+#include "core/ops/text/attention.h"
 
 namespace ptrain::cpu {
 namespace {

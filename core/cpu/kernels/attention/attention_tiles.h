@@ -4,8 +4,8 @@
 #include "core/base/parallel.h"
 #include "core/cpu/simd/dropout_factors.h"
 #include "core/cpu/simd/small_gemm.h"
-#include "core/ops/attention.h"
 #include "core/ops/math/sequences.h"
+#include "core/ops/text/attention.h"
 
 namespace ptrain::cpu {
 

@@ -1,7 +1,7 @@
 // Batch normalisation forward over rows of channels. Training reads x twice: statistics, then the result. Rows are cut
 // into blocks whose sums are kept in fp32 and joined in double in a fixed order, so results do not depend on the number
 // of threads; deviations are taken from the first row, so a large mean costs no precision.
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"

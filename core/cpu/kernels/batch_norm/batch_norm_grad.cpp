@@ -3,7 +3,7 @@
 //   dx = scale (g - sum(g) / n - d invstd^2 sum(g d) / n),  scale = gamma invstd.
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // A batch norm in parts, over rows of channels.
-#include "core/ops/batch_norm_parts.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"

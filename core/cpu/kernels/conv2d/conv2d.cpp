@@ -1,5 +1,5 @@
 // Convolution through oneDNN; the weights are converted to the primitive's layout and dtype in the workspace.
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"

@@ -2,7 +2,7 @@
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 namespace ptrain::cpu {
 

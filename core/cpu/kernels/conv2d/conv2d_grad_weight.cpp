@@ -4,7 +4,7 @@
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 namespace ptrain::cpu {
 

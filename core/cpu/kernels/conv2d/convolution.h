@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cpu/onednn/onednn_operation.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include <functional>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/exec/kernel.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 namespace ptrain::cpu {
 

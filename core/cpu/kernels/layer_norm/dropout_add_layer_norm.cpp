@@ -1,4 +1,4 @@
-#include "core/ops/dropout_add_layer_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/layer_norm/layer_norm_rows.h"

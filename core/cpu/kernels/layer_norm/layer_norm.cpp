@@ -1,5 +1,5 @@
 // layer_norm and dropout_add_layer_norm share their row arithmetic in layer_norm_rows.h.
-#include "core/ops/layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/layer_norm/layer_norm_rows.h"

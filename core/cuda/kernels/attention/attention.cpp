@@ -1,6 +1,6 @@
 // flash is cuDNN's SDPA, math the composed form. Both drop the weights that the CPU drops: cuDNN is given the mask,
 // drawn into the workspace, instead of drawing its own.
-#include "core/ops/attention.h"
+#include "core/ops/text/attention.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/attention/attention_graphs.h"

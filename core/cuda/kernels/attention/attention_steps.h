@@ -4,8 +4,8 @@
 
 #include "core/base/host_device.h"
 #include "core/cuda/device/device.h"
-#include "core/ops/attention.h"
 #include "core/ops/math/sequences.h"
+#include "core/ops/text/attention.h"
 
 #include <cstdint>
 

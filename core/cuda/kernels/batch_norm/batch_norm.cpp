@@ -1,6 +1,6 @@
 // Batch normalisation: cuDNN's fused, persistent kernels when cudnn_batchnorm_spatial_persistent is on and cuDNN has
 // one for the shape, this project's own two passes otherwise. Running statistics are updated by an own kernel in both.
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"

@@ -2,7 +2,7 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/batch_norm/native_batch_norm.h"
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/library/planned_graph.h"
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cuda {
 

@@ -1,5 +1,5 @@
 // A batch norm in parts, over rows of channels.
-#include "core/ops/batch_norm_parts.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/channel_sums.cuh"

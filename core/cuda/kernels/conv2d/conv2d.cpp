@@ -1,4 +1,4 @@
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"

@@ -1,7 +1,7 @@
 // Gradient of a convolution with respect to its data.
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 namespace ptrain::cuda {
 

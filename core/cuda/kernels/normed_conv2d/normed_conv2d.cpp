@@ -1,13 +1,13 @@
 // Convolutions with parts of batch norms: cuDNN's fused graphs where it has them (fp16), else the plain convolution
 // with passes over the data before or after it.
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
 
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
 #include "core/cuda/library/planned_graph.h"
 #include "core/cuda/primitives/convert.h"
-#include "core/ops/batch_norm_parts.h"
+#include "core/ops/normalization/batch_norm_parts.h"
 
 #include <fmt/format.h>
 

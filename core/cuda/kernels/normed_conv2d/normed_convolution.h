@@ -4,7 +4,7 @@
 
 #include "core/cuda/library/cudnn_graph.h"
 #include "core/cuda/primitives/channel_extent.h"
-#include "core/ops/normed_conv2d.h"
+#include "core/ops/image/normed_conv2d.h"
 
 namespace ptrain::cuda {
 

@@ -1,4 +1,4 @@
-#include "core/ops/normalize_image.h"
+#include "core/ops/image/normalize_image.h"
 
 #include "core/ops/require.h"
 

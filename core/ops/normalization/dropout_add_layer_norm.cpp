@@ -1,7 +1,7 @@
-#include "core/ops/dropout_add_layer_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
 
 #include "core/base/errors.h"
-#include "core/ops/layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
 #include "core/ops/require.h"
 
 namespace ptrain {

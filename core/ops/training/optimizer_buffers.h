@@ -1,8 +1,8 @@
 // The flat buffers of an update, and a run of one parameter's elements in them, as both backends take them.
 #pragma once
 
-#include "core/ops/loss_scale_update.h"
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/loss_scale_update.h"
+#include "core/ops/training/optimizer_update.h"
 
 namespace ptrain {
 

@@ -1,4 +1,4 @@
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 #include "core/ops/require.h"
 

@@ -1,4 +1,4 @@
-#include "core/ops/global_average_pool.h"
+#include "core/ops/image/global_average_pool.h"
 
 #include "core/ops/require.h"
 

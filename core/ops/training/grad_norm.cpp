@@ -1,4 +1,4 @@
-#include "core/ops/grad_norm.h"
+#include "core/ops/training/grad_norm.h"
 
 namespace ptrain {
 

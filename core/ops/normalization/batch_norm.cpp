@@ -1,4 +1,4 @@
-#include "core/ops/batch_norm.h"
+#include "core/ops/normalization/batch_norm.h"
 
 #include "core/ops/require.h"
 

@@ -1,4 +1,4 @@
-#include "core/ops/embedding.h"
+#include "core/ops/text/embedding.h"
 
 #include "core/ops/require.h"
 

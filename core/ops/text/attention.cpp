@@ -1,4 +1,4 @@
-#include "core/ops/attention.h"
+#include "core/ops/text/attention.h"
 
 #include "core/base/errors.h"
 #include "core/ops/require.h"

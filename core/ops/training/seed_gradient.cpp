@@ -1,4 +1,4 @@
-#include "core/ops/seed_gradient.h"
+#include "core/ops/training/seed_gradient.h"
 
 #include <fmt/format.h>
 

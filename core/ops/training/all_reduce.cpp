@@ -1,4 +1,4 @@
-#include "core/ops/all_reduce.h"
+#include "core/ops/training/all_reduce.h"
 
 #include "core/ops/require.h"
 

@@ -1,4 +1,4 @@
-#include "core/ops/optimizer_update.h"
+#include "core/ops/training/optimizer_update.h"
 
 #include <fmt/format.h>
 

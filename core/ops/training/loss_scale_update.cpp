@@ -1,4 +1,4 @@
-#include "core/ops/loss_scale_update.h"
+#include "core/ops/training/loss_scale_update.h"
 
 #include <fmt/format.h>
 

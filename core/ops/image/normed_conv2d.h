@@ -3,7 +3,7 @@
 // its gradients; nothing else makes them, so they have no gradient of their own.
 #pragma once
 
-#include "core/ops/conv2d.h"
+#include "core/ops/image/conv2d.h"
 
 namespace ptrain {
 
