@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ptrain {
@@ -61,6 +62,19 @@ class Op {
  protected:
   /// Every byte of the inputs and outputs, once.
   static double traffic(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs);
+};
+
+/// An op whose definition has attributes, which kernels read too.
+template <typename A>
+class OpWith : public Op {
+ public:
+  using Attributes = A;
+  explicit OpWith(Attributes attributes) : attributes_(std::move(attributes)) {}
+
+  const Attributes& attrs() const { return attributes_; }
+
+ protected:
+  Attributes attributes_;
 };
 
 /// What an op's `gradient` sees: its node, the gradients that arrive, and the way to emit nodes.

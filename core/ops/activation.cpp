@@ -40,10 +40,10 @@ ActivationGrad::ActivationGrad(Activation activation) : activation_(activation) 
 
 std::vector<TensorDesc> ActivationGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "saved");
-  require_floating(inputs[1], "dy");
-  require_shape(inputs[0], inputs[1].shape, "saved");
-  return {inputs[1]};
+  require_floating(inputs[saved], "saved");
+  require_floating(inputs[dy], "dy");
+  require_shape(inputs[saved], inputs[dy].shape, "saved");
+  return {inputs[dy]};
 }
 
 Cost ActivationGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {

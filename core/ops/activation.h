@@ -57,6 +57,7 @@ class ActivationOp final : public Op {
 /// inputs: saved [...], the activation's input or output as its traits say; dy [...].  outputs: dx [...] in dy's dtype.
 class ActivationGrad final : public Op {
  public:
+  enum Input { saved, dy };
   explicit ActivationGrad(Activation activation);
   Activation activation() const { return activation_; }
 
@@ -64,7 +65,7 @@ class ActivationGrad final : public Op {
   std::string_view kernel() const override { return "activation_grad"; }
   std::string attributes() const override { return std::string(traits_of(activation_).attributes); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
-  int inplace_input(int) const override { return 1; }
+  int inplace_input(int) const override { return dy; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:

@@ -10,14 +10,14 @@ std::string describe(const DropoutAttributes& a) { return fmt::format("p={} stre
 
 std::vector<TensorDesc> infer_same(std::span<const TensorDesc> inputs) {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "x");
-  require_rng(inputs[1]);
-  return {inputs[0]};
+  require_floating(inputs[Dropout::x], "x");
+  require_rng(inputs[Dropout::rng]);
+  return {inputs[Dropout::x]};
 }
 
 }  // namespace
 
-Dropout::Dropout(DropoutAttributes attributes) : attributes_(attributes) {
+Dropout::Dropout(DropoutAttributes attributes) : OpWith(attributes) {
   invariant(attributes.p >= 0 && attributes.p < 1, "dropout outside [0, 1)");
 }
 
@@ -26,9 +26,9 @@ std::vector<TensorDesc> Dropout::infer(std::span<const TensorDesc> inputs) const
 
 void Dropout::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
-  if (dy == no_value || !builder.needs_gradient(0)) return;
-  builder.set_input_gradient(0,
-                             builder.emit(std::make_shared<DropoutGrad>(attributes_), {dy, builder.input(1)}).front());
+  if (dy == no_value || !builder.needs_gradient(x)) return;
+  builder.set_input_gradient(
+      x, builder.emit(std::make_shared<DropoutGrad>(attributes_), {dy, builder.input(rng)}).front());
 }
 
 std::string DropoutGrad::attributes() const { return describe(attributes_); }

@@ -12,34 +12,28 @@ struct DropoutAttributes {
 
 /// inputs: x [...]; rng i64 [3] = {seed, step, part}.  outputs: y [...] in x's dtype.
 /// The mask is a function of (seed, step, stream, element) alone: see core/ops/math/dropout.h.
-class Dropout final : public Op {
+class Dropout final : public OpWith<DropoutAttributes> {
  public:
+  enum Input { x, rng };
   explicit Dropout(DropoutAttributes attributes);
-  const DropoutAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   int inplace_input(int) const override { return 0; }
-
- private:
-  DropoutAttributes attributes_;
 };
 
 /// inputs: dy [...]; rng i64 [3].  outputs: dx [...] in dy's dtype. The mask is made again, not stored.
-class DropoutGrad final : public Op {
+class DropoutGrad final : public OpWith<DropoutAttributes> {
  public:
-  explicit DropoutGrad(DropoutAttributes attributes) : attributes_(attributes) {}
-  const DropoutAttributes& attrs() const { return attributes_; }
+  enum Input { dy, rng };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "dropout_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   int inplace_input(int) const override { return 0; }
-
- private:
-  DropoutAttributes attributes_;
 };
 
 }  // namespace ptrain

@@ -13,9 +13,9 @@ Cost one_per_element(std::span<const TensorDesc> outputs, double bytes) {
 
 std::vector<TensorDesc> Add::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "a");
-  require_desc(inputs[1], inputs[0], "b");
-  return {inputs[0]};
+  require_floating(inputs[a], "a");
+  require_desc(inputs[b], inputs[a], "b");
+  return {inputs[a]};
 }
 
 void Add::gradient(GradientBuilder& builder) const {

@@ -8,6 +8,7 @@ namespace ptrain {
 /// inputs: a [...]; b [...], same shape and dtype.  outputs: a + b.
 class Add final : public Op {
  public:
+  enum Input { a, b };
   std::string_view type() const override { return "add"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;

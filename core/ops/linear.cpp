@@ -21,14 +21,13 @@ std::string Linear::attributes() const {
 
 std::vector<TensorDesc> Linear::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 3);
-  const TensorDesc& x = inputs[0];
-  const TensorDesc& w = inputs[1];
-  require_floating(x, "x");
-  require_floating(w, "w");
-  require(w.shape.rank() == 2, "w: expected [N,K], got {}", w.to_string());
-  require(x.shape.rank() >= 1 && x.shape[-1] == w.shape[1], "x {} does not fit w {}", x.to_string(), w.to_string());
-  if (inputs.size() == 3 && !is_absent(inputs[2])) require_shape(inputs[2], Shape{w.shape[0]}, "bias");
-  const TensorDesc y{x.dtype, with_last(x.shape, w.shape[0])};
+  require_floating(inputs[x], "x");
+  require_floating(inputs[w], "w");
+  require(inputs[w].shape.rank() == 2, "w: expected [N,K], got {}", inputs[w].to_string());
+  require(inputs[x].shape.rank() >= 1 && inputs[x].shape[-1] == inputs[w].shape[1], "x {} does not fit w {}",
+          inputs[x].to_string(), inputs[w].to_string());
+  if (inputs.size() == 3 && !is_absent(inputs[bias])) require_shape(inputs[bias], Shape{inputs[w].shape[0]}, "bias");
+  const TensorDesc y{inputs[x].dtype, with_last(inputs[x].shape, inputs[w].shape[0])};
   if (attributes_.save_pre) return {y, y};
   return {y};
 }
@@ -36,7 +35,7 @@ std::vector<TensorDesc> Linear::infer(std::span<const TensorDesc> inputs) const 
 void Linear::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value) return;
-  const bool has_bias = builder.input(2) != no_value;
+  const bool has_bias = builder.input(bias) != no_value;
   ValueId dpre = dy;
   if (attributes_.activation != Activation::none) {
     const bool from_pre = traits_of(attributes_.activation).saved == ActivationSaved::input;
@@ -44,20 +43,20 @@ void Linear::gradient(GradientBuilder& builder) const {
     const ValueId saved = builder.output(from_pre ? 1 : 0);
     dpre = builder.emit(std::make_shared<ActivationGrad>(attributes_.activation), {saved, dy}).front();
   }
-  if (builder.needs_gradient(0)) {
-    builder.set_input_gradient(0, builder.emit(std::make_shared<LinearGradInput>(), {dpre, builder.input(1)}).front());
+  if (builder.needs_gradient(x)) {
+    builder.set_input_gradient(x, builder.emit(std::make_shared<LinearGradInput>(), {dpre, builder.input(w)}).front());
   }
-  const bool bias_gradient = has_bias && builder.needs_gradient(2);
-  if (!builder.needs_gradient(1) && !bias_gradient) return;
+  const bool bias_gradient = has_bias && builder.needs_gradient(bias);
+  if (!builder.needs_gradient(w) && !bias_gradient) return;
   const auto op = std::make_shared<LinearGradWeight>(
-      LinearGradWeightAttributes{builder.desc(builder.input(1)).dtype, bias_gradient});
-  const std::vector<ValueId> gradients = builder.emit(op, {builder.input(0), dpre});
-  if (builder.needs_gradient(1)) builder.set_input_gradient(1, gradients[0]);
-  if (bias_gradient) builder.set_input_gradient(2, gradients[1]);
+      LinearGradWeightAttributes{builder.desc(builder.input(w)).dtype, bias_gradient});
+  const std::vector<ValueId> gradients = builder.emit(op, {builder.input(x), dpre});
+  if (builder.needs_gradient(w)) builder.set_input_gradient(w, gradients[0]);
+  if (bias_gradient) builder.set_input_gradient(bias, gradients[1]);
 }
 
 Cost Linear::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {gemm_flops(inputs[0], inputs[1].shape[0]), traffic(inputs, outputs)};
+  return {gemm_flops(inputs[x], inputs[w].shape[0]), traffic(inputs, outputs)};
 }
 
 std::string LinearGradInput::attributes() const {
@@ -71,21 +70,19 @@ std::vector<TensorDesc> LinearGradInput::infer(std::span<const TensorDesc> input
   const bool activated = attributes_.activation != Activation::none;
   invariant(activated || !attributes_.bias, "a gradient that takes in no activation has no bias gradient");
   require_count(inputs, activated ? 3 : 2, activated ? 3 : 2);
-  const TensorDesc& dy = inputs[0];
-  const TensorDesc& w = inputs[1];
-  require_floating(dy, "dy");
-  require_floating(w, "w");
-  require(w.shape.rank() == 2 && dy.shape.rank() >= 1 && dy.shape[-1] == w.shape[0], "dy {} does not fit w {}",
-          dy.to_string(), w.to_string());
-  const TensorDesc dx{dy.dtype, with_last(dy.shape, w.shape[1])};
+  require_floating(inputs[dy], "dy");
+  require_floating(inputs[w], "w");
+  require(inputs[w].shape.rank() == 2 && inputs[dy].shape.rank() >= 1 && inputs[dy].shape[-1] == inputs[w].shape[0],
+          "dy {} does not fit w {}", inputs[dy].to_string(), inputs[w].to_string());
+  const TensorDesc dx{inputs[dy].dtype, with_last(inputs[dy].shape, inputs[w].shape[1])};
   if (!activated) return {dx};
-  require(inputs[2] == dx, "saved: expected {}, got {}", dx.to_string(), inputs[2].to_string());
+  require(inputs[saved] == dx, "saved: expected {}, got {}", dx.to_string(), inputs[saved].to_string());
   if (!attributes_.bias) return {dx};
-  return {dx, {*attributes_.bias, Shape{w.shape[1]}}};
+  return {dx, {*attributes_.bias, Shape{inputs[w].shape[1]}}};
 }
 
 Cost LinearGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  double flops = gemm_flops(inputs[0], inputs[1].shape[1]);
+  double flops = gemm_flops(inputs[dy], inputs[w].shape[1]);
   if (attributes_.activation != Activation::none) flops += 2.0 * static_cast<double>(outputs[0].count());
   return {flops, traffic(inputs, outputs)};
 }
@@ -96,18 +93,18 @@ std::string LinearGradWeight::attributes() const {
 
 std::vector<TensorDesc> LinearGradWeight::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  const TensorDesc& x = inputs[0];
-  const TensorDesc& dy = inputs[1];
-  require_floating(x, "x");
-  require(x.dtype == dy.dtype, "x {} and dy {} differ in dtype", x.to_string(), dy.to_string());
-  require(leading_shape(x.shape) == leading_shape(dy.shape), "x {} does not fit dy {}", x.to_string(), dy.to_string());
-  const TensorDesc dw{attributes_.dtype, Shape{dy.shape[-1], x.shape[-1]}};
+  require_floating(inputs[x], "x");
+  require(inputs[x].dtype == inputs[dy].dtype, "x {} and dy {} differ in dtype", inputs[x].to_string(),
+          inputs[dy].to_string());
+  require(leading_shape(inputs[x].shape) == leading_shape(inputs[dy].shape), "x {} does not fit dy {}",
+          inputs[x].to_string(), inputs[dy].to_string());
+  const TensorDesc dw{attributes_.dtype, Shape{inputs[dy].shape[-1], inputs[x].shape[-1]}};
   if (!attributes_.bias) return {dw};
-  return {dw, {attributes_.dtype, Shape{dy.shape[-1]}}};
+  return {dw, {attributes_.dtype, Shape{inputs[dy].shape[-1]}}};
 }
 
 Cost LinearGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {gemm_flops(inputs[0], inputs[1].shape[-1]), traffic(inputs, outputs)};
+  return {gemm_flops(inputs[x], inputs[dy].shape[-1]), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

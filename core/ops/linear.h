@@ -17,21 +17,18 @@ struct LinearAttributes {
   bool save_pre = false;  // needed to train through an activation; drop it for inference
 };
 
-class Linear final : public Op {
+class Linear final : public OpWith<LinearAttributes> {
  public:
-  explicit Linear(LinearAttributes attributes = {}) : attributes_(attributes) {}
-  const LinearAttributes& attrs() const { return attributes_; }
+  enum Input { x, w, bias };
+  explicit Linear(LinearAttributes attributes = {}) : OpWith(attributes) {}
 
   std::string_view type() const override { return "linear"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
-  bool amp_casts_input(int input) const override { return input != 2; }
+  bool amp_casts_input(int input) const override { return input != bias; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  LinearAttributes attributes_;
 };
 
 struct LinearGradInputAttributes {
@@ -43,19 +40,16 @@ struct LinearGradInputAttributes {
 
 /// inputs: dy [..., N]; w [N, K]; with an activation, saved [..., K] as ActivationGrad takes it, in dy's dtype.
 /// outputs: dx [..., K] in dy's dtype; with bias, db [K], the sums of dx over its rows, in f32.
-class LinearGradInput final : public Op {
+class LinearGradInput final : public OpWith<LinearGradInputAttributes> {
  public:
-  explicit LinearGradInput(LinearGradInputAttributes attributes = {}) : attributes_(attributes) {}
-  const LinearGradInputAttributes& attrs() const { return attributes_; }
+  enum Input { dy, w, saved };
+  explicit LinearGradInput(LinearGradInputAttributes attributes = {}) : OpWith(attributes) {}
 
   std::string_view type() const override { return "linear_grad_input"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  LinearGradInputAttributes attributes_;
 };
 
 struct LinearGradWeightAttributes {
@@ -64,19 +58,16 @@ struct LinearGradWeightAttributes {
 };
 
 /// inputs: x [..., K]; dy [..., N].  outputs: dw [N, K]; with bias, db [N]. Both are summed in f32.
-class LinearGradWeight final : public Op {
+class LinearGradWeight final : public OpWith<LinearGradWeightAttributes> {
  public:
-  explicit LinearGradWeight(LinearGradWeightAttributes attributes) : attributes_(attributes) {}
-  const LinearGradWeightAttributes& attrs() const { return attributes_; }
+  enum Input { x, dy };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "linear_grad_weight"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  LinearGradWeightAttributes attributes_;
 };
 
 }  // namespace ptrain

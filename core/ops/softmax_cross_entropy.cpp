@@ -15,23 +15,22 @@ std::string SoftmaxCrossEntropy::attributes() const {
 
 std::vector<TensorDesc> SoftmaxCrossEntropy::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  const TensorDesc& logits = inputs[0];
-  require_floating(logits, "logits");
-  require(logits.shape.rank() == 2, "logits: expected [B,C], got {}", logits.to_string());
-  require_desc(inputs[1], {DType::i32, Shape{logits.shape[0]}}, "labels");
-  return {{DType::f32, Shape{}}, {DType::f32, logits.shape}};
+  require_floating(inputs[logits], "logits");
+  require(inputs[logits].shape.rank() == 2, "logits: expected [B,C], got {}", inputs[logits].to_string());
+  require_desc(inputs[labels], {DType::i32, Shape{inputs[logits].shape[0]}}, "labels");
+  return {{DType::f32, Shape{}}, {DType::f32, inputs[logits].shape}};
 }
 
 void SoftmaxCrossEntropy::gradient(GradientBuilder& builder) const {
   const ValueId dloss = builder.output_gradient(0);
-  if (dloss == no_value || !builder.needs_gradient(0)) return;
+  if (dloss == no_value || !builder.needs_gradient(logits)) return;
   const auto op = std::make_shared<SoftmaxCrossEntropyGrad>(
-      SoftmaxCrossEntropyGradAttributes{label_smoothing_, builder.desc(builder.input(0)).dtype});
-  builder.set_input_gradient(0, builder.emit(op, {builder.output(1), builder.input(1), dloss}).front());
+      SoftmaxCrossEntropyGradAttributes{label_smoothing_, builder.desc(builder.input(logits)).dtype});
+  builder.set_input_gradient(logits, builder.emit(op, {builder.output(1), builder.input(labels), dloss}).front());
 }
 
 Cost SoftmaxCrossEntropy::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {5.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {5.0 * static_cast<double>(inputs[logits].count()), traffic(inputs, outputs)};
 }
 
 std::string SoftmaxCrossEntropyGrad::attributes() const {
@@ -40,16 +39,16 @@ std::string SoftmaxCrossEntropyGrad::attributes() const {
 
 std::vector<TensorDesc> SoftmaxCrossEntropyGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 3);
-  const Shape& shape = inputs[0].shape;
-  require(shape.rank() == 2 && inputs[0].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
-          inputs[0].to_string());
-  require_desc(inputs[1], {DType::i32, Shape{shape[0]}}, "labels");
-  require_desc(inputs[2], {DType::f32, Shape{}}, "dloss");
+  const Shape& shape = inputs[probabilities].shape;
+  require(shape.rank() == 2 && inputs[probabilities].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
+          inputs[probabilities].to_string());
+  require_desc(inputs[labels], {DType::i32, Shape{shape[0]}}, "labels");
+  require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
   return {{attributes_.dtype, shape}};
 }
 
 Cost SoftmaxCrossEntropyGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {2.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {2.0 * static_cast<double>(inputs[probabilities].count()), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

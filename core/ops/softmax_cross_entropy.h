@@ -13,6 +13,7 @@ inline constexpr std::int32_t ignored_label = -1;
 /// With smoothing e the target is 1 - e + e / C for the label and e / C elsewhere (PyTorch's definition).
 class SoftmaxCrossEntropy final : public Op {
  public:
+  enum Input { logits, labels };
   explicit SoftmaxCrossEntropy(float label_smoothing = 0);
   float label_smoothing() const { return label_smoothing_; }
 
@@ -33,10 +34,10 @@ struct SoftmaxCrossEntropyGradAttributes {
 };
 
 /// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 [].  outputs: dlogits [B, C].
-class SoftmaxCrossEntropyGrad final : public Op {
+class SoftmaxCrossEntropyGrad final : public OpWith<SoftmaxCrossEntropyGradAttributes> {
  public:
-  explicit SoftmaxCrossEntropyGrad(SoftmaxCrossEntropyGradAttributes attributes) : attributes_(attributes) {}
-  const SoftmaxCrossEntropyGradAttributes& attrs() const { return attributes_; }
+  enum Input { probabilities, labels, dloss };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "softmax_cross_entropy_grad"; }
   std::string attributes() const override;
@@ -44,9 +45,6 @@ class SoftmaxCrossEntropyGrad final : public Op {
   AmpClass amp_class() const override { return AmpClass::black; }
   bool amp_casts_input(int) const override { return false; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  SoftmaxCrossEntropyGradAttributes attributes_;
 };
 
 }  // namespace ptrain

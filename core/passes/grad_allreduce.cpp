@@ -72,7 +72,7 @@ class GradAllReducePass {
 
   void find_buffers() {
     const Node& update = update_node();
-    for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+    for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
       Exchanged buffer;
       buffer.gradients = update.inputs[static_cast<std::size_t>(input)];
       if (buffer.gradients == no_value) continue;

@@ -105,16 +105,16 @@ class OptimizerPass {
       if (e.parameter != e.master) low_dtype = graph_.desc(e.parameter).dtype;
     }
     const int moments = moment_count(options_.settings.kind, options_.settings.momentum);
-    inputs_.assign(OptimizerInput::count, no_value);
-    inputs_[OptimizerInput::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
-    inputs_[OptimizerInput::grad_f32] = state(flat::grad, DType::f32, grad_.size());
-    inputs_[OptimizerInput::grad_low] = state(flat::grad_low, low_dtype, grad_low_.size());
-    inputs_[OptimizerInput::loss_scale] = options_.loss_scale;
-    inputs_[OptimizerInput::master] = state(flat::master, DType::f32, master_.size());
-    inputs_[OptimizerInput::low] = state(flat::low, low_dtype, low_.size());
-    inputs_[OptimizerInput::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
-    inputs_[OptimizerInput::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? master_.size() : 0);
-    inputs_[OptimizerInput::updates] = state(flat::updates, DType::f32, 1);
+    inputs_.assign(OptimizerUpdate::count, no_value);
+    inputs_[OptimizerUpdate::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
+    inputs_[OptimizerUpdate::grad_f32] = state(flat::grad, DType::f32, grad_.size());
+    inputs_[OptimizerUpdate::grad_low] = state(flat::grad_low, low_dtype, grad_low_.size());
+    inputs_[OptimizerUpdate::loss_scale] = options_.loss_scale;
+    inputs_[OptimizerUpdate::master] = state(flat::master, DType::f32, master_.size());
+    inputs_[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
+    inputs_[OptimizerUpdate::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
   }
 
   void view(ValueId id, int buffer, std::int64_t offset) {
@@ -126,16 +126,16 @@ class OptimizerPass {
   void place() {
     for (const Entry& e : entries_) {
       const bool low = e.parameter != e.master;
-      view(e.master, OptimizerInput::master, e.segment.master_offset);
-      if (low) view(e.parameter, OptimizerInput::low, e.segment.low_offset);
-      view(e.gradient, low ? OptimizerInput::grad_low : OptimizerInput::grad_f32, e.segment.grad_offset);
+      view(e.master, OptimizerUpdate::master, e.segment.master_offset);
+      if (low) view(e.parameter, OptimizerUpdate::low, e.segment.low_offset);
+      view(e.gradient, low ? OptimizerUpdate::grad_low : OptimizerUpdate::grad_f32, e.segment.grad_offset);
     }
   }
 
   /// Replaces what the update reads by fp32 sums over the micro-batches.
   void add_accumulation() {
     const ValueId micro_step = graph_.add_input(flat::micro_step, {DType::i32, Shape{1}});
-    for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+    for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
       ValueId& gradient = inputs_[static_cast<std::size_t>(input)];
       if (gradient == no_value) continue;
       const std::string name = graph_.value(gradient).name + ".total";
@@ -148,10 +148,10 @@ class OptimizerPass {
   void add_update() {
     const bool scaled = options_.loss_scale != no_value;
     if (scaled || options_.settings.clip_norm > 0) {
-      inputs_[OptimizerInput::grad_norm] = graph_.add(
+      inputs_[OptimizerUpdate::grad_norm] = graph_.add(
           flat::grad_norm, std::make_shared<GradNorm>(),
-          {inputs_[OptimizerInput::grad_f32], inputs_[OptimizerInput::grad_low], options_.loss_scale}, Phase::update);
-      graph_.set_output(flat::grad_norm, inputs_[OptimizerInput::grad_norm]);
+          {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Phase::update);
+      graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
     }
     std::vector<ParameterSegment> segments;
     for (const Entry& e : entries_) segments.push_back(e.segment);
@@ -159,7 +159,7 @@ class OptimizerPass {
                     Phase::update);
     if (scaled) {
       graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
-                      {inputs_[OptimizerInput::grad_norm], options_.loss_scale}, Phase::update);
+                      {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Phase::update);
     }
   }
 

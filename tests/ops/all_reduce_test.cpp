@@ -53,7 +53,7 @@ TEST(AllReduce, StartsWithItsDataAndWaits) {
 TEST(AllReduce, NeedsCollectives) {
   const AllReduceWait wait;
   EXPECT_THROW(make_all_reduce_kernel({wait, {}, {}}), std::logic_error);
-  EXPECT_EQ(make_all_reduce_kernel({BatchNorm({}), {}, {}}), nullptr);
+  EXPECT_EQ(make_all_reduce_kernel({BatchNorm(BatchNorm::Attributes{}), {}, {}}), nullptr);
 }
 
 TEST(AllReduce, RefusesIntegers) {

@@ -105,7 +105,7 @@ TEST(BatchNorm, GivesTheSameBitsForAnyThreadCount) {
 TEST(BatchNorm, RefusesOneValuePerChannelInTraining) {
   const TensorDesc channels{DType::f32, {8}};
   const std::vector<TensorDesc> inputs{{DType::f32, {1, 1, 1, 8}}, channels, channels, channels, channels};
-  EXPECT_THROW(BatchNorm({}).infer(inputs), std::invalid_argument);
+  EXPECT_THROW(BatchNorm(BatchNorm::Attributes{}).infer(inputs), std::invalid_argument);
   EXPECT_NO_THROW(BatchNorm({.training = false}).infer(inputs));
 }
 

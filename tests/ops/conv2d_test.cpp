@@ -100,7 +100,7 @@ TEST(Conv2d, CountsMultiplyAddsTwice) {
 }
 
 TEST(Conv2d, RefusesWeightsThatDoNotFit) {
-  const Conv2d op({});
+  const Conv2d op(Conv2d::Attributes{});
   const std::vector<TensorDesc> wrong{{DType::f32, {2, 8, 8, 16}}, {DType::f32, {32, 3, 3, 8}}};
   EXPECT_THROW(op.infer(wrong), std::invalid_argument);
   const std::vector<TensorDesc> small{{DType::f32, {2, 2, 2, 16}}, {DType::f32, {32, 3, 3, 16}}};

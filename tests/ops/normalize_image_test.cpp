@@ -24,7 +24,7 @@ TEST(NormalizeImage, AgreesWithReferenceInEveryDtype) {
 
 TEST(NormalizeImage, RefusesGreyImages) {
   const std::vector<TensorDesc> grey{{DType::u8, {2, 5, 3, 1}}};
-  EXPECT_THROW(NormalizeImage({}).infer(grey), std::invalid_argument);
+  EXPECT_THROW(NormalizeImage(NormalizeImage::Attributes{}).infer(grey), std::invalid_argument);
 }
 
 }  // namespace

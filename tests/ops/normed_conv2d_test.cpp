@@ -113,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NormedConv2dCases,
 TEST(NormedConv2d, RefusesAScaleWithoutAnOffset) {
   const TensorDesc data{DType::f32, {1, 4, 4, 8}}, weight{DType::f32, {8, 1, 1, 8}}, scale{DType::f32, {8}};
   const std::vector<TensorDesc> both{data, weight, scale, scale}, one{data, weight, scale, absent_input()};
-  EXPECT_NO_THROW(NormedConv2d({}).infer(both));
-  EXPECT_THROW(NormedConv2d({}).infer(one), std::invalid_argument);
+  EXPECT_NO_THROW(NormedConv2d(NormedConv2d::Attributes{}).infer(both));
+  EXPECT_THROW(NormedConv2d(NormedConv2d::Attributes{}).infer(one), std::invalid_argument);
 }
 
 }  // namespace

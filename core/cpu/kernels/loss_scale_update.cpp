@@ -7,8 +7,7 @@ namespace {
 
 class LossScaleUpdateKernel final : public Kernel {
  public:
-  explicit LossScaleUpdateKernel(const KernelContext& context)
-      : settings_(context.op_as<LossScaleUpdate>().settings()) {}
+  explicit LossScaleUpdateKernel(const KernelContext& context) : settings_(context.op_as<LossScaleUpdate>().attrs()) {}
 
   void run(const KernelArgs& args) override {
     const auto* norm = static_cast<const float*>(args.inputs[0]);

@@ -46,11 +46,11 @@ class OptimizerUpdateKernel final : public Kernel {
  public:
   explicit OptimizerUpdateKernel(const KernelContext& context)
       : op_(context.op_as<OptimizerUpdate>()),
-        low_dtype_(context.inputs[OptimizerInput::low].dtype),
-        grad_low_dtype_(context.inputs[OptimizerInput::grad_low].dtype) {}
+        low_dtype_(context.inputs[OptimizerUpdate::low].dtype),
+        grad_low_dtype_(context.inputs[OptimizerUpdate::grad_low].dtype) {}
 
   void run(const KernelArgs& args) override {
-    using Input = OptimizerInput;
+    using Input = OptimizerUpdate::Input;
     const auto in = [&](std::size_t input) { return static_cast<float*>(args.inputs[input]); };
     StepFactors factors;
     if (!begin_step(op_.settings(), in(Input::learning_rate), in(Input::grad_norm), in(Input::loss_scale),

@@ -13,7 +13,7 @@ __global__ void update_kernel(const float* norm, float* state, LossScaleAttribut
 class LossScaleUpdateKernel final : public Kernel {
  public:
   LossScaleUpdateKernel(const KernelContext& context, Device& device)
-      : device_(device), settings_(context.op_as<LossScaleUpdate>().settings()) {}
+      : device_(device), settings_(context.op_as<LossScaleUpdate>().attrs()) {}
 
   void run(const KernelArgs& args) override {
     launch(update_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.inputs[1]),

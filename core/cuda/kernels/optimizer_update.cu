@@ -251,7 +251,7 @@ class OptimizerUpdateKernel final : public Kernel {
   }
 
   void run(const KernelArgs& args) override {
-    using Input = OptimizerInput;
+    using Input = OptimizerUpdate::Input;
     const auto in = [&](int input) { return args.inputs[static_cast<std::size_t>(input)]; };
     auto* workspace = static_cast<std::byte*>(args.workspace);
     auto* state = reinterpret_cast<StepState*>(workspace);
@@ -280,8 +280,8 @@ class OptimizerUpdateKernel final : public Kernel {
         settings_(context.op_as<OptimizerUpdate>().settings()),
         per_parameter_(settings_.kind == OptimizerKind::lars || settings_.kind == OptimizerKind::lamb),
         packs_(allows_packs(context.op_as<OptimizerUpdate>().segments())),
-        low_(context.inputs[OptimizerInput::low]),
-        grad_low_(context.inputs[OptimizerInput::grad_low]),
+        low_(context.inputs[OptimizerUpdate::low]),
+        grad_low_(context.inputs[OptimizerUpdate::grad_low]),
         segment_count_(static_cast<unsigned>(segments.size())),
         chunks_(segments.empty() ? 0u : static_cast<unsigned>(segments.back().first_chunk + segments.back().chunks)),
         segments_(segments),

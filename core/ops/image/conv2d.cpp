@@ -40,55 +40,55 @@ std::int64_t Conv2dAttributes::output_size(std::int64_t size, std::int64_t kerne
 
 std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "data");
-  require_floating(inputs[1], "weight");
-  return {{inputs[0].dtype, check_geometry(attributes_, inputs[0].shape, inputs[1].shape)}};
+  require_floating(inputs[x], "data");
+  require_floating(inputs[w], "weight");
+  return {{inputs[x].dtype, check_geometry(attributes_, inputs[x].shape, inputs[w].shape)}};
 }
 
 void Conv2d::gradient(GradientBuilder& builder) const {
-  const ValueId x = builder.input(0);
-  const ValueId w = builder.input(1);
   const ValueId dy = builder.output_gradient(0);
-  if (builder.needs_gradient(1)) {
-    auto op = std::make_shared<Conv2dGradWeight>(Conv2dGradWeight::Attributes{attributes_, builder.desc(w)});
-    builder.set_input_gradient(1, builder.emit(std::move(op), {x, dy})[0]);
+  if (builder.needs_gradient(w)) {
+    auto op =
+        std::make_shared<Conv2dGradWeight>(Conv2dGradWeight::Attributes{attributes_, builder.desc(builder.input(w))});
+    builder.set_input_gradient(w, builder.emit(std::move(op), {builder.input(x), dy})[0]);
   }
-  if (builder.needs_gradient(0)) {
-    auto op = std::make_shared<Conv2dGradInput>(Conv2dGradInput::Attributes{attributes_, builder.desc(x).shape});
-    builder.set_input_gradient(0, builder.emit(std::move(op), {dy, w})[0]);
+  if (builder.needs_gradient(x)) {
+    auto op = std::make_shared<Conv2dGradInput>(
+        Conv2dGradInput::Attributes{attributes_, builder.desc(builder.input(x)).shape});
+    builder.set_input_gradient(x, builder.emit(std::move(op), {dy, builder.input(w)})[0]);
   }
 }
 
 Cost Conv2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(outputs[0].shape, inputs[1].shape), traffic(inputs, outputs)};
+  return {flops(outputs[0].shape, inputs[w].shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "data");
-  require_floating(inputs[1], "weight");
-  const Shape y = check_geometry(attributes_.conv, attributes_.input_shape, inputs[1].shape);
-  require(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
-  return {{inputs[0].dtype, attributes_.input_shape}};
+  require_floating(inputs[dy], "data");
+  require_floating(inputs[w], "weight");
+  const Shape y = check_geometry(attributes_.conv, attributes_.input_shape, inputs[w].shape);
+  require(inputs[dy].shape == y, "expected dy {}, got {}", y.to_string(), inputs[dy].shape.to_string());
+  return {{inputs[dy].dtype, attributes_.input_shape}};
 }
 
 Cost Conv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(inputs[0].shape, inputs[1].shape), traffic(inputs, outputs)};
+  return {flops(inputs[dy].shape, inputs[w].shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "data");
-  require(inputs[0].dtype == inputs[1].dtype, "expected x and dy of one dtype, got {} and {}", inputs[0].to_string(),
-          inputs[1].to_string());
+  require_floating(inputs[x], "data");
+  require(inputs[x].dtype == inputs[dy].dtype, "expected x and dy of one dtype, got {} and {}", inputs[x].to_string(),
+          inputs[dy].to_string());
   require_floating(attributes_.weight, "weight");
-  const Shape y = check_geometry(attributes_.conv, inputs[0].shape, attributes_.weight.shape);
-  require(inputs[1].shape == y, "expected dy {}, got {}", y.to_string(), inputs[1].shape.to_string());
+  const Shape y = check_geometry(attributes_.conv, inputs[x].shape, attributes_.weight.shape);
+  require(inputs[dy].shape == y, "expected dy {}, got {}", y.to_string(), inputs[dy].shape.to_string());
   return {attributes_.weight};
 }
 
 Cost Conv2dGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(inputs[1].shape, attributes_.weight.shape), traffic(inputs, outputs)};
+  return {flops(inputs[dy].shape, attributes_.weight.shape), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

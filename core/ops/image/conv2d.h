@@ -20,63 +20,55 @@ struct Conv2dAttributes {
 
 /// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer).
 /// Output: y[N,P,Q,K] in x's dtype.
-class Conv2d final : public Op {
+class Conv2d final : public OpWith<Conv2dAttributes> {
  public:
-  using Attributes = Conv2dAttributes;
-  explicit Conv2d(Attributes attributes) : attributes_(attributes) {}
+  enum Input { x, w };
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "conv2d"; }
   std::string attributes() const override { return attributes_.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
 
- private:
-  Attributes attributes_;
+struct Conv2dGradInputAttributes {
+  Conv2dAttributes conv;
+  Shape input_shape;  // [N,H,W,C]
 };
 
 /// Inputs: dy[N,P,Q,K]; w[K,R,S,C/groups] of any floating dtype. Output: dx of the convolution's input shape, in dy's
 /// dtype.
-class Conv2dGradInput final : public Op {
+class Conv2dGradInput final : public OpWith<Conv2dGradInputAttributes> {
  public:
-  struct Attributes {
-    Conv2dAttributes conv;
-    Shape input_shape;  // [N,H,W,C]
-  };
-  explicit Conv2dGradInput(Attributes attributes) : attributes_(std::move(attributes)) {}
+  enum Input { dy, w };
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "conv2d_grad_input"; }
   std::string attributes() const override { return attributes_.conv.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
 
- private:
-  Attributes attributes_;
+struct Conv2dGradWeightAttributes {
+  Conv2dAttributes conv;
+  TensorDesc weight;  // the result: [K,R,S,C/groups]
 };
 
 /// Inputs: x[N,H,W,C]; dy[N,P,Q,K], of one dtype. Output: dw[K,R,S,C/groups], accumulated in fp32 and rounded once to
 /// `weight.dtype`.
-class Conv2dGradWeight final : public Op {
+class Conv2dGradWeight final : public OpWith<Conv2dGradWeightAttributes> {
  public:
-  struct Attributes {
-    Conv2dAttributes conv;
-    TensorDesc weight;  // the result: [K,R,S,C/groups]
-  };
-  explicit Conv2dGradWeight(Attributes attributes) : attributes_(std::move(attributes)) {}
+  enum Input { x, dy };
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "conv2d_grad_weight"; }
   std::string attributes() const override { return attributes_.conv.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 }  // namespace ptrain

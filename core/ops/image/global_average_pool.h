@@ -14,21 +14,18 @@ class GlobalAveragePool final : public Op {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// Input: dy[N,C]. Output: dx of the pooling's input shape, in dy's dtype: dy / (H W) at every pixel.
-class GlobalAveragePoolGrad final : public Op {
- public:
-  struct Attributes {
-    Shape input_shape;  // [N,H,W,C]
-  };
-  explicit GlobalAveragePoolGrad(Attributes attributes) : attributes_(std::move(attributes)) {}
+struct GlobalAveragePoolGradAttributes {
+  Shape input_shape;  // [N,H,W,C]
+};
 
-  const Attributes& attrs() const { return attributes_; }
+/// Input: dy[N,C]. Output: dx of the pooling's input shape, in dy's dtype: dy / (H W) at every pixel.
+class GlobalAveragePoolGrad final : public OpWith<GlobalAveragePoolGradAttributes> {
+ public:
+  using OpWith::OpWith;
+
   std::string_view type() const override { return "global_average_pool_grad"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 }  // namespace ptrain

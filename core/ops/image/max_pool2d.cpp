@@ -40,15 +40,15 @@ Cost MaxPool2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 
 std::vector<TensorDesc> MaxPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_floating(inputs[0], "data");
+  require_floating(inputs[dy], "data");
   const Shape y = pooled_shape(attributes_.pool, attributes_.input_shape);
-  require(inputs[0].shape == y, "expected dy {}, got {}", y.to_string(), inputs[0].shape.to_string());
-  require_desc(inputs[1], {DType::u8, y}, "argmax");
-  return {{inputs[0].dtype, attributes_.input_shape}};
+  require(inputs[dy].shape == y, "expected dy {}, got {}", y.to_string(), inputs[dy].shape.to_string());
+  require_desc(inputs[argmax], {DType::u8, y}, "argmax");
+  return {{inputs[dy].dtype, attributes_.input_shape}};
 }
 
 Cost MaxPool2dGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {static_cast<double>(inputs[dy].count()), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

@@ -17,41 +17,34 @@ struct MaxPool2dAttributes {
 
 /// Input: x[N,H,W,C]. Outputs: y[N,P,Q,C] in x's dtype; argmax[N,P,Q,C] u8, the position r * kernel + s of the maximum
 /// in its window (the first of equals; NaN counts as the maximum). kernel * kernel is at most 256.
-class MaxPool2d final : public Op {
+class MaxPool2d final : public OpWith<MaxPool2dAttributes> {
  public:
-  using Attributes = MaxPool2dAttributes;
-  explicit MaxPool2d(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "max_pool2d"; }
   std::string attributes() const override { return attributes_.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
 
- private:
-  Attributes attributes_;
+struct MaxPool2dGradAttributes {
+  MaxPool2dAttributes pool;
+  Shape input_shape;  // [N,H,W,C]
 };
 
 /// Inputs: dy[N,P,Q,C]; argmax[N,P,Q,C] u8. Output: dx of the pooling's input shape, in dy's dtype.
-class MaxPool2dGrad final : public Op {
+class MaxPool2dGrad final : public OpWith<MaxPool2dGradAttributes> {
  public:
-  struct Attributes {
-    MaxPool2dAttributes pool;
-    Shape input_shape;  // [N,H,W,C]
-  };
-  explicit MaxPool2dGrad(Attributes attributes) : attributes_(std::move(attributes)) {}
+  enum Input { dy, argmax };
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "max_pool2d_grad"; }
   std::string attributes() const override { return attributes_.pool.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 }  // namespace ptrain

@@ -7,27 +7,24 @@
 
 namespace ptrain {
 
+struct NormalizeImageAttributes {
+  std::array<float, 3> mean{0.485f, 0.456f, 0.406f};  // of pixels scaled to [0, 1]; ImageNet's by default
+  std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
+  int channels = 3;  // 3 or 4
+  DType dtype = DType::f32;
+};
+
 /// Input: pixels u8[N,H,W,3]. Output: y[N,H,W,channels] of `dtype`: (pixel / 255 - mean) / deviation, zero in
 /// channel 3. No gradient.
-class NormalizeImage final : public Op {
+class NormalizeImage final : public OpWith<NormalizeImageAttributes> {
  public:
-  struct Attributes {
-    std::array<float, 3> mean{0.485f, 0.456f, 0.406f};  // of pixels scaled to [0, 1]; ImageNet's by default
-    std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
-    int channels = 3;  // 3 or 4
-    DType dtype = DType::f32;
-  };
-  explicit NormalizeImage(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "normalize_image"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 }  // namespace ptrain

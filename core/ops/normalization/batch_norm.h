@@ -7,24 +7,24 @@
 
 namespace ptrain {
 
+struct BatchNormAttributes {
+  float epsilon = 1e-5f;
+  float momentum = 0.1f;
+  Activation activation = Activation::none;  // or relu
+  bool training = true;
+  bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
+};
+
 /// y = act((x - mean) * invstd * gamma + beta [+ residual]).
 /// Inputs: x[...,C]; gamma[C], beta[C] f32; running_mean[C], running_var[C] f32 state; optional residual (x's
 /// descriptor). Training: mean and (biased) variance are the batch's; running = (1 - momentum) running + momentum
 /// batch, with the unbiased variance (PyTorch's definition). Outputs: y in x's dtype, saved_mean[C], saved_invstd[C]
 /// f32. Inference: the running statistics are used and not changed. Output: y.
-class BatchNorm final : public Op {
+class BatchNorm final : public OpWith<BatchNormAttributes> {
  public:
   enum Input { x, gamma, beta, running_mean, running_var, residual };
-  struct Attributes {
-    float epsilon = 1e-5f;
-    float momentum = 0.1f;
-    Activation activation = Activation::none;  // or relu
-    bool training = true;
-    bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
-  };
-  explicit BatchNorm(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "batch_norm"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
@@ -36,26 +36,23 @@ class BatchNorm final : public Op {
   }
   int inplace_input(int output) const override;
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
 
- private:
-  Attributes attributes_;
+struct BatchNormGradAttributes {
+  Activation activation = Activation::none;  // or relu
+  bool residual = false;                     // only with an activation; otherwise the residual's gradient is dy itself
+  bool sync = false;  // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
 };
 
 /// Gradient of a training-mode batch_norm.
 /// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless there
 /// are both an activation and a residual (otherwise the ReLU's mask is computed again from x).
 /// Outputs: dx in x's dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
-class BatchNormGrad final : public Op {
+class BatchNormGrad final : public OpWith<BatchNormGradAttributes> {
  public:
   enum Input { dy, x, gamma, beta, saved_mean, saved_invstd, y };
-  struct Attributes {
-    Activation activation = Activation::none;  // or relu
-    bool residual = false;  // only with an activation; otherwise the residual's gradient is dy itself
-    bool sync = false;      // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
-  };
-  explicit BatchNormGrad(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "batch_norm_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
@@ -63,9 +60,6 @@ class BatchNormGrad final : public Op {
   bool amp_casts_input(int input) const override { return input == dy || input == x || input == y; }
   int inplace_input(int output) const override;
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 }  // namespace ptrain

@@ -7,52 +7,46 @@
 
 namespace ptrain {
 
+struct BatchNormFinalizeAttributes {
+  std::int64_t count = 2;  // values per channel
+  float epsilon = 1e-5f;
+  float momentum = 0.1f;
+};
+
 /// Inputs: sum[C], sum_of_squares[C], gamma[C], beta[C] f32; running_mean[C], running_var[C] f32 state.
 /// Outputs f32 [C]: saved_mean and saved_invstd as batch_norm's; scale and offset, with which
 /// x * scale + offset = (x - mean) * invstd * gamma + beta. Running statistics are updated as batch_norm does.
-class BatchNormFinalize final : public Op {
+class BatchNormFinalize final : public OpWith<BatchNormFinalizeAttributes> {
  public:
   enum Input { sum, sum_of_squares, gamma, beta, running_mean, running_var };
   enum Output { saved_mean, saved_invstd, scale, offset };
-  struct Attributes {
-    std::int64_t count = 2;  // values per channel
-    float epsilon = 1e-5f;
-    float momentum = 0.1f;
-  };
-  explicit BatchNormFinalize(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "batch_norm_finalize"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   bool mutates_input(int input) const override { return input == running_mean || input == running_var; }
+};
 
- private:
-  Attributes attributes_;
+struct BatchNormApplyAttributes {
+  Activation activation = Activation::none;  // or relu
 };
 
 /// y = act(x * scale + offset [+ residual, or residual * residual_scale + residual_offset]).
 /// Inputs: x[...,C]; scale[C], offset[C] f32; optional residual (x's descriptor); optional residual_scale[C] and
 /// residual_offset[C] f32, which make the residual a batch norm's output too. Output: y in x's dtype.
-class BatchNormApply final : public Op {
+class BatchNormApply final : public OpWith<BatchNormApplyAttributes> {
  public:
   enum Input { x, scale, offset, residual, residual_scale, residual_offset };
-  struct Attributes {
-    Activation activation = Activation::none;  // or relu
-  };
-  explicit BatchNormApply(Attributes attributes) : attributes_(attributes) {}
+  using OpWith::OpWith;
 
-  const Attributes& attrs() const { return attributes_; }
   std::string_view type() const override { return "batch_norm_apply"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   int inplace_input(int /*output*/) const override { return residual; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  Attributes attributes_;
 };
 
 /// dx = gamma invstd (dz - dbeta / n - (x - mean) invstd dgamma / n), n the number of values per channel.

@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-DropoutAddLayerNorm::DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes) : attributes_(attributes) {
+DropoutAddLayerNorm::DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes) : OpWith(attributes) {
   invariant(attributes.dropout >= 0 && attributes.dropout < 1, "dropout outside [0, 1)");
 }
 
@@ -18,16 +18,14 @@ std::string DropoutAddLayerNorm::attributes() const {
 
 std::vector<TensorDesc> DropoutAddLayerNorm::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 4, 5);
-  const TensorDesc& x = inputs[0];
-  const TensorDesc& residual = inputs[1];
-  require_floating(x, "x");
-  require_shape(residual, x.shape, "residual");
-  std::vector<TensorDesc> outputs = LayerNorm(attributes_.epsilon).infer(inputs.subspan(1, 3));
+  require_floating(inputs[x], "x");
+  require_shape(inputs[residual], inputs[x].shape, "residual");
+  std::vector<TensorDesc> outputs = LayerNorm(attributes_.epsilon).infer(inputs.subspan(residual, 3));
   if (attributes_.dropout > 0) {
-    require(inputs.size() > 4, "dropout needs rng");
-    require_rng(inputs[4]);
+    require(inputs.size() > rng, "dropout needs rng");
+    require_rng(inputs[rng]);
   }
-  outputs.insert(outputs.begin(), residual);
+  outputs.insert(outputs.begin(), inputs[residual]);
   return outputs;
 }
 
@@ -35,12 +33,12 @@ void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value) return;
   invariant(builder.output_gradient(1) == no_value, "the sum inside dropout_add_layer_norm is read elsewhere");
-  std::vector<ValueId> inputs{dy, builder.output(1), builder.input(2), builder.output(2), builder.output(3)};
+  std::vector<ValueId> inputs{dy, builder.output(1), builder.input(gamma), builder.output(2), builder.output(3)};
   std::vector<ValueId> gradients;
-  const DType x_dtype = builder.desc(builder.input(0)).dtype;
-  if (attributes_.dropout > 0 || x_dtype != builder.desc(builder.input(1)).dtype) {
+  const DType x_dtype = builder.desc(builder.input(x)).dtype;
+  if (attributes_.dropout > 0 || x_dtype != builder.desc(builder.input(residual)).dtype) {
     const DropoutAddLayerNormGradAttributes grad{attributes_.dropout, attributes_.stream, x_dtype};
-    inputs.push_back(attributes_.dropout > 0 ? builder.input(4) : no_value);
+    inputs.push_back(attributes_.dropout > 0 ? builder.input(rng) : no_value);
     gradients = builder.emit(std::make_shared<DropoutAddLayerNormGrad>(grad), inputs);
   } else {
     gradients = builder.emit(std::make_shared<LayerNormGrad>(), inputs);
@@ -52,7 +50,7 @@ void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
 }
 
 Cost DropoutAddLayerNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {9.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {9.0 * static_cast<double>(inputs[x].count()), traffic(inputs, outputs)};
 }
 
 std::string DropoutAddLayerNormGrad::attributes() const {
@@ -62,17 +60,17 @@ std::string DropoutAddLayerNormGrad::attributes() const {
 
 std::vector<TensorDesc> DropoutAddLayerNormGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 5, 6);
-  std::vector<TensorDesc> outputs = LayerNormGrad().infer(inputs.first(5));
+  std::vector<TensorDesc> outputs = LayerNormGrad().infer(inputs.first(rng));
   if (attributes_.dropout > 0) {
-    require(inputs.size() > 5, "dropout needs rng");
-    require_rng(inputs[5]);
+    require(inputs.size() > rng, "dropout needs rng");
+    require_rng(inputs[rng]);
   }
-  outputs.insert(outputs.begin(), {attributes_.x_dtype, inputs[1].shape});
+  outputs.insert(outputs.begin(), {attributes_.x_dtype, inputs[sum].shape});
   return outputs;
 }
 
 Cost DropoutAddLayerNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {14.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {14.0 * static_cast<double>(inputs[dy].count()), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

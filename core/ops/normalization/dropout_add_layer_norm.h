@@ -16,21 +16,18 @@ struct DropoutAddLayerNormAttributes {
 ///          dropout). x and residual may differ in dtype.
 /// outputs: y [..., H] and sum [..., H] = dropout(x) + residual, both in residual's dtype; mean, rstd f32 [...].
 /// The mask is that of dropout(x) with the same stream. `sum` is only for the gradient: nothing else may read it.
-class DropoutAddLayerNorm final : public Op {
+class DropoutAddLayerNorm final : public OpWith<DropoutAddLayerNormAttributes> {
  public:
+  enum Input { x, residual, gamma, beta, rng };
   explicit DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes);
-  const DropoutAddLayerNormAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "dropout_add_layer_norm"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
-  bool amp_casts_input(int input) const override { return input < 2; }
+  bool amp_casts_input(int input) const override { return input == x || input == residual; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  DropoutAddLayerNormAttributes attributes_;
 };
 
 struct DropoutAddLayerNormGradAttributes {
@@ -42,20 +39,17 @@ struct DropoutAddLayerNormGradAttributes {
 /// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [3].
 /// outputs: dx [..., H] in x_dtype; dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
 /// Without dropout the gradient is LayerNormGrad, whose dx serves both.
-class DropoutAddLayerNormGrad final : public Op {
+class DropoutAddLayerNormGrad final : public OpWith<DropoutAddLayerNormGradAttributes> {
  public:
-  explicit DropoutAddLayerNormGrad(DropoutAddLayerNormGradAttributes attributes) : attributes_(attributes) {}
-  const DropoutAddLayerNormGradAttributes& attrs() const { return attributes_; }
+  enum Input { dy, sum, gamma, mean, rstd, rng };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "dropout_add_layer_norm_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
-  bool amp_casts_input(int input) const override { return input < 2; }
+  bool amp_casts_input(int input) const override { return input == dy || input == sum; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  DropoutAddLayerNormGradAttributes attributes_;
 };
 
 }  // namespace ptrain

@@ -8,12 +8,11 @@ std::string LayerNorm::attributes() const { return fmt::format("epsilon={}", eps
 
 std::vector<TensorDesc> LayerNorm::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 3);
-  const TensorDesc& x = inputs[0];
-  require_floating(x, "x");
-  const Shape rows = leading_shape(x.shape);
-  require_desc(inputs[1], {DType::f32, Shape{x.shape[-1]}}, "gamma");
-  require_desc(inputs[2], {DType::f32, Shape{x.shape[-1]}}, "beta");
-  return {x, {DType::f32, rows}, {DType::f32, rows}};
+  require_floating(inputs[x], "x");
+  const Shape rows = leading_shape(inputs[x].shape);
+  require_desc(inputs[gamma], {DType::f32, Shape{inputs[x].shape[-1]}}, "gamma");
+  require_desc(inputs[beta], {DType::f32, Shape{inputs[x].shape[-1]}}, "beta");
+  return {inputs[x], {DType::f32, rows}, {DType::f32, rows}};
 }
 
 void LayerNorm::gradient(GradientBuilder& builder) const {
@@ -21,32 +20,31 @@ void LayerNorm::gradient(GradientBuilder& builder) const {
   if (dy == no_value) return;
   const std::vector<ValueId> gradients =
       builder.emit(std::make_shared<LayerNormGrad>(),
-                   {dy, builder.input(0), builder.input(1), builder.output(1), builder.output(2)});
+                   {dy, builder.input(x), builder.input(gamma), builder.output(1), builder.output(2)});
   for (int i = 0; i < 3; ++i) {
     if (builder.needs_gradient(i)) builder.set_input_gradient(i, gradients[static_cast<std::size_t>(i)]);
   }
 }
 
 Cost LayerNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {7.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {7.0 * static_cast<double>(inputs[x].count()), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> LayerNormGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 5, 5);
-  const TensorDesc& x = inputs[1];
-  require_floating(inputs[0], "dy");
-  require_floating(x, "x");
-  require_shape(inputs[0], x.shape, "dy");
-  const Shape rows = leading_shape(x.shape);
-  const TensorDesc channel{DType::f32, Shape{x.shape[-1]}};
-  require_desc(inputs[2], channel, "gamma");
-  require_desc(inputs[3], {DType::f32, rows}, "mean");
-  require_desc(inputs[4], {DType::f32, rows}, "rstd");
-  return {x, channel, channel};
+  require_floating(inputs[dy], "dy");
+  require_floating(inputs[x], "x");
+  require_shape(inputs[dy], inputs[x].shape, "dy");
+  const Shape rows = leading_shape(inputs[x].shape);
+  const TensorDesc channel{DType::f32, Shape{inputs[x].shape[-1]}};
+  require_desc(inputs[gamma], channel, "gamma");
+  require_desc(inputs[mean], {DType::f32, rows}, "mean");
+  require_desc(inputs[rstd], {DType::f32, rows}, "rstd");
+  return {inputs[x], channel, channel};
 }
 
 Cost LayerNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {13.0 * static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
+  return {13.0 * static_cast<double>(inputs[dy].count()), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

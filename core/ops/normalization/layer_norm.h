@@ -9,6 +9,7 @@ namespace ptrain {
 /// outputs: y [..., H] in x's dtype; mean f32 [...]; rstd f32 [...] = 1 / sqrt(variance + epsilon).
 class LayerNorm final : public Op {
  public:
+  enum Input { x, gamma, beta };
   explicit LayerNorm(float epsilon) : epsilon_(epsilon) {}
   float epsilon() const { return epsilon_; }
 
@@ -17,7 +18,7 @@ class LayerNorm final : public Op {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
-  bool amp_casts_input(int input) const override { return input == 0; }
+  bool amp_casts_input(int input) const override { return input == x; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
@@ -28,10 +29,11 @@ class LayerNorm final : public Op {
 /// outputs: dx [..., H] in x's dtype; dgamma f32 [H]; dbeta f32 [H].
 class LayerNormGrad final : public Op {
  public:
+  enum Input { dy, x, gamma, mean, rstd };
   std::string_view type() const override { return "layer_norm_grad"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
-  bool amp_casts_input(int input) const override { return input < 2; }
+  bool amp_casts_input(int input) const override { return input == dy || input == x; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 

@@ -15,7 +15,7 @@ std::string describe(const AttentionAttributes& a) {
 
 /// Checks qkv, lengths, rng and, from input `offsets` on, the offsets, which the op and its gradient share.
 void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inputs, std::size_t offsets) {
-  const TensorDesc& qkv = inputs[0];
+  const TensorDesc& qkv = inputs[Attention::qkv];
   require_floating(qkv, "qkv");
   const bool packed = a.max_length > 0;
   require(qkv.shape.rank() == (packed ? 2 : 3), "qkv: expected {}, got {}",
@@ -25,18 +25,15 @@ void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inpu
   require(packed == (inputs.size() > offsets), "packed sequences, and no others, need offsets");
   if (packed) {
     require_offsets(inputs[offsets]);
-    require_desc(inputs[1], {DType::i32, Shape{inputs[offsets].shape[0] - 1}}, "lengths");
+    require_desc(inputs[Attention::lengths], {DType::i32, Shape{inputs[offsets].shape[0] - 1}}, "lengths");
   } else {
-    require_desc(inputs[1], {DType::i32, Shape{qkv.shape[0]}}, "lengths");
+    require_desc(inputs[Attention::lengths], {DType::i32, Shape{qkv.shape[0]}}, "lengths");
   }
   if (a.dropout > 0) {
-    require(inputs.size() > 2, "attention with dropout needs rng");
-    require_rng(inputs[2]);
+    require(inputs.size() > Attention::rng, "attention with dropout needs rng");
+    require_rng(inputs[Attention::rng]);
   }
 }
-
-constexpr std::size_t offsets_input = 3;
-constexpr std::size_t gradient_offsets_input = 6;
 
 TensorDesc out_desc(const TensorDesc& qkv) { return {qkv.dtype, with_last(qkv.shape, qkv.shape[-1] / 3)}; }
 
@@ -44,7 +41,7 @@ TensorDesc lse_desc(const AttentionDims& e) { return {DType::f32, Shape{e.batch,
 
 /// One product of queries and keys (or weights and values) over all heads.
 double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
-  const AttentionDims e(a, inputs[0], inputs[1]);
+  const AttentionDims e(a, inputs[Attention::qkv], inputs[Attention::lengths]);
   const auto tokens = static_cast<double>(e.tokens);
   const double keys = a.max_length > 0 ? tokens / static_cast<double>(e.batch) : static_cast<double>(e.length);
   return 2.0 * tokens * static_cast<double>(e.heads * e.depth) * keys;
@@ -59,7 +56,7 @@ AttentionDims::AttentionDims(const AttentionAttributes& attributes, const Tensor
       depth(qkv.shape[-1] / (3 * attributes.heads)),
       tokens(qkv.count() / qkv.shape[-1]) {}
 
-Attention::Attention(AttentionAttributes attributes) : attributes_(attributes) {
+Attention::Attention(AttentionAttributes attributes) : OpWith(attributes) {
   invariant(attributes.heads > 0, "attention without heads");
   invariant(attributes.dropout >= 0 && attributes.dropout < 1, "attention dropout outside [0, 1)");
 }
@@ -68,17 +65,18 @@ std::string Attention::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> Attention::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 4);
-  check_inputs(attributes_, inputs, offsets_input);
-  return {out_desc(inputs[0]), lse_desc({attributes_, inputs[0], inputs[1]})};
+  check_inputs(attributes_, inputs, offsets);
+  return {out_desc(inputs[qkv]), lse_desc({attributes_, inputs[qkv], inputs[lengths]})};
 }
 
 void Attention::gradient(GradientBuilder& builder) const {
   const ValueId dout = builder.output_gradient(0);
-  if (dout == no_value || !builder.needs_gradient(0)) return;
-  const ValueId rng = attributes_.dropout > 0 ? builder.input(2) : no_value;
-  std::vector<ValueId> inputs{builder.input(0), builder.input(1), rng, builder.output(0), builder.output(1), dout};
-  if (attributes_.max_length > 0) inputs.push_back(builder.input(offsets_input));
-  builder.set_input_gradient(0, builder.emit(std::make_shared<AttentionGrad>(attributes_), inputs).front());
+  if (dout == no_value || !builder.needs_gradient(qkv)) return;
+  const ValueId mask_rng = attributes_.dropout > 0 ? builder.input(rng) : no_value;
+  std::vector<ValueId> inputs{builder.input(qkv), builder.input(lengths), mask_rng,
+                              builder.output(0),  builder.output(1),      dout};
+  if (attributes_.max_length > 0) inputs.push_back(builder.input(offsets));
+  builder.set_input_gradient(qkv, builder.emit(std::make_shared<AttentionGrad>(attributes_), inputs).front());
 }
 
 Cost Attention::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
@@ -89,12 +87,12 @@ std::string AttentionGrad::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> AttentionGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 6, 7);
-  check_inputs(attributes_, inputs, gradient_offsets_input);
-  const TensorDesc out = out_desc(inputs[0]);
-  require_desc(inputs[3], out, "out");
-  require_desc(inputs[4], lse_desc({attributes_, inputs[0], inputs[1]}), "lse");
-  require_desc(inputs[5], out, "dout");
-  return {inputs[0]};
+  check_inputs(attributes_, inputs, offsets);
+  const TensorDesc expected_out = out_desc(inputs[qkv]);
+  require_desc(inputs[out], expected_out, "out");
+  require_desc(inputs[lse], lse_desc({attributes_, inputs[qkv], inputs[lengths]}), "lse");
+  require_desc(inputs[dout], expected_out, "dout");
+  return {inputs[qkv]};
 }
 
 Cost AttentionGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {

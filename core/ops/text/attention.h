@@ -33,10 +33,10 @@ struct AttentionDims {
 ///          each score row's sum of exponentials (0 beyond the length).
 /// Packed sequences get the mask that they would have padded. The cost counts a product of all S keys for every token;
 /// packed, where lengths are not known before the step, as many keys as if the tokens were shared out evenly.
-class Attention final : public Op {
+class Attention final : public OpWith<AttentionAttributes> {
  public:
+  enum Input { qkv, lengths, rng, offsets };
   explicit Attention(AttentionAttributes attributes);
-  const AttentionAttributes& attrs() const { return attributes_; }
 
   std::string_view type() const override { return "attention"; }
   std::string attributes() const override;
@@ -44,17 +44,14 @@ class Attention final : public Op {
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  AttentionAttributes attributes_;
 };
 
 /// inputs:  qkv, lengths, rng (optional) as in Attention; its out and lse; dout like out; offsets (packed).
 /// outputs: dqkv like qkv, 0 in the padding.
-class AttentionGrad final : public Op {
+class AttentionGrad final : public OpWith<AttentionAttributes> {
  public:
-  explicit AttentionGrad(AttentionAttributes attributes) : attributes_(attributes) {}
-  const AttentionAttributes& attrs() const { return attributes_; }
+  enum Input { qkv, lengths, rng, out, lse, dout, offsets };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "attention_grad"; }
   std::string attributes() const override;
@@ -62,9 +59,6 @@ class AttentionGrad final : public Op {
   AmpClass amp_class() const override { return AmpClass::white; }
   bool amp_casts_input(int input) const override { return input != 4; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
-
- private:
-  AttentionAttributes attributes_;
 };
 
 }  // namespace ptrain

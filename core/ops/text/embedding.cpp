@@ -17,16 +17,14 @@ void require_table(const TensorDesc& desc, const char* what) {
 /// Checks ids and token types, and the offsets, input `offsets`, that packed ones need.
 void check_tokens(std::span<const TensorDesc> inputs, std::size_t offsets) {
   require_count(inputs, offsets, offsets + 1);
-  require_ids(inputs[0], "ids");
-  require_desc(inputs[1], inputs[0], "token_types");
+  const TensorDesc& ids = inputs[BertEmbedding::ids];
+  require_ids(ids, "ids");
+  require_desc(inputs[BertEmbedding::token_types], ids, "token_types");
   const bool packed = inputs.size() > offsets;
-  require(inputs[0].shape.rank() == (packed ? 1 : 2), "ids: expected {}, got {}", packed ? "[T] with offsets" : "[B,S]",
-          inputs[0].to_string());
+  require(ids.shape.rank() == (packed ? 1 : 2), "ids: expected {}, got {}", packed ? "[T] with offsets" : "[B,S]",
+          ids.to_string());
   if (packed) require_offsets(inputs[offsets]);
 }
-
-constexpr std::size_t offsets_input = 5;
-constexpr std::size_t gradient_offsets_input = 3;
 
 /// `ids` with the width of the rows as a new last axis.
 Shape looked_up(const Shape& ids, std::int64_t width) {
@@ -39,51 +37,51 @@ Shape looked_up(const Shape& ids, std::int64_t width) {
 
 std::vector<TensorDesc> Embedding::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_ids(inputs[0], "ids");
-  require_table(inputs[1], "table");
-  return {{inputs[1].dtype, looked_up(inputs[0].shape, inputs[1].shape[1])}};
+  require_ids(inputs[ids], "ids");
+  require_table(inputs[table], "table");
+  return {{inputs[table].dtype, looked_up(inputs[ids].shape, inputs[table].shape[1])}};
 }
 
 void Embedding::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
-  if (dy == no_value || !builder.needs_gradient(1)) return;
-  const auto op = std::make_shared<EmbeddingGrad>(builder.desc(builder.input(1)).shape[0]);
-  builder.set_input_gradient(1, builder.emit(op, {builder.input(0), dy}).front());
+  if (dy == no_value || !builder.needs_gradient(table)) return;
+  const auto op = std::make_shared<EmbeddingGrad>(builder.desc(builder.input(table)).shape[0]);
+  builder.set_input_gradient(table, builder.emit(op, {builder.input(ids), dy}).front());
 }
 
 std::string EmbeddingGrad::attributes() const { return fmt::format("rows={}", rows_); }
 
 std::vector<TensorDesc> EmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_ids(inputs[0], "ids");
-  require(inputs[1].dtype == DType::f32, "dy: expected f32, got {}", inputs[1].to_string());
-  require(leading_shape(inputs[1].shape) == inputs[0].shape, "dy {} does not fit ids {}", inputs[1].to_string(),
-          inputs[0].to_string());
-  return {{inputs[1].dtype, Shape{rows_, inputs[1].shape[-1]}}};
+  require_ids(inputs[ids], "ids");
+  require(inputs[dy].dtype == DType::f32, "dy: expected f32, got {}", inputs[dy].to_string());
+  require(leading_shape(inputs[dy].shape) == inputs[ids].shape, "dy {} does not fit ids {}", inputs[dy].to_string(),
+          inputs[ids].to_string());
+  return {{inputs[dy].dtype, Shape{rows_, inputs[dy].shape[-1]}}};
 }
 
 std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs) const {
-  check_tokens(inputs, offsets_input);
-  const TensorDesc& word = inputs[2];
-  require_table(word, "word");
-  for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
-    require_table(inputs[i], i == 3 ? "position" : "token_type");
-    require(inputs[i].shape[1] == word.shape[1], "table {} does not fit {}", inputs[i].to_string(), word.to_string());
+  check_tokens(inputs, offsets);
+  require_table(inputs[word], "word");
+  for (const Input i : {position, token_type}) {
+    require_table(inputs[i], i == position ? "position" : "token_type");
+    require(inputs[i].shape[1] == inputs[word].shape[1], "table {} does not fit {}", inputs[i].to_string(),
+            inputs[word].to_string());
   }
-  const bool packed = inputs.size() > offsets_input;  // then the model knows the longest sequence
-  require(packed || inputs[3].shape[0] >= inputs[0].shape[1], "{} positions for sequences of {}", inputs[3].shape[0],
-          inputs[0].shape[-1]);
-  return {{word.dtype, looked_up(inputs[0].shape, word.shape[1])}};
+  const bool packed = inputs.size() > offsets;  // then the model knows the longest sequence
+  require(packed || inputs[position].shape[0] >= inputs[ids].shape[1], "{} positions for sequences of {}",
+          inputs[position].shape[0], inputs[ids].shape[-1]);
+  return {{inputs[word].dtype, looked_up(inputs[ids].shape, inputs[word].shape[1])}};
 }
 
 void BertEmbedding::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value) return;
   const auto rows = [&](int input) { return builder.desc(builder.input(input)).shape[0]; };
-  const auto op = std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(2), rows(3), rows(4)});
-  std::vector<ValueId> inputs{builder.input(0), builder.input(1), dy};
-  const bool packed = builder.desc(builder.input(0)).shape.rank() == 1;
-  if (packed) inputs.push_back(builder.input(offsets_input));
+  const auto op = std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(word), rows(position), rows(token_type)});
+  std::vector<ValueId> inputs{builder.input(ids), builder.input(token_types), dy};
+  const bool packed = builder.desc(builder.input(ids)).shape.rank() == 1;
+  if (packed) inputs.push_back(builder.input(offsets));
   const std::vector<ValueId> gradients = builder.emit(op, std::move(inputs));
   for (int i = 2; i < 5; ++i) {
     if (builder.needs_gradient(i)) builder.set_input_gradient(i, gradients[static_cast<std::size_t>(i - 2)]);
@@ -95,15 +93,14 @@ std::string BertEmbeddingGrad::attributes() const {
 }
 
 std::vector<TensorDesc> BertEmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
-  check_tokens(inputs, gradient_offsets_input);
-  const TensorDesc& dy = inputs[2];
-  require(dy.dtype == DType::f32, "dy: expected f32, got {}", dy.to_string());
-  require(leading_shape(dy.shape) == inputs[0].shape, "dy {} does not fit ids {}", dy.to_string(),
-          inputs[0].to_string());
-  const std::int64_t width = dy.shape[-1];
-  return {{dy.dtype, Shape{rows_.words, width}},
-          {dy.dtype, Shape{rows_.positions, width}},
-          {dy.dtype, Shape{rows_.token_types, width}}};
+  check_tokens(inputs, offsets);
+  require(inputs[dy].dtype == DType::f32, "dy: expected f32, got {}", inputs[dy].to_string());
+  require(leading_shape(inputs[dy].shape) == inputs[ids].shape, "dy {} does not fit ids {}", inputs[dy].to_string(),
+          inputs[ids].to_string());
+  const std::int64_t width = inputs[dy].shape[-1];
+  return {{inputs[dy].dtype, Shape{rows_.words, width}},
+          {inputs[dy].dtype, Shape{rows_.positions, width}},
+          {inputs[dy].dtype, Shape{rows_.token_types, width}}};
 }
 
 }  // namespace ptrain

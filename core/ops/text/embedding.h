@@ -9,6 +9,7 @@ namespace ptrain {
 /// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H].
 class Embedding final : public Op {
  public:
+  enum Input { ids, table };
   std::string_view type() const override { return "embedding"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
@@ -18,6 +19,7 @@ class Embedding final : public Op {
 /// inputs: ids i32 [...]; dy [..., H].  outputs: dtable [rows, H].
 class EmbeddingGrad final : public Op {
  public:
+  enum Input { ids, dy };
   explicit EmbeddingGrad(std::int64_t rows) : rows_(rows) {}
   std::int64_t rows() const { return rows_; }
 
@@ -36,6 +38,7 @@ class EmbeddingGrad final : public Op {
 ///          the last packed sequence.
 class BertEmbedding final : public Op {
  public:
+  enum Input { ids, token_types, word, position, token_type, offsets };
   std::string_view type() const override { return "bert_embedding"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
@@ -53,6 +56,7 @@ struct BertTableRows {
 /// outputs: dword [V, H]; dposition [P, H]; dtoken_type [K, H].
 class BertEmbeddingGrad final : public Op {
  public:
+  enum Input { ids, token_types, dy, offsets };
   explicit BertEmbeddingGrad(BertTableRows rows) : rows_(rows) {}
   const BertTableRows& rows() const { return rows_; }
 

@@ -9,6 +9,7 @@ namespace ptrain {
 /// outputs: y [B, H] = token `index` of every sequence.
 class SelectToken final : public Op {
  public:
+  enum Input { x, offsets };
   explicit SelectToken(std::int64_t index = 0) : index_(index) {}
   std::int64_t index() const { return index_; }
 
@@ -25,6 +26,7 @@ class SelectToken final : public Op {
 /// outputs: dx [B, tokens, H] or packed [tokens, H], zero but for the selected tokens.
 class SelectTokenGrad final : public Op {
  public:
+  enum Input { dy, offsets };
   SelectTokenGrad(std::int64_t index, std::int64_t tokens) : index_(index), tokens_(tokens) {}
   std::int64_t index() const { return index_; }
   std::int64_t tokens() const { return tokens_; }

@@ -9,10 +9,11 @@ namespace ptrain {
 /// Micro-step 0 starts a new sum.
 class Accumulate final : public Op {
  public:
+  enum Input { total, x, micro_step };
   std::string_view type() const override { return "accumulate"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
-  bool mutates_input(int input) const override { return input == 0; }
+  bool mutates_input(int input) const override { return input == total; }
 };
 
 }  // namespace ptrain

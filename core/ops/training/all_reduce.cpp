@@ -8,7 +8,7 @@ std::string AllReduceStart::attributes() const { return fmt::format("factor={:g}
 
 std::vector<TensorDesc> AllReduceStart::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
-  require_floating(inputs[0], "data");
+  require_floating(inputs[data], "data");
   return {};
 }
 

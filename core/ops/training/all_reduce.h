@@ -10,6 +10,7 @@ namespace ptrain {
 /// data becomes factor * (its sum over all ranks); factor 1 / world_size gives the mean.
 class AllReduceStart final : public Op {
  public:
+  enum Input { data };
   explicit AllReduceStart(float factor) : factor_(factor) {}
   float factor() const { return factor_; }
 
@@ -17,7 +18,7 @@ class AllReduceStart final : public Op {
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
-  bool mutates_input(int input) const override { return input == 0; }
+  bool mutates_input(int input) const override { return input == data; }
 
  private:
   float factor_;

@@ -9,6 +9,7 @@ namespace ptrain {
 /// Output: f32[2] = {norm of the unscaled gradients, 1 if any element is infinite or NaN else 0}.
 class GradNorm final : public Op {
  public:
+  enum Input { grad_f32, grad_low, loss_scale };
   std::string_view type() const override { return "grad_norm"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }

@@ -43,19 +43,16 @@ PTRAIN_HD inline void update_loss_scale(float* state, bool found_inf, const Loss
 }
 
 /// Inputs: [grad_norm f32[2], loss_scale f32[4] (written in place)]. No outputs.
-class LossScaleUpdate final : public Op {
+class LossScaleUpdate final : public OpWith<LossScaleAttributes> {
  public:
-  explicit LossScaleUpdate(LossScaleAttributes attributes) : attributes_(attributes) {}
-  const LossScaleAttributes& settings() const { return attributes_; }
+  enum Input { grad_norm, loss_scale };
+  using OpWith::OpWith;
 
   std::string_view type() const override { return "loss_scale_update"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
-  bool mutates_input(int input) const override { return input == 1; }
-
- private:
-  LossScaleAttributes attributes_;
+  bool mutates_input(int input) const override { return input == loss_scale; }
 };
 
 }  // namespace ptrain

@@ -17,7 +17,7 @@ struct OptimizerBuffers {
 
 /// From the inputs of OptimizerUpdate.
 inline OptimizerBuffers optimizer_buffers(std::span<void* const> inputs) {
-  using Input = OptimizerInput;
+  using Input = OptimizerUpdate::Input;
   return {static_cast<const float*>(inputs[Input::grad_f32]), inputs[Input::grad_low],
           static_cast<float*>(inputs[Input::master]),         inputs[Input::low],
           static_cast<float*>(inputs[Input::moment1]),        static_cast<float*>(inputs[Input::moment2])};

@@ -26,16 +26,16 @@ std::string OptimizerUpdate::attributes() const {
 }
 
 std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> inputs) const {
-  if (inputs.size() != OptimizerInput::count) throw std::invalid_argument("wrong number of inputs");
+  if (inputs.size() != count) throw std::invalid_argument("wrong number of inputs");
   return {};
 }
 
 Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   Cost cost{0, traffic(inputs, outputs)};
-  const double parameters = static_cast<double>(inputs[OptimizerInput::master].count());
-  const bool adam = !is_absent(inputs[OptimizerInput::moment2]);
+  const double parameters = static_cast<double>(inputs[master].count());
+  const bool adam = !is_absent(inputs[moment2]);
   cost.flops = parameters * (adam ? 14 : 6);
-  for (const int state : {OptimizerInput::master, OptimizerInput::moment1, OptimizerInput::moment2}) {
+  for (const int state : {master, moment1, moment2}) {
     cost.bytes += static_cast<double>(inputs[static_cast<std::size_t>(state)].bytes());  // read and written
   }
   return cost;

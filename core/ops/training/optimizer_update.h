@@ -15,9 +15,10 @@ struct ParameterSegment {
   bool decay = true;               // weight decay (and LARS/LAMB trust ratio) applies
 };
 
-/// Inputs by position. All flat; state inputs are written in place.
-struct OptimizerInput {
-  enum : int {
+/// All inputs are flat; state inputs are written in place.
+class OptimizerUpdate final : public Op {
+ public:
+  enum Input : int {
     learning_rate,  // f32[1], fed each step
     grad_f32,       // f32[G], optional
     grad_low,       // bf16|f16 [L], optional
@@ -30,10 +31,7 @@ struct OptimizerInput {
     updates,        // f32[1] number of updates applied so far
     count
   };
-};
 
-class OptimizerUpdate final : public Op {
- public:
   OptimizerUpdate(OptimizerSettings settings, std::vector<ParameterSegment> segments)
       : settings_(settings), segments_(std::move(segments)) {}
   const OptimizerSettings& settings() const { return settings_; }
@@ -43,7 +41,7 @@ class OptimizerUpdate final : public Op {
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
-  bool mutates_input(int input) const override { return input >= OptimizerInput::master; }
+  bool mutates_input(int input) const override { return input >= master; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:

@@ -8,6 +8,7 @@ namespace ptrain {
 /// Inputs: [loss_scale f32[4] (see loss_scale_update.h), optional]. Output: f32 [] = factor * scale.
 class SeedGradient final : public Op {
  public:
+  enum Input { loss_scale };
   /// `factor` is 1 / (gradients that are added up later).
   explicit SeedGradient(float factor) : factor_(factor) {}
   float factor() const { return factor_; }

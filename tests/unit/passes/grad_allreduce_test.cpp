@@ -62,7 +62,7 @@ TEST(GradAllReduce, ExchangesEveryGradientOnceBeforeTheUpdate) {
       SCOPED_TRACE(model.name);
       const Graph graph = build_training_graph(model.graph, distributed_pipeline(level)).graph;
       const Node& update = update_of(graph);
-      for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+      for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
         const ValueId buffer = update.inputs[static_cast<std::size_t>(input)];
         if (buffer != no_value) expect_covered_once(graph, buffer);
       }
@@ -76,7 +76,7 @@ TEST(GradAllReduce, ExchangesEveryGradientOnceBeforeTheUpdate) {
 TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
   for (const NamedGraph& model : all_models()) {
     const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
-    const ValueId base = update_of(graph).inputs[OptimizerInput::grad_f32];
+    const ValueId base = update_of(graph).inputs[OptimizerUpdate::grad_f32];
     std::size_t early = 0;
     for (const Node* node : starts(graph)) {
       const Value& data = graph.value(node->inputs[0]);
@@ -102,7 +102,7 @@ TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
 TEST(GradAllReduce, BucketsHoldAboutWhatWasAskedFor) {
   for (const NamedGraph& model : all_models()) {
     const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
-    const ValueId base = update_of(graph).inputs[OptimizerInput::grad_f32];
+    const ValueId base = update_of(graph).inputs[OptimizerUpdate::grad_f32];
     const auto parts = exchanged_parts(graph, base);
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) EXPECT_GE(parts[i].second - parts[i].first, 64 << 10);
   }
@@ -112,12 +112,12 @@ TEST(GradAllReduce, WidensLowPrecisionGradientsOnlyWhenAsked) {
   PipelineOptions options = distributed_pipeline(AmpLevel::O2);
   const Graph model = all_models()[0].graph;
   const Graph wide = build_training_graph(model, options).graph;
-  const ValueId wide_buffer = update_of(wide).inputs[OptimizerInput::grad_low];
+  const ValueId wide_buffer = update_of(wide).inputs[OptimizerUpdate::grad_low];
   EXPECT_EQ(wide.value(wide_buffer).name, flat::grad_low_f32);
   EXPECT_EQ(wide.desc(wide_buffer).dtype, DType::f32);
   options.distribution->average = GradAverage::gradient;
   const Graph narrow = build_training_graph(model, options).graph;
-  const ValueId narrow_buffer = update_of(narrow).inputs[OptimizerInput::grad_low];
+  const ValueId narrow_buffer = update_of(narrow).inputs[OptimizerUpdate::grad_low];
   EXPECT_EQ(narrow.value(narrow_buffer).name, flat::grad_low);
   expect_covered_once(narrow, narrow_buffer);
 }
@@ -132,7 +132,7 @@ TEST(GradAllReduce, ExchangesSumsOfMicroBatchesOnTheLastOnly) {
       EXPECT_EQ(exchanges, node.phase == Phase::exchange) << node.name;
       EXPECT_TRUE(node.op->type() != "accumulate" || node.phase == Phase::backward) << node.name;
     }
-    const ValueId total = update_of(graph).inputs[OptimizerInput::grad_f32];
+    const ValueId total = update_of(graph).inputs[OptimizerUpdate::grad_f32];
     expect_covered_once(graph, total);
     std::int64_t accumulated = 0;
     for (const Node& node : graph.nodes()) {

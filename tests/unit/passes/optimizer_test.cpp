@@ -140,7 +140,7 @@ TEST(OptimizerPass, AccumulatesInFp32BeforeTheUpdate) {
   const Graph graph = build_training_graph(bert_graph(), options).graph;
   EXPECT_EQ(node_types(graph)["accumulate"], 2) << "fp32 and low gradients";
   const Node& update = node_of_type(graph, "optimizer_update");
-  for (const int input : {OptimizerInput::grad_f32, OptimizerInput::grad_low}) {
+  for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
     const Value& total = graph.value(update.inputs[static_cast<std::size_t>(input)]);
     EXPECT_EQ(total.desc.dtype, DType::f32);
     EXPECT_TRUE(total.name.ends_with(".total"));
