@@ -5,8 +5,8 @@
 #include "cli/workload.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
-#include "core/train/estimate.h"
-#include "core/train/run_plans.h"
+#include "core/train/plans/estimate.h"
+#include "core/train/plans/run_plans.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

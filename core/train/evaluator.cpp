@@ -6,7 +6,7 @@
 #include "core/train/feeder.h"
 #include "core/train/metrics.h"
 #include "core/train/settings.h"
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 
 #include <algorithm>
 #include <array>

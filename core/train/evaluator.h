@@ -3,8 +3,8 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
+#include "core/train/plans/run_plans.h"
 #include "core/train/ranks.h"
-#include "core/train/run_plans.h"
 #include "core/train/train_observer.h"
 
 #include <vector>

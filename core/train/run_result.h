@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/report/report.h"
-#include "core/train/checkpoints.h"
-#include "core/train/device_figures.h"
 #include "core/train/evaluator.h"
-#include "core/train/loss_record.h"
-#include "core/train/measuring.h"
-#include "core/train/run_plans.h"
-#include "core/train/starting_state.h"
+#include "core/train/measure/device_figures.h"
+#include "core/train/measure/loss_record.h"
+#include "core/train/measure/measuring.h"
+#include "core/train/plans/run_plans.h"
+#include "core/train/state/checkpoints.h"
+#include "core/train/state/starting_state.h"
 #include "core/train/stepping.h"
 
 #include <string>

@@ -5,10 +5,10 @@
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
 #include "core/report/figures.h"
+#include "core/train/plans/run_plans.h"
 #include "core/train/ranks.h"
-#include "core/train/run_plans.h"
 #include "core/train/schedule.h"
-#include "core/train/starting_state.h"
+#include "core/train/state/starting_state.h"
 #include "core/train/train_observer.h"
 
 #include <array>

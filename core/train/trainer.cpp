@@ -3,9 +3,9 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/io/atomic_file.h"
-#include "core/train/estimate.h"
+#include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 
 #include <algorithm>
 #include <array>

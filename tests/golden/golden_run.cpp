@@ -2,7 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/train/feeder.h"
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 #include "models/resnet.h"
 #include "tests/test_backend.h"
 

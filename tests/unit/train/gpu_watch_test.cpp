@@ -1,4 +1,4 @@
-#include "core/train/gpu_watch.h"
+#include "core/train/measure/gpu_watch.h"
 
 #include "tests/error_message.h"
 

@@ -1,5 +1,5 @@
 // A run that stops and resumes ends exactly where the uninterrupted one does.
-#include "core/train/snapshot.h"
+#include "core/train/state/snapshot.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/training_run.h"
 

@@ -1,5 +1,5 @@
 // Weights to safetensors and back, under the names and layouts that others use.
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 
 #include "core/base/errors.h"
 #include "core/io/safetensors.h"

@@ -1,4 +1,4 @@
-#include "core/train/measuring.h"
+#include "core/train/measure/measuring.h"
 
 #include "core/base/errors.h"
 #include "core/dist/bench.h"

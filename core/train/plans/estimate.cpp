@@ -1,4 +1,4 @@
-#include "core/train/estimate.h"
+#include "core/train/plans/estimate.h"
 
 #include "core/base/errors.h"
 #include "core/passes/memory_plan.h"

@@ -1,4 +1,4 @@
-#include "core/train/plan_set.h"
+#include "core/train/plans/plan_set.h"
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"

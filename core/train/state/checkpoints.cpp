@@ -1,6 +1,6 @@
-#include "core/train/checkpoints.h"
+#include "core/train/state/checkpoints.h"
 
-#include "core/train/snapshot.h"
+#include "core/train/state/snapshot.h"
 
 #include <fmt/format.h>
 

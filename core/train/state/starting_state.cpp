@@ -1,9 +1,9 @@
-#include "core/train/starting_state.h"
+#include "core/train/state/starting_state.h"
 
 #include "core/base/errors.h"
 #include "core/passes/pipeline.h"
 #include "core/train/settings.h"
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "core/train/run_plans.h"
+#include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
 #include "core/train/settings.h"

@@ -3,7 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/train/checkpoints.h"
+#include "core/train/state/checkpoints.h"
 
 namespace ptrain {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "core/train/plan_set.h"
+#include "core/train/plans/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 

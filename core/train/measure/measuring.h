@@ -3,7 +3,7 @@
 
 #include "core/exec/backend.h"
 #include "core/train/feeder.h"
-#include "core/train/gpu_watch.h"
+#include "core/train/measure/gpu_watch.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 

@@ -1,4 +1,4 @@
-#include "core/train/weights.h"
+#include "core/train/state/weights.h"
 
 #include "core/base/errors.h"
 #include "core/io/safetensors.h"

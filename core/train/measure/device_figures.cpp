@@ -1,8 +1,8 @@
-#include "core/train/device_figures.h"
+#include "core/train/measure/device_figures.h"
 
 #include "core/exec/peak.h"
 #include "core/ops/math/statistics_drift.h"
-#include "core/train/measuring.h"
+#include "core/train/measure/measuring.h"
 #include "core/train/settings.h"
 
 #include <fmt/format.h>

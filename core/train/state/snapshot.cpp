@@ -1,4 +1,4 @@
-#include "core/train/snapshot.h"
+#include "core/train/state/snapshot.h"
 
 #include "core/base/errors.h"
 #include "core/model/model.h"

@@ -1,4 +1,4 @@
-#include "core/train/loss_record.h"
+#include "core/train/measure/loss_record.h"
 
 #include <cmath>
 
