@@ -36,6 +36,7 @@ done
 for library in $(libraries_of "$build/bin/ptrain"); do
   case $(basename "$library") in
     ld-linux* | libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libstdc++.so* | libgcc_s.so*) lend "$library" ;;
+    libcudnn.so*) cp -L "$library" "$(dirname "$library")/libcudnn_graph.so.9" "$root/cuda/" ;; # which it loads by itself
     libcu* | libnccl* | libnv*) cp -L "$library" "$root/cuda/" ;;
   esac
 done
