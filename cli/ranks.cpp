@@ -33,10 +33,6 @@ double detection_seconds(const Config& config) {
   return detection_share * static_cast<double>(config.dist.timeout_seconds);
 }
 
-int threads_of_all(const Config& config) {
-  return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();
-}
-
 /// `loaded` with a note where the calling thread, which a rank is to run on, gets fewer threads than it should.
 LoadedConfig with_threads(LoadedConfig loaded, int threads) {
   const int granted = set_thread_count(threads);
@@ -124,6 +120,10 @@ void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
 }
 
 }  // namespace
+
+int threads_of_all(const Config& config) {
+  return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();
+}
 
 void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   const Config& config = loaded.config;

@@ -8,6 +8,9 @@
 
 namespace ptrain {
 
+/// Threads of all ranks of this process: the configuration's, or else those that OpenMP has.
+int threads_of_all(const Config& config);
+
 /// What one rank does. Its dist.ranks is the number that there are; the communicator is null when the run has one rank
 /// that nothing launched.
 using RankWork = std::function<void(const LoadedConfig&, Communicator*)>;

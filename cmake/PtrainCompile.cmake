@@ -47,13 +47,18 @@ function(ptrain_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
 endfunction()
 
-# ptrain_library(NAME deps...): one static library of every .cpp below the calling folder. A dozen sources are compiled at
-# once (UNITY_BUILD OFF where kernels take the time), which compiles what headers bring once for all of them.
+# ptrain_compile_together(TARGET): a dozen sources are compiled at once (UNITY_BUILD OFF where kernels take the time),
+# which compiles what headers bring once for all of them.
+function(ptrain_compile_together target)
+  target_precompile_headers(${target} REUSE_FROM ptrain_headers)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
+# ptrain_library(NAME deps...): one static library of every .cpp below the calling folder.
 function(ptrain_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(ptrain_${name} STATIC ${sources})
-  target_precompile_headers(ptrain_${name} REUSE_FROM ptrain_headers)
-  set_target_properties(ptrain_${name} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  ptrain_compile_together(ptrain_${name})
   target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
 endfunction()
 

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/plan_scaling.h"
+#include "cli/ranks.h"
 #include "cli/workload.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
@@ -27,7 +28,7 @@ void plan(const PlanCommandOptions& options) {
   LoadedConfig loaded = options.config.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // nothing is timed here
   const Config& config = loaded.config;
-  set_thread_count(config.threads > 0 ? static_cast<int>(config.threads) : thread_count());
+  set_thread_count(threads_of_all(config));
   const Workload workload = open_workload(config);
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);

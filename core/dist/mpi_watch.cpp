@@ -1,7 +1,7 @@
 #include "core/dist/mpi_watch.h"
 
+#include "core/base/host_name.h"
 #include "core/dist/rank_failure.h"
-#include "core/dist/threads.h"
 
 #include <signal.h>
 #include <unistd.h>

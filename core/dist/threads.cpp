@@ -2,6 +2,7 @@
 // of them and writes it back to all, and at the second all slices are done.
 #include "core/dist/threads.h"
 
+#include "core/base/host_name.h"
 #include "core/dist/rank_failure.h"
 #include "core/dist/reduce.h"
 
@@ -180,11 +181,6 @@ std::vector<std::unique_ptr<Transport>> make_thread_transports(int world_size, d
     transports.push_back(std::make_unique<ThreadTransport>(group, rank, timeout_seconds));
   }
   return transports;
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown host";
 }
 
 }  // namespace ptrain

@@ -11,7 +11,4 @@ namespace ptrain {
 /// it fails the run.
 std::vector<std::unique_ptr<Transport>> make_thread_transports(int world_size, double timeout_seconds);
 
-/// This machine's name.
-std::string host_name();
-
 }  // namespace ptrain

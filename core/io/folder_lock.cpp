@@ -1,6 +1,7 @@
 #include "core/io/folder_lock.h"
 
 #include "core/base/errors.h"
+#include "core/base/host_name.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,11 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string own_name() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("process {} on {}", ::getpid(), host.data());
-}
+std::string own_name() { return fmt::format("process {} on {}", ::getpid(), host_name()); }
 
 std::string holder_named_in(int descriptor) {
   std::array<char, 512> text{};

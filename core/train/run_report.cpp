@@ -41,7 +41,7 @@ AmpReport amp_report(const Config& config, const Backend& backend, const RunResu
   amp.scaler.enabled = result.loss_scaling;
   amp.scaler.dynamic = result.loss_scaling && config.amp.scaler.dynamic;
   amp.scaler.skipped_steps = result.skipped_steps;
-  for (const ScaleChange& change : result.scale_history) amp.scaler.history.push_back(change);
+  amp.scaler.history = result.scale_history;
   if (!result.scale_history.empty()) amp.scaler.scale = result.scale_history.back().scale;
   return amp;
 }

@@ -46,7 +46,7 @@ double start_time(const Report& report);
 double samples_per_second(const Report& report);
 /// Samples per second of all devices.
 double total_samples_per_second(const Report& report);
-/// "resnet" of "resnet50": the letters that a model's name begins with.
+/// The letters that a model's name begins with, without the size behind them.
 std::string model_family(const Report& report);
 /// Samples per second of one logged step; 0 when it has no time.
 double step_rate(const nlohmann::json& line);

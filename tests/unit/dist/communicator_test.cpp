@@ -1,5 +1,6 @@
 // Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
 #include "core/base/clock.h"
+#include "core/base/host_name.h"
 #include "core/cpu/backend.h"
 #include "core/dist/bench.h"
 #include "tests/unit/dist/run_ranks.h"
