@@ -4,7 +4,7 @@
 #include "core/base/errors.h"
 #include "core/ops/activation.h"
 #include "core/ops/text/embedding.h"
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ class BertBuilder final : public TextBlocks {
   BuiltModel build(const BatchShape& batch) {
     ValueId x = embeddings(inputs(batch.rows, batch.tokens, spec_.max_length));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);
-    x = add("first_token", std::make_shared<SelectToken>(), with_offsets({x}));
+    x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
     x = dense("bert.pooler.dense", x, spec_.hidden);
     x = add("pooled", std::make_shared<ActivationOp>(Activation::tanh), {x});
     x = dropout("classifier.dropout", x);

@@ -4,7 +4,7 @@
 #include "cli/output_format.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
-#include "core/bench/duel.h"
+#include "core/bench/ab_comparison.h"
 
 #include <fmt/format.h>
 
@@ -41,29 +41,29 @@ CompareRule rule_of(const CompareOptions& options) {
 
 Comparison compare_live(const CompareOptions& options) {
   if (!options.changed.empty()) fail_usage("compare: --against takes one configuration, got {} too", options.changed);
-  DuelOptions duel;
-  duel.config = options.base;
-  for (const std::string& assignment : options.common) duel.base.overrides.push_back(parse_override(assignment));
-  duel.changed.overrides = duel.base.overrides;
+  AbComparisonOptions ab;
+  ab.config = options.base;
+  for (const std::string& assignment : options.common) ab.base.overrides.push_back(parse_override(assignment));
+  ab.changed.overrides = ab.base.overrides;
   for (const std::string& assignment : options.against) {
-    duel.changed.overrides.push_back(parse_override(assignment, "--against"));
+    ab.changed.overrides.push_back(parse_override(assignment, "--against"));
   }
-  duel.base.program = bench_program(options.program);
-  duel.changed.program = options.against_program.empty() ? duel.base.program : bench_program(options.against_program);
-  duel.rule = rule_of(options);
-  duel.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
-  duel.budget_seconds = options.budget;
-  duel.seed = options.seed;
-  duel.folder = options.out;
+  ab.base.program = bench_program(options.program);
+  ab.changed.program = options.against_program.empty() ? ab.base.program : bench_program(options.against_program);
+  ab.rule = rule_of(options);
+  ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
+  ab.budget_seconds = options.budget;
+  ab.seed = options.seed;
+  ab.folder = options.out;
   const SignalGuard signals;
-  duel.stopped = [] { return SignalGuard::received() != 0; };
-  duel.on_pair = [](const CaseComparison& so_far) {
+  ab.stopped = [] { return SignalGuard::received() != 0; };
+  ab.on_pair = [](const CaseComparison& so_far) {
     const SpeedChange& speed = so_far.speed;
     fmt::print(
         stderr, "pair {}: {:+.2f} %{}\n", speed.runs, speed.percent.estimate,
         speed.percent.bounded ? fmt::format(" ({:+.2f} to {:+.2f})", speed.percent.lower, speed.percent.upper) : "");
   };
-  return run_duel(duel);
+  return run_ab_comparison(ab);
 }
 
 void compare_command(const CompareOptions& options) {

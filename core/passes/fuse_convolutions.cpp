@@ -1,6 +1,6 @@
 #include "core/passes/fuse_convolutions.h"
 
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/batch_norm_parts.h"
 #include "core/passes/rewriter.h"
@@ -190,7 +190,7 @@ class Fuser {
       inputs = {data_of(*before), mapped(node, 1), s.scale, s.offset};
     }
     const auto outputs =
-        add(node, "", std::make_shared<NormedConv2d>(op_as<Conv2d>(node).attrs()), std::move(inputs), norm);
+        add(node, "", std::make_shared<Conv2dBatchNorm>(op_as<Conv2d>(node).attrs()), std::move(inputs), norm);
     rewriter_.map(node.outputs[0], outputs[0]);
     sums_of_[id] = {outputs[1], outputs[2]};
   }
@@ -234,8 +234,9 @@ class Fuser {
   void emit_grad_weight(NodeId id, const Node& node, const Norm& norm) {
     replaced[norm.group].push_back(id);
     const Statistics& s = statistics(norm);
-    const auto outputs = add(node, "", std::make_shared<NormedConv2dGradWeight>(op_as<Conv2dGradWeight>(node).attrs()),
-                             {data_of(norm), mapped(node, 1), s.scale, s.offset}, norm);
+    const auto outputs =
+        add(node, "", std::make_shared<Conv2dBatchNormGradWeight>(op_as<Conv2dGradWeight>(node).attrs()),
+            {data_of(norm), mapped(node, 1), s.scale, s.offset}, norm);
     rewriter_.map(node.outputs[0], outputs[0]);
   }
 
@@ -244,7 +245,7 @@ class Fuser {
     const Statistics& s = statistics(norm);
     const Node& forward = from_.node(norm.node);
     const auto outputs =
-        add(node, "", std::make_shared<NormedConv2dGradInput>(op_as<Conv2dGradInput>(node).attrs().conv),
+        add(node, "", std::make_shared<Conv2dBatchNormGradInput>(op_as<Conv2dGradInput>(node).attrs().conv),
             {mapped(node, 0), mapped(node, 1), data_of(norm), s.mean, s.invstd, mapped(forward, BatchNorm::gamma),
              mapped(forward, BatchNorm::beta)},
             norm);

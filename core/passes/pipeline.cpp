@@ -1,7 +1,7 @@
 #include "core/passes/pipeline.h"
 
 #include "core/base/errors.h"
-#include "core/ops/training/seed_gradient.h"
+#include "core/ops/training/loss_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_gradients.h"
@@ -55,7 +55,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   invariant(loss != no_value, "the model has no output named loss");
   const bool reproducible = options.distribution && options.distribution->reproducible;
   const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
-  const auto seed_op = std::make_shared<SeedGradient>(1.0f / static_cast<float>(added_up));
+  const auto seed_op = std::make_shared<LossGradient>(1.0f / static_cast<float>(added_up));
   const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Phase::backward);
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);

@@ -9,7 +9,7 @@
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
 #include "core/ops/text/embedding.h"
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -105,19 +105,19 @@ TEST(Agreement, NormalizeImage) {
   }
 }
 
-TEST(Agreement, SelectToken) {
+TEST(Agreement, GatherToken) {
   for (const DType dtype : floating_dtypes) {
     for (const std::int64_t index : {0, 3}) {
-      expect_agreement({std::make_shared<SelectToken>(index), {random_tensor(dtype, Shape{5, 9, 72}, 1)}, {}, {0}},
+      expect_agreement({std::make_shared<GatherToken>(index), {random_tensor(dtype, Shape{5, 9, 72}, 1)}, {}, {0}},
                        dtype);
     }
   }
 }
 
-TEST(Agreement, SelectTokenOfPackedSequences) {
+TEST(Agreement, GatherTokenOfPackedSequences) {
   for (const DType dtype : floating_dtypes) {
     const HostTensor x = random_tensor(dtype, Shape{25, 72}, 1);
-    expect_agreement({std::make_shared<SelectToken>(), {x, offsets_of({9, 1, 3, 8})}, {}, {0}}, dtype);
+    expect_agreement({std::make_shared<GatherToken>(), {x, offsets_of({9, 1, 3, 8})}, {}, {0}}, dtype);
   }
 }
 

@@ -1,8 +1,8 @@
 // CUDA against the CPU where libraries compute, on shapes of ResNet-50 and BERT: convolutions with and without search,
 // batch norm in both modes, pooling, products, attention in both forms.
 #include "core/ops/image/conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 #include "core/ops/image/max_pool2d.h"
-#include "core/ops/image/normed_conv2d.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/text/attention.h"
@@ -69,7 +69,7 @@ HostTensor channels(std::int64_t count, std::uint64_t seed, double low = -1, dou
 }
 
 /// In fp16 these are cuDNN's fused plans, otherwise plain convolutions between own passes.
-TEST(LibraryAgreement, NormedConv2dAndItsGradients) {
+TEST(LibraryAgreement, Conv2dBatchNormAndItsGradients) {
   for (const DType dtype : floating_dtypes) {
     for (const Convolution& p : convolutions()) {
       const Conv2dAttributes& conv = p.attributes;
@@ -81,11 +81,11 @@ TEST(LibraryAgreement, NormedConv2dAndItsGradients) {
       const auto check = [&](OpPtr op, std::vector<HostTensor> inputs) {
         expect_agreement(with_long_sums({std::move(op), std::move(inputs)}, dtype), dtype);
       };
-      check(std::make_shared<NormedConv2d>(conv), {x, w, absent_tensor(), absent_tensor()});
-      check(std::make_shared<NormedConv2d>(conv), {x, w, scale, offset});
-      check(std::make_shared<NormedConv2dGradInput>(conv),
+      check(std::make_shared<Conv2dBatchNorm>(conv), {x, w, absent_tensor(), absent_tensor()});
+      check(std::make_shared<Conv2dBatchNorm>(conv), {x, w, scale, offset});
+      check(std::make_shared<Conv2dBatchNormGradInput>(conv),
             {dy, w, x, channels(c, 6, -0.2, 0.2), channels(c, 7, 0.5, 2), scale, offset});
-      check(std::make_shared<NormedConv2dGradWeight>(NormedConv2dGradWeight::Attributes{conv, {dtype, p.w}}),
+      check(std::make_shared<Conv2dBatchNormGradWeight>(Conv2dBatchNormGradWeight::Attributes{conv, {dtype, p.w}}),
             {x, dy, scale, offset});
     }
   }

@@ -162,8 +162,8 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
   config.fusion = Fusion::always;
   const RunResult fused = train(config).result;
   // The stem's convolution, of four channels, is the one that cuDNN cannot fuse.
-  const int convolutions = count_kernels(fused, "normed_conv2d", "");
-  EXPECT_EQ(count_kernels(fused, "normed_conv2d", "fused cudnn:"), convolutions - 1);
+  const int convolutions = count_kernels(fused, "conv2d_batch_norm", "");
+  EXPECT_EQ(count_kernels(fused, "conv2d_batch_norm", "fused cudnn:"), convolutions - 1);
   EXPECT_EQ(count_kernels(fused, "batch_norm_finalize", ""), convolutions);
   const std::string reason = effects_of(config, fused).persistent_batch_norm.reason;
   EXPECT_NE(reason.find(fmt::format("{} batch norms are fused into convolutions", convolutions)), std::string::npos)

@@ -257,7 +257,7 @@ CudnnGraph::NormGradients CudnnGraph::batch_norm_grad(Tensor dy, Tensor x, Tenso
 }
 
 CudnnGraph::Sums CudnnGraph::channel_sums(Tensor x) {
-  parts_->has_normed_convolution = true;
+  parts_->has_conv_batch_norm = true;
   const auto [sum, sum_of_squares] = parts_->add_operation<2>([=](const State& state) {
     const Values& data = state[x];
     Values sums(per_channel_extents(data.channels())), squares = sums;
@@ -304,11 +304,11 @@ std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
   const Index channel_multiple = io == DType::f32 ? 4 : 8;
   for (const TensorLayout& layout : parts_->bound_layouts) {
     const bool is_image = layout.dims.size() == 4 && layout.dtype == io;
-    if ((parts_->has_norm || parts_->has_normed_convolution) && is_image && layout.dims[1] % channel_multiple != 0) {
+    if ((parts_->has_norm || parts_->has_conv_batch_norm) && is_image && layout.dims[1] % channel_multiple != 0) {
       return "emulated: the channels are no multiple of " + std::to_string(channel_multiple);
     }
   }
-  if (parts_->has_normed_convolution && io != DType::f16) return "emulated: fp16 only";
+  if (parts_->has_conv_batch_norm && io != DType::f16) return "emulated: fp16 only";
   if (parts_->has_attention && io == DType::f32) return "emulated: no flash attention in fp32";
   parts_->plan_names = {"emulated_eng0", "emulated_eng1"};
   parts_->workspace = std::min<std::size_t>(rules.workspace_limit, 4096);

@@ -4,7 +4,7 @@
 #include "core/cuda/kernels/attention/attention_graphs.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
-#include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
+#include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/passes/pipeline.h"
 #include "models/bert.h"
 #include "models/resnet.h"
@@ -60,18 +60,18 @@ std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
     const auto& attrs = static_cast<const Conv2dGradWeight&>(*node.op).attrs();
     return convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
   }
-  if (type == "normed_conv2d") {
-    const bool has_prologue = !is_absent(in[NormedConv2d::scale]);
-    const auto& attrs = static_cast<const NormedConv2d&>(*node.op).attrs();
-    return normed_convolution_graph(target(), attrs, in[0], in[1], out[0], has_prologue);
+  if (type == "conv2d_batch_norm") {
+    const bool has_prologue = !is_absent(in[Conv2dBatchNorm::scale]);
+    const auto& attrs = static_cast<const Conv2dBatchNorm&>(*node.op).attrs();
+    return conv_batch_norm_graph(target(), attrs, in[0], in[1], out[0], has_prologue);
   }
-  if (type == "normed_conv2d_grad_input") {
-    const auto& attrs = static_cast<const NormedConv2dGradInput&>(*node.op).attrs();
-    return normed_convolution_grad_input_graph(target(), attrs, in[0], in[1], in[NormedConv2dGradInput::x]);
+  if (type == "conv2d_batch_norm_grad_input") {
+    const auto& attrs = static_cast<const Conv2dBatchNormGradInput&>(*node.op).attrs();
+    return conv_batch_norm_grad_input_graph(target(), attrs, in[0], in[1], in[Conv2dBatchNormGradInput::x]);
   }
-  if (type == "normed_conv2d_grad_weight") {
-    const auto& attrs = static_cast<const NormedConv2dGradWeight&>(*node.op).attrs();
-    return normed_convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
+  if (type == "conv2d_batch_norm_grad_weight") {
+    const auto& attrs = static_cast<const Conv2dBatchNormGradWeight&>(*node.op).attrs();
+    return conv_batch_norm_grad_weight_graph(target(), attrs.conv, in[0], in[1], out[0]);
   }
   if (type == "batch_norm") {
     const bool residual = in.size() > BatchNorm::residual && !is_absent(in[BatchNorm::residual]);
@@ -165,12 +165,12 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, ResNetPlans, ::testing::Values(DType::f16, DTyp
                          testing::case_name);
 
 /// In fp16, where cuDNN has them; the stem's convolution, of four channels, is the one it has not.
-TEST(NormedConvolutionPlans, AllOfResNetButTheStemAreFused) {
+TEST(ConvBatchNormPlans, AllOfResNetButTheStemAreFused) {
   for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
     const Graph graph = training_graph(*make_resnet(resnet50()), 32, level, DType::f16, Fusion::always);
     int fused = 0, separate = 0;
     for (const Node& node : graph.nodes()) {
-      if (!node.op->type().starts_with("normed_conv2d")) continue;
+      if (!node.op->type().starts_with("conv2d_batch_norm")) continue;
       std::optional<CudnnGraph> planned = graph_of(graph, node);
       const auto reason = planned->plan(rules(DType::f16, 512));
       ++(reason ? separate : fused);
@@ -248,7 +248,7 @@ TEST(SavedPlans, AreRestoredWithoutCompiling) {
   for (const auto& [graph, type] :
        std::initializer_list<std::pair<const Graph*, const char*>>{{&apart, "batch_norm"},
                                                                    {&apart, "batch_norm_grad"},
-                                                                   {&fused, "normed_conv2d_grad_input"},
+                                                                   {&fused, "conv2d_batch_norm_grad_input"},
                                                                    {&bert, "attention"},
                                                                    {&bert, "attention_grad"}}) {
     SCOPED_TRACE(type);

@@ -52,7 +52,7 @@ def verdict(changes):
 
 
 def compare(series, percent, most_pairs, chance):
-    """Pairs of neighbouring runs, their order drawn, until the verdict is clear; as core/bench/duel.cpp."""
+    """Pairs of neighbouring runs, their order drawn, until the verdict is clear; as core/bench/ab_comparison.cpp."""
     changes, left, at = [], 0, 0
     while len(changes) < most_pairs:
         if left < 2:  # the next stretch of runs that were measured in a row

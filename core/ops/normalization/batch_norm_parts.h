@@ -1,5 +1,5 @@
-// A training batch norm in parts, for where convolutions take some of them in (normed_conv2d.h): its statistics from
-// the sums that a convolution made, its application to the data, and its gradient once the sums over it are known.
+// A training batch norm in parts, for where convolutions take some of them in (conv2d_batch_norm.h): its statistics
+// from the sums that a convolution made, its application to the data, and its gradient once the sums over it are known.
 #pragma once
 
 #include "core/graph/op.h"

@@ -64,7 +64,7 @@ TEST(Amp, O1ComputesWhiteOpsOfBertLowAndBlackOnesInFp32) {
   const Precisions expected{
       {"dropout", {f32, low}},           {"bert_embedding", {f32}}, {"layer_norm", {f32}},
       {"dropout_add_layer_norm", {f32}}, {"linear", {low}},         {"attention", {low}},
-      {"select_token", {f32}},           {"tanh", {low}},           {"softmax_cross_entropy", {f32}}};
+      {"gather_token", {f32}},           {"tanh", {low}},           {"softmax_cross_entropy", {f32}}};
   EXPECT_EQ(precisions(result.graph), expected);
 }
 
@@ -73,7 +73,7 @@ TEST(Amp, O2ComputesAllOfBertLowButTheEmbedding) {
   const AmpResult result = apply_amp(fuse(bert_graph()), amp_options(AmpLevel::O2));
   verify(result.graph);
   const Precisions expected{{"bert_embedding", {f32}}, {"layer_norm", {low}}, {"dropout_add_layer_norm", {low}},
-                            {"linear", {low}},         {"attention", {low}},  {"select_token", {low}},
+                            {"linear", {low}},         {"attention", {low}},  {"gather_token", {low}},
                             {"tanh", {low}},           {"dropout", {low}},    {"softmax_cross_entropy", {low}}};
   EXPECT_EQ(precisions(result.graph), expected);
 }

@@ -1,7 +1,7 @@
 #include "core/passes/fuse_convolutions.h"
 
 #include "core/ops/image/conv2d.h"
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/batch_norm_parts.h"
 #include "core/passes/memory_plan.h"
@@ -43,7 +43,7 @@ Counts count(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     counts.norms += node.op->type() == "batch_norm_finalize";
     counts.applied += node.op->type() == "batch_norm_apply";
-    counts.prologues += node.op->type() == "normed_conv2d" && node.inputs[NormedConv2d::scale] != no_value;
+    counts.prologues += node.op->type() == "conv2d_batch_norm" && node.inputs[Conv2dBatchNorm::scale] != no_value;
   }
   return counts;
 }
@@ -54,11 +54,11 @@ TEST(FuseConvolutions, TakesInEveryNormOfAResNet) {
   auto types = node_types(graph);
   EXPECT_EQ(types["batch_norm"], 0);
   EXPECT_EQ(types["conv2d"], 0);
-  EXPECT_EQ(types["normed_conv2d"], 53);
+  EXPECT_EQ(types["conv2d_batch_norm"], 53);
   // Two of each of the 16 blocks' norms lie between its convolutions.
   EXPECT_EQ(count(graph).prologues, 32);
-  EXPECT_EQ(types["normed_conv2d_grad_input"], 32);
-  EXPECT_EQ(types["normed_conv2d_grad_weight"], 32);
+  EXPECT_EQ(types["conv2d_batch_norm_grad_input"], 32);
+  EXPECT_EQ(types["conv2d_batch_norm_grad_weight"], 32);
   EXPECT_EQ(types["batch_norm_grad_apply"], 32);
   EXPECT_EQ(types["batch_norm_grad"], 53 - 32);
   // The stem's and the blocks' last norms are applied by themselves, the four shortcuts' by those.

@@ -2,7 +2,7 @@
 #include "core/passes/grad_allreduce.h"
 
 #include "core/ops/training/all_reduce.h"
-#include "core/ops/training/seed_gradient.h"
+#include "core/ops/training/loss_gradient.h"
 #include "core/passes/pipeline.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -150,7 +150,7 @@ TEST(GradAllReduce, ReproducibleSumsAreExchangedAtEveryMicroBatch) {
       options.accumulate_steps = accumulate_steps;
       options.distribution->reproducible = true;
       const Graph graph = build_training_graph(all_models()[0].graph, options).graph;
-      const auto& seed = static_cast<const SeedGradient&>(*node_of_type(graph, "seed_gradient").op);
+      const auto& seed = static_cast<const LossGradient&>(*node_of_type(graph, "loss_gradient").op);
       EXPECT_EQ(seed.factor(), 1.0f / static_cast<float>(4 * accumulate_steps)) << "a part of the mean from the start";
       for (const Node* node : starts(graph)) {
         if (graph.value(node->inputs[0]).name == flat::statistics) continue;

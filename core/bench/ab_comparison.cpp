@@ -1,4 +1,4 @@
-#include "core/bench/duel.h"
+#include "core/bench/ab_comparison.h"
 
 #include "core/analysis/fingerprint.h"
 #include "core/base/clock.h"
@@ -27,9 +27,9 @@ bool is_clear(const SpeedChange& change, const SpeedRule& rule) {
   return narrow || past;
 }
 
-class Duel {
+class AbComparison {
  public:
-  explicit Duel(const DuelOptions& options)
+  explicit AbComparison(const AbComparisonOptions& options)
       : options_(options),
         sweep_(fmt::format("{} seed {}", utc_time(), options.seed)),
         base_{kBase, {}},
@@ -69,7 +69,7 @@ class Duel {
  private:
   void describe() const { write_suite(suite_, options_.base.program, this_machine(), sweep_, options_.folder); }
 
-  BenchCase case_of(const char* name, const DuelSide& side) const {
+  BenchCase case_of(const char* name, const ComparisonSide& side) const {
     const LoadedConfig loaded = load_config(options_.config, side.overrides);
     BenchCase item;
     item.name = item.folder = name;
@@ -99,7 +99,7 @@ class Duel {
     (side == 0 ? base_ : changed_).runs.push_back(std::move(measured));
   }
 
-  const DuelOptions& options_;
+  const AbComparisonOptions& options_;
   std::optional<FolderLock> lock_;
   const std::string sweep_;
   Suite suite_;
@@ -109,6 +109,6 @@ class Duel {
 
 }  // namespace
 
-Comparison run_duel(const DuelOptions& options) { return Duel(options).run(); }
+Comparison run_ab_comparison(const AbComparisonOptions& options) { return AbComparison(options).run(); }
 
 }  // namespace ptrain

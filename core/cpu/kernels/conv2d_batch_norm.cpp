@@ -1,6 +1,6 @@
 // Convolutions with parts of batch norms, as oneDNN allows: the plain convolution, after a pass for the prologue and
 // before one for the sums. What the fused kernels of other backends are compared with.
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
@@ -43,11 +43,11 @@ class Prologue {
   std::unique_ptr<Kernel> apply_;
 };
 
-class NormedConv2dKernel final : public Kernel {
+class Conv2dBatchNormKernel final : public Kernel {
  public:
-  using Op = NormedConv2d;
+  using Op = Conv2dBatchNorm;
 
-  explicit NormedConv2dKernel(const KernelContext& context)
+  explicit Conv2dBatchNormKernel(const KernelContext& context)
       : rows_(context.outputs[0]),
         dtype_(context.outputs[0].dtype),
         convolution_(make_part(context, make_conv2d, Conv2d(context.op_as<Op>().attrs()),
@@ -97,11 +97,11 @@ class NormedConv2dKernel final : public Kernel {
   std::optional<Prologue> prologue_;
 };
 
-class NormedConv2dGradInputKernel final : public Kernel {
+class Conv2dBatchNormGradInputKernel final : public Kernel {
  public:
-  using Op = NormedConv2dGradInput;
+  using Op = Conv2dBatchNormGradInput;
 
-  explicit NormedConv2dGradInputKernel(const KernelContext& context)
+  explicit Conv2dBatchNormGradInputKernel(const KernelContext& context)
       : dtype_(context.inputs[Op::x].dtype),
         rows_(context.inputs[Op::x]),
         convolution_(make_part(context, make_conv2d_grad_input,
@@ -151,11 +151,11 @@ class NormedConv2dGradInputKernel final : public Kernel {
   std::unique_ptr<Kernel> convolution_;
 };
 
-class NormedConv2dGradWeightKernel final : public Kernel {
+class Conv2dBatchNormGradWeightKernel final : public Kernel {
  public:
-  using Op = NormedConv2dGradWeight;
+  using Op = Conv2dBatchNormGradWeight;
 
-  explicit NormedConv2dGradWeightKernel(const KernelContext& context)
+  explicit Conv2dBatchNormGradWeightKernel(const KernelContext& context)
       : prologue_(context, context.inputs[Op::x], context.inputs[Op::scale]),
         convolution_(make_part(context, make_conv2d_grad_weight, Conv2dGradWeight(context.op_as<Op>().attrs()),
                                {context.inputs[Op::x], context.inputs[Op::dy]}, context.outputs[0])) {}
@@ -176,16 +176,16 @@ class NormedConv2dGradWeightKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_normed_conv2d(const KernelContext& context) {
-  return std::make_unique<NormedConv2dKernel>(context);
+std::unique_ptr<Kernel> make_conv2d_batch_norm(const KernelContext& context) {
+  return std::make_unique<Conv2dBatchNormKernel>(context);
 }
 
-std::unique_ptr<Kernel> make_normed_conv2d_grad_input(const KernelContext& context) {
-  return std::make_unique<NormedConv2dGradInputKernel>(context);
+std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_input(const KernelContext& context) {
+  return std::make_unique<Conv2dBatchNormGradInputKernel>(context);
 }
 
-std::unique_ptr<Kernel> make_normed_conv2d_grad_weight(const KernelContext& context) {
-  return std::make_unique<NormedConv2dGradWeightKernel>(context);
+std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_weight(const KernelContext& context) {
+  return std::make_unique<Conv2dBatchNormGradWeightKernel>(context);
 }
 
 }  // namespace ptrain::cpu

@@ -4,20 +4,20 @@
 
 #include "core/cuda/library/cudnn_graph.h"
 #include "core/cuda/primitives/channel_extent.h"
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 
 namespace ptrain::cuda {
 
 /// Bound to x; scale, offset in x's dtype where `has_prologue`; w; y, sum, sum_of_squares.
-CudnnGraph normed_convolution_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
-                                    const TensorDesc& w, const TensorDesc& y, bool has_prologue);
+CudnnGraph conv_batch_norm_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
+                                 const TensorDesc& w, const TensorDesc& y, bool has_prologue);
 /// Bound to dy, w, x, mean, invstd, gamma, beta; dz, dgamma, dbeta, and three more values per channel that cuDNN
 /// insists on handing out.
-CudnnGraph normed_convolution_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
-                                               const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x);
+CudnnGraph conv_batch_norm_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                            const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x);
 /// Bound to x, scale, offset in x's dtype; dy; dw.
-CudnnGraph normed_convolution_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
-                                                const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw);
+CudnnGraph conv_batch_norm_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                             const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw);
 
 /// Enqueues sum[c] and sum_of_squares[c] over the rows of y.
 void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, const void* y, ChannelSums* partial,

@@ -1,4 +1,4 @@
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include "core/cpu/kernels.h"
 #include "core/ops/math/sequences.h"
@@ -28,9 +28,9 @@ struct Layout {
   }
 };
 
-class SelectTokenKernel final : public Kernel {
+class GatherTokenKernel final : public Kernel {
  public:
-  explicit SelectTokenKernel(Layout layout) : layout_(layout) {}
+  explicit GatherTokenKernel(Layout layout) : layout_(layout) {}
 
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
@@ -45,9 +45,9 @@ class SelectTokenKernel final : public Kernel {
   Layout layout_;
 };
 
-class SelectTokenGradKernel final : public Kernel {
+class GatherTokenGradKernel final : public Kernel {
  public:
-  explicit SelectTokenGradKernel(Layout layout) : layout_(layout) {}
+  explicit GatherTokenGradKernel(Layout layout) : layout_(layout) {}
 
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
@@ -65,13 +65,13 @@ class SelectTokenGradKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_select_token(const KernelContext& context) {
-  return std::make_unique<SelectTokenKernel>(
-      Layout(context.inputs[0], context.outputs[0], context.op_as<SelectToken>().index()));
+std::unique_ptr<Kernel> make_gather_token(const KernelContext& context) {
+  return std::make_unique<GatherTokenKernel>(
+      Layout(context.inputs[0], context.outputs[0], context.op_as<GatherToken>().index()));
 }
-std::unique_ptr<Kernel> make_select_token_grad(const KernelContext& context) {
-  return std::make_unique<SelectTokenGradKernel>(
-      Layout(context.outputs[0], context.inputs[0], context.op_as<SelectTokenGrad>().index()));
+std::unique_ptr<Kernel> make_gather_token_grad(const KernelContext& context) {
+  return std::make_unique<GatherTokenGradKernel>(
+      Layout(context.outputs[0], context.inputs[0], context.op_as<GatherTokenGrad>().index()));
 }
 
 }  // namespace ptrain::cpu

@@ -1,4 +1,4 @@
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/conv2d.h"
@@ -36,7 +36,7 @@ HostTensor channels(const Shape& data, std::uint64_t seed, double low = -1, doub
 }
 
 OpCase forward_case(const Problem& p, DType dtype, bool with_prologue) {
-  OpCase c{.op = std::make_shared<NormedConv2d>(p.conv),
+  OpCase c{.op = std::make_shared<Conv2dBatchNorm>(p.conv),
            .inputs = {random_tensor(dtype, p.x, 1), random_tensor(dtype, p.w, 2)},
            .reference = [conv = p.conv](const std::vector<HostTensor>& in) {
              const HostTensor a = in[2].absent ? in[0] : prologue(in[0], in[2], in[3]);
@@ -53,12 +53,12 @@ OpCase forward_case(const Problem& p, DType dtype, bool with_prologue) {
 
 OpCase grad_input_case(const Problem& p, DType dtype) {
   return {
-      .op = std::make_shared<NormedConv2dGradInput>(p.conv),
+      .op = std::make_shared<Conv2dBatchNormGradInput>(p.conv),
       .inputs = {random_tensor(dtype, p.y(), 1), random_tensor(dtype, p.w, 2), random_tensor(dtype, p.x, 3),
                  channels(p.x, 4, -0.2, 0.2), channels(p.x, 5, 0.5, 2), channels(p.x, 6, 0.5, 1.5), channels(p.x, 7)},
       .reference =
           [conv = p.conv](const std::vector<HostTensor>& in) {
-            using Op = NormedConv2dGradInput;
+            using Op = Conv2dBatchNormGradInput;
             std::vector<double> dz = reference_conv2d_grad_input(conv, in[Op::dy], in[Op::w], in[Op::x].desc.shape);
             const auto c = static_cast<std::size_t>(in[Op::x].desc.shape[-1]);
             const auto normed = [&](std::size_t i) {
@@ -76,7 +76,7 @@ OpCase grad_input_case(const Problem& p, DType dtype) {
 
 OpCase grad_weight_case(const Problem& p, DType dtype) {
   const TensorDesc weight{dtype, p.w};
-  return {.op = std::make_shared<NormedConv2dGradWeight>(NormedConv2dGradWeight::Attributes{p.conv, weight}),
+  return {.op = std::make_shared<Conv2dBatchNormGradWeight>(Conv2dBatchNormGradWeight::Attributes{p.conv, weight}),
           .inputs = {random_tensor(dtype, p.x, 1), random_tensor(dtype, p.y(), 2), channels(p.x, 3, 0.5, 1.5),
                      channels(p.x, 4)},
           .reference = [conv = p.conv, weight](const std::vector<HostTensor>& in) {
@@ -85,36 +85,36 @@ OpCase grad_weight_case(const Problem& p, DType dtype) {
           }};
 }
 
-class NormedConv2dCases : public ::testing::TestWithParam<Problem> {};
+class Conv2dBatchNormCases : public ::testing::TestWithParam<Problem> {};
 
-TEST_P(NormedConv2dCases, MakeTheSumsOfTheirResult) {
+TEST_P(Conv2dBatchNormCases, MakeTheSumsOfTheirResult) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) check_op(forward_case(GetParam(), dtype, false));
 }
 
-TEST_P(NormedConv2dCases, ApplyTheNormBeforeThem) {
+TEST_P(Conv2dBatchNormCases, ApplyTheNormBeforeThem) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) check_op(forward_case(GetParam(), dtype, true));
 }
 
-TEST_P(NormedConv2dCases, GradInputIsMaskedAndSummed) {
+TEST_P(Conv2dBatchNormCases, GradInputIsMaskedAndSummed) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) check_op(grad_input_case(GetParam(), dtype));
 }
 
-TEST_P(NormedConv2dCases, GradWeightAppliesTheNormBefore) {
+TEST_P(Conv2dBatchNormCases, GradWeightAppliesTheNormBefore) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) check_op(grad_weight_case(GetParam(), dtype));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, NormedConv2dCases,
+INSTANTIATE_TEST_SUITE_P(Shapes, Conv2dBatchNormCases,
                          ::testing::Values(Problem{{2, 6, 6, 16}, {24, 1, 1, 16}, {}},
                                            Problem{{2, 7, 5, 16}, {16, 3, 3, 16}, {.padding = 1}},
                                            Problem{{2, 8, 8, 8}, {16, 3, 3, 8}, {.stride = 2, .padding = 1}},
                                            Problem{{3, 5, 5, 5}, {7, 1, 1, 5}, {.stride = 2}}),
                          case_name);
 
-TEST(NormedConv2d, RefusesAScaleWithoutAnOffset) {
+TEST(Conv2dBatchNorm, RefusesAScaleWithoutAnOffset) {
   const TensorDesc data{DType::f32, {1, 4, 4, 8}}, weight{DType::f32, {8, 1, 1, 8}}, scale{DType::f32, {8}};
   const std::vector<TensorDesc> both{data, weight, scale, scale}, one{data, weight, scale, absent_input()};
-  EXPECT_NO_THROW(NormedConv2d(NormedConv2d::Attributes{}).infer(both));
-  EXPECT_THROW(NormedConv2d(NormedConv2d::Attributes{}).infer(one), std::invalid_argument);
+  EXPECT_NO_THROW(Conv2dBatchNorm(Conv2dBatchNorm::Attributes{}).infer(both));
+  EXPECT_THROW(Conv2dBatchNorm(Conv2dBatchNorm::Attributes{}).infer(one), std::invalid_argument);
 }
 
 }  // namespace

@@ -7,13 +7,13 @@ namespace ptrain {
 
 /// inputs: x [B, S, H], or packed [T, H] with offsets i32 [B+1] (see require_offsets), where index is 0.
 /// outputs: y [B, H] = token `index` of every sequence.
-class SelectToken final : public Op {
+class GatherToken final : public Op {
  public:
   enum Input { x, offsets };
-  explicit SelectToken(std::int64_t index = 0) : index_(index) {}
+  explicit GatherToken(std::int64_t index = 0) : index_(index) {}
   std::int64_t index() const { return index_; }
 
-  std::string_view type() const override { return "select_token"; }
+  std::string_view type() const override { return "gather_token"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
@@ -24,14 +24,14 @@ class SelectToken final : public Op {
 
 /// inputs: dy [B, H]; offsets (packed).
 /// outputs: dx [B, tokens, H] or packed [tokens, H], zero but for the selected tokens.
-class SelectTokenGrad final : public Op {
+class GatherTokenGrad final : public Op {
  public:
   enum Input { dy, offsets };
-  SelectTokenGrad(std::int64_t index, std::int64_t tokens) : index_(index), tokens_(tokens) {}
+  GatherTokenGrad(std::int64_t index, std::int64_t tokens) : index_(index), tokens_(tokens) {}
   std::int64_t index() const { return index_; }
   std::int64_t tokens() const { return tokens_; }
 
-  std::string_view type() const override { return "select_token_grad"; }
+  std::string_view type() const override { return "gather_token_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
 

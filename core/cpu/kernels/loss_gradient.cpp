@@ -1,4 +1,4 @@
-#include "core/ops/training/seed_gradient.h"
+#include "core/ops/training/loss_gradient.h"
 
 #include "core/cpu/kernels.h"
 #include "core/ops/training/loss_scale_update.h"
@@ -6,9 +6,9 @@
 namespace ptrain::cpu {
 namespace {
 
-class SeedGradientKernel final : public Kernel {
+class LossGradientKernel final : public Kernel {
  public:
-  explicit SeedGradientKernel(const KernelContext& context) : factor_(context.op_as<SeedGradient>().factor()) {}
+  explicit LossGradientKernel(const KernelContext& context) : factor_(context.op_as<LossGradient>().factor()) {}
 
   void run(const KernelArgs& args) override {
     const auto* scale = static_cast<const float*>(args.inputs[0]);
@@ -21,8 +21,8 @@ class SeedGradientKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_seed_gradient(const KernelContext& context) {
-  return std::make_unique<SeedGradientKernel>(context);
+std::unique_ptr<Kernel> make_loss_gradient(const KernelContext& context) {
+  return std::make_unique<LossGradientKernel>(context);
 }
 
 }  // namespace ptrain::cpu

@@ -1,10 +1,10 @@
 // Convolutions with parts of batch norms: cuDNN's fused graphs where it has them (fp16), else the plain convolution
 // with passes over the data before or after it.
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/kernels.h"
-#include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
+#include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/cuda/library/planned_graph.h"
 #include "core/cuda/primitives/convert.h"
 #include "core/ops/normalization/batch_norm_parts.h"
@@ -127,7 +127,7 @@ class SeparateKernel : public Kernel {
 
 class SeparateConv2d final : public SeparateKernel {
  public:
-  using Op = NormedConv2d;
+  using Op = Conv2dBatchNorm;
 
   SeparateConv2d(const KernelContext& context, Device& device, std::string reason)
       : SeparateKernel(device, std::move(reason)),
@@ -158,7 +158,7 @@ class SeparateConv2d final : public SeparateKernel {
 
 class SeparateGradInput final : public SeparateKernel {
  public:
-  using Op = NormedConv2dGradInput;
+  using Op = Conv2dBatchNormGradInput;
 
   SeparateGradInput(const KernelContext& context, Device& device, std::string reason)
       : SeparateKernel(device, std::move(reason)),
@@ -191,7 +191,7 @@ class SeparateGradInput final : public SeparateKernel {
 
 class SeparateGradWeight final : public SeparateKernel {
  public:
-  using Op = NormedConv2dGradWeight;
+  using Op = Conv2dBatchNormGradWeight;
 
   SeparateGradWeight(const KernelContext& context, Device& device, std::string reason)
       : SeparateKernel(device, std::move(reason)),
@@ -227,33 +227,32 @@ std::unique_ptr<Kernel> make_kernel(const KernelContext& context, Device& device
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_normed_conv2d(const KernelContext& context, Device& device) {
-  using Op = NormedConv2d;
+std::unique_ptr<Kernel> make_conv2d_batch_norm(const KernelContext& context, Device& device) {
+  using Op = Conv2dBatchNorm;
   const TensorDesc &x = context.inputs[Op::x], &w = context.inputs[Op::w];
   const bool has_prologue = !is_absent(context.inputs[Op::scale]);
   const std::vector<int> inputs =
       has_prologue ? std::vector<int>{Op::x, Op::scale, Op::offset, Op::w} : std::vector<int>{Op::x, Op::w};
   return make_kernel<SeparateConv2d>(context, device, w, inputs, [&] {
-    return normed_convolution_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), x, w, context.outputs[0],
-                                    has_prologue);
+    return conv_batch_norm_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), x, w, context.outputs[0],
+                                 has_prologue);
   });
 }
 
-std::unique_ptr<Kernel> make_normed_conv2d_grad_input(const KernelContext& context, Device& device) {
-  using Op = NormedConv2dGradInput;
+std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_input(const KernelContext& context, Device& device) {
+  using Op = Conv2dBatchNormGradInput;
   const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &x = context.inputs[Op::x];
   const std::vector<int> inputs{Op::dy, Op::w, Op::x, Op::saved_mean, Op::saved_invstd, Op::gamma, Op::beta};
   return make_kernel<SeparateGradInput>(context, device, w, inputs, [&] {
-    return normed_convolution_grad_input_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), dy, w, x);
+    return conv_batch_norm_grad_input_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), dy, w, x);
   });
 }
 
-std::unique_ptr<Kernel> make_normed_conv2d_grad_weight(const KernelContext& context, Device& device) {
-  using Op = NormedConv2dGradWeight;
+std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_weight(const KernelContext& context, Device& device) {
+  using Op = Conv2dBatchNormGradWeight;
   const TensorDesc &x = context.inputs[Op::x], &dy = context.inputs[Op::dy], &dw = context.outputs[0];
   return make_kernel<SeparateGradWeight>(context, device, dw, {Op::x, Op::scale, Op::offset, Op::dy}, [&] {
-    return normed_convolution_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs().conv, x, dy,
-                                                dw);
+    return conv_batch_norm_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs().conv, x, dy, dw);
   });
 }
 

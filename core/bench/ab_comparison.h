@@ -12,14 +12,14 @@
 
 namespace ptrain {
 
-struct DuelSide {
+struct ComparisonSide {
   BenchProgram program;
   std::vector<Override> overrides;
 };
 
-struct DuelOptions {
+struct AbComparisonOptions {
   std::filesystem::path config;
-  DuelSide base, changed;
+  ComparisonSide base, changed;
   CompareRule rule;
   double budget_seconds = 120;
   double timeout_seconds = 600;  // of one run
@@ -35,6 +35,6 @@ struct DuelOptions {
 /// another pair would not fit the budget. Because an early end asks for a narrow interval, looking after every pair
 /// does not call noise a change: noise would have to move the estimate by four of its standard errors. Throws
 /// Error{failed} when a run fails, Error{interrupted} when `stopped` says so.
-Comparison run_duel(const DuelOptions& options);
+Comparison run_ab_comparison(const AbComparisonOptions& options);
 
 }  // namespace ptrain

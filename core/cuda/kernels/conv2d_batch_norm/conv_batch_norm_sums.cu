@@ -1,6 +1,6 @@
 // The passes over the data around a convolution that cuDNN has no fused plan for.
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
+#include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/cuda/primitives/channel_sums.cuh"
 
 namespace ptrain::cuda {

@@ -1,4 +1,4 @@
-#include "core/cuda/kernels/normed_conv2d/normed_convolution.h"
+#include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 
 namespace ptrain::cuda {
 namespace {
@@ -21,8 +21,8 @@ Tensor prologue(CudnnGraph& graph, const TensorDesc& x) {
 
 }  // namespace
 
-CudnnGraph normed_convolution_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
-                                    const TensorDesc& w, const TensorDesc& y, bool has_prologue) {
+CudnnGraph conv_batch_norm_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
+                                 const TensorDesc& w, const TensorDesc& y, bool has_prologue) {
   CudnnGraph graph(target, x.dtype);
   const Tensor data = has_prologue ? prologue(graph, x) : graph.input(channels_last(x));
   const Tensor result = graph.convolution(data, graph.input(channels_last(w)), conv);
@@ -33,8 +33,8 @@ CudnnGraph normed_convolution_graph(const CudnnTarget& target, const Conv2dAttri
   return graph;
 }
 
-CudnnGraph normed_convolution_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
-                                               const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x) {
+CudnnGraph conv_batch_norm_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                            const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x) {
   const TensorLayout data = channels_last(x), channels = per_channel(x.shape[-1]);
   CudnnGraph graph(target, dy.dtype);
   const Tensor gradient = graph.input(channels_last(dy)), weights = graph.input(channels_last(w));
@@ -50,8 +50,8 @@ CudnnGraph normed_convolution_grad_input_graph(const CudnnTarget& target, const 
   return graph;
 }
 
-CudnnGraph normed_convolution_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
-                                                const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw) {
+CudnnGraph conv_batch_norm_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
+                                             const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw) {
   CudnnGraph graph(target, x.dtype);
   const Tensor data = prologue(graph, x);
   const Tensor gradient = graph.input(channels_last(dy));

@@ -1,12 +1,12 @@
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include "core/ops/require.h"
 
 namespace ptrain {
 
-std::string SelectToken::attributes() const { return fmt::format("index={}", index_); }
+std::string GatherToken::attributes() const { return fmt::format("index={}", index_); }
 
-std::vector<TensorDesc> SelectToken::infer(std::span<const TensorDesc> inputs) const {
+std::vector<TensorDesc> GatherToken::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 2);
   require_floating(inputs[x], "x");
   if (inputs.size() > 1) {
@@ -20,19 +20,19 @@ std::vector<TensorDesc> SelectToken::infer(std::span<const TensorDesc> inputs) c
   return {{inputs[x].dtype, Shape{inputs[x].shape[0], inputs[x].shape[2]}}};
 }
 
-void SelectToken::gradient(GradientBuilder& builder) const {
+void GatherToken::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value || !builder.needs_gradient(x)) return;
   const Shape& shape = builder.desc(builder.input(x)).shape;
   std::vector<ValueId> inputs{dy};
   if (shape.rank() == 2) inputs.push_back(builder.input(offsets));
-  const auto op = std::make_shared<SelectTokenGrad>(index_, shape[-2]);
+  const auto op = std::make_shared<GatherTokenGrad>(index_, shape[-2]);
   builder.set_input_gradient(x, builder.emit(op, std::move(inputs)).front());
 }
 
-std::string SelectTokenGrad::attributes() const { return fmt::format("index={} tokens={}", index_, tokens_); }
+std::string GatherTokenGrad::attributes() const { return fmt::format("index={} tokens={}", index_, tokens_); }
 
-std::vector<TensorDesc> SelectTokenGrad::infer(std::span<const TensorDesc> inputs) const {
+std::vector<TensorDesc> GatherTokenGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 2);
   require_floating(inputs[dy], "dy");
   require(inputs[dy].shape.rank() == 2, "dy: expected [B,H], got {}", inputs[dy].to_string());

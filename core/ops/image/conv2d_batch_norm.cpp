@@ -1,4 +1,4 @@
-#include "core/ops/image/normed_conv2d.h"
+#include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/ops/require.h"
 
@@ -12,7 +12,7 @@ double prologue_flops(const TensorDesc& x) { return 3 * static_cast<double>(x.co
 
 }  // namespace
 
-std::vector<TensorDesc> NormedConv2d::infer(std::span<const TensorDesc> inputs) const {
+std::vector<TensorDesc> Conv2dBatchNorm::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 4, 4);
   std::vector<TensorDesc> outputs = Conv2d(attributes_).infer(inputs.first(2));
   require(is_absent(inputs[scale]) == is_absent(inputs[offset]), "expected a scale and an offset, or neither");
@@ -21,14 +21,14 @@ std::vector<TensorDesc> NormedConv2d::infer(std::span<const TensorDesc> inputs) 
   return outputs;
 }
 
-Cost NormedConv2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+Cost Conv2dBatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   Cost cost = Conv2d(attributes_).cost(inputs.first(2), outputs.first(1));
   if (!is_absent(inputs[scale])) cost.flops += prologue_flops(inputs[x]);
   cost.flops += 3 * static_cast<double>(outputs[0].count());
   return {cost.flops, traffic(inputs, outputs)};
 }
 
-std::vector<TensorDesc> NormedConv2dGradInput::infer(std::span<const TensorDesc> inputs) const {
+std::vector<TensorDesc> Conv2dBatchNormGradInput::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 7, 7);
   std::vector<TensorDesc> outputs = Conv2dGradInput({attributes_, inputs[x].shape}).infer(inputs.first(2));
   require_desc(inputs[x], outputs[0], "x");
@@ -37,18 +37,18 @@ std::vector<TensorDesc> NormedConv2dGradInput::infer(std::span<const TensorDesc>
   return outputs;
 }
 
-Cost NormedConv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+Cost Conv2dBatchNormGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const Cost cost = Conv2dGradInput({attributes_, inputs[x].shape}).cost(inputs.first(2), outputs.first(1));
   return {cost.flops + 7 * static_cast<double>(inputs[x].count()), traffic(inputs, outputs)};
 }
 
-std::vector<TensorDesc> NormedConv2dGradWeight::infer(std::span<const TensorDesc> inputs) const {
+std::vector<TensorDesc> Conv2dBatchNormGradWeight::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 4, 4);
   require_channels(inputs, scale, offset, channels_of(inputs[x]));
   return Conv2dGradWeight(attributes_).infer(inputs.first(2));
 }
 
-Cost NormedConv2dGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+Cost Conv2dBatchNormGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const Cost cost = Conv2dGradWeight(attributes_).cost(inputs.first(2), outputs);
   return {cost.flops + prologue_flops(inputs[x]), traffic(inputs, outputs)};
 }

@@ -1,5 +1,5 @@
 // Copies of single rows, whose places packed sequences give on the device.
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include "core/cuda/device/check.h"
 #include "core/cuda/kernels.h"
@@ -41,9 +41,9 @@ __global__ void __launch_bounds__(block_threads)
   dx[(places.begin(i / layout.width) + layout.index) * layout.width + i % layout.width] = dy[i];
 }
 
-class SelectTokenKernel final : public Kernel {
+class GatherTokenKernel final : public Kernel {
  public:
-  SelectTokenKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
+  GatherTokenKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
 
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
@@ -59,9 +59,9 @@ class SelectTokenKernel final : public Kernel {
   Layout layout_;
 };
 
-class SelectTokenGradKernel final : public Kernel {
+class GatherTokenGradKernel final : public Kernel {
  public:
-  SelectTokenGradKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
+  GatherTokenGradKernel(const Layout& layout, Device& device) : device_(device), layout_(layout) {}
 
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
@@ -81,13 +81,13 @@ class SelectTokenGradKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_select_token(const KernelContext& context, Device& device) {
-  const Layout layout(context.inputs[0], context.outputs[0], context.op_as<SelectToken>().index());
-  return std::make_unique<SelectTokenKernel>(layout, device);
+std::unique_ptr<Kernel> make_gather_token(const KernelContext& context, Device& device) {
+  const Layout layout(context.inputs[0], context.outputs[0], context.op_as<GatherToken>().index());
+  return std::make_unique<GatherTokenKernel>(layout, device);
 }
-std::unique_ptr<Kernel> make_select_token_grad(const KernelContext& context, Device& device) {
-  const Layout layout(context.outputs[0], context.inputs[0], context.op_as<SelectTokenGrad>().index());
-  return std::make_unique<SelectTokenGradKernel>(layout, device);
+std::unique_ptr<Kernel> make_gather_token_grad(const KernelContext& context, Device& device) {
+  const Layout layout(context.outputs[0], context.inputs[0], context.op_as<GatherTokenGrad>().index());
+  return std::make_unique<GatherTokenGradKernel>(layout, device);
 }
 
 }  // namespace ptrain::cuda

@@ -10,12 +10,12 @@ namespace ptrain {
 /// y = conv2d(a, w), where a = x or, with a scale, a = relu(x * scale + offset) per channel, rounded to x's dtype.
 /// Inputs: x[N,H,W,C]; w[K,R,S,C/groups]; optional scale[C] and offset[C] f32, both or neither.
 /// Outputs: y[N,P,Q,K] in x's dtype; sum[K] and sum_of_squares[K] f32, of y over N, P and Q.
-class NormedConv2d final : public OpWith<Conv2dAttributes> {
+class Conv2dBatchNorm final : public OpWith<Conv2dAttributes> {
  public:
   enum Input { x, w, scale, offset };
   using OpWith::OpWith;
 
-  std::string_view type() const override { return "normed_conv2d"; }
+  std::string_view type() const override { return "conv2d_batch_norm"; }
   std::string attributes() const override { return attributes_.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
@@ -26,12 +26,12 @@ class NormedConv2d final : public OpWith<Conv2dAttributes> {
 /// dz = conv2d_grad_input(dy, w) where batch_norm(x) > 0, dgamma = sum(dz (x - mean) invstd), dbeta = sum(dz).
 /// Inputs: dy[N,P,Q,K]; w[K,R,S,C/groups]; x[N,H,W,C] in dy's dtype; saved_mean[C], saved_invstd[C], gamma[C], beta[C]
 /// f32. Outputs: dz[N,H,W,C] in dy's dtype; dgamma[C], dbeta[C] f32.
-class NormedConv2dGradInput final : public OpWith<Conv2dAttributes> {
+class Conv2dBatchNormGradInput final : public OpWith<Conv2dAttributes> {
  public:
   enum Input { dy, w, x, saved_mean, saved_invstd, gamma, beta };
   using OpWith::OpWith;
 
-  std::string_view type() const override { return "normed_conv2d_grad_input"; }
+  std::string_view type() const override { return "conv2d_batch_norm_grad_input"; }
   std::string attributes() const override { return attributes_.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
@@ -40,12 +40,12 @@ class NormedConv2dGradInput final : public OpWith<Conv2dAttributes> {
 
 /// dw = conv2d_grad_weight(relu(x * scale + offset), dy).
 /// Inputs: x[N,H,W,C]; dy[N,P,Q,K], of one dtype; scale[C], offset[C] f32. Output: as Conv2dGradWeight's.
-class NormedConv2dGradWeight final : public OpWith<Conv2dGradWeightAttributes> {
+class Conv2dBatchNormGradWeight final : public OpWith<Conv2dGradWeightAttributes> {
  public:
   enum Input { x, dy, scale, offset };
   using OpWith::OpWith;
 
-  std::string_view type() const override { return "normed_conv2d_grad_weight"; }
+  std::string_view type() const override { return "conv2d_batch_norm_grad_weight"; }
   std::string attributes() const override { return attributes_.conv.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }

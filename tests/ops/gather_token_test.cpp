@@ -1,4 +1,4 @@
-#include "core/ops/text/select_token.h"
+#include "core/ops/text/gather_token.h"
 
 #include "tests/ops/op_case.h"
 
@@ -7,11 +7,11 @@
 namespace ptrain::testing {
 namespace {
 
-TEST(SelectToken, PicksOneTokenInEveryDtype) {
+TEST(GatherToken, PicksOneTokenInEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{2}}) {
       OpCase c;
-      c.op = std::make_shared<SelectToken>(index);
+      c.op = std::make_shared<GatherToken>(index);
       c.inputs = {random_tensor(dtype, Shape{3, 4, 5}, 1)};
       c.reference = [index](const std::vector<HostTensor>& in) {
         std::vector<double> y;
@@ -27,10 +27,10 @@ TEST(SelectToken, PicksOneTokenInEveryDtype) {
   }
 }
 
-TEST(SelectToken, PicksTheFirstTokenOfPackedSequences) {
+TEST(GatherToken, PicksTheFirstTokenOfPackedSequences) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     OpCase c;
-    c.op = std::make_shared<SelectToken>();
+    c.op = std::make_shared<GatherToken>();
     c.inputs = {random_tensor(dtype, Shape{9, 5}, 1), offsets_of({3, 1, 4})};  // and a token of no sequence
     c.reference = [](const std::vector<HostTensor>& in) {
       std::vector<double> y;
@@ -44,9 +44,9 @@ TEST(SelectToken, PicksTheFirstTokenOfPackedSequences) {
   }
 }
 
-TEST(SelectToken, RefusesALaterTokenOfPackedSequences) {
+TEST(GatherToken, RefusesALaterTokenOfPackedSequences) {
   const std::vector<TensorDesc> inputs{{DType::f32, Shape{9, 5}}, {DType::i32, Shape{4}}};
-  EXPECT_THROW(SelectToken(1).infer(inputs), std::invalid_argument);
+  EXPECT_THROW(GatherToken(1).infer(inputs), std::invalid_argument);
 }
 
 }  // namespace

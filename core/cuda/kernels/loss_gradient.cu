@@ -1,4 +1,4 @@
-#include "core/ops/training/seed_gradient.h"
+#include "core/ops/training/loss_gradient.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
@@ -11,10 +11,10 @@ __global__ void seed_kernel(const float* scale, float factor, float* seed) {
   *seed = factor * (scale == nullptr ? 1.0f : scale[LossScaleState::scale]);
 }
 
-class SeedGradientKernel final : public Kernel {
+class LossGradientKernel final : public Kernel {
  public:
-  SeedGradientKernel(const KernelContext& context, Device& device)
-      : device_(device), factor_(context.op_as<SeedGradient>().factor()) {}
+  LossGradientKernel(const KernelContext& context, Device& device)
+      : device_(device), factor_(context.op_as<LossGradient>().factor()) {}
 
   void run(const KernelArgs& args) override {
     launch(seed_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), factor_,
@@ -28,8 +28,8 @@ class SeedGradientKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_seed_gradient(const KernelContext& context, Device& device) {
-  return std::make_unique<SeedGradientKernel>(context, device);
+std::unique_ptr<Kernel> make_loss_gradient(const KernelContext& context, Device& device) {
+  return std::make_unique<LossGradientKernel>(context, device);
 }
 
 }  // namespace ptrain::cuda

@@ -6,14 +6,14 @@
 namespace ptrain {
 
 /// Inputs: [loss_scale f32[4] (see loss_scale_update.h), optional]. Output: f32 [] = factor * scale.
-class SeedGradient final : public Op {
+class LossGradient final : public Op {
  public:
   enum Input { loss_scale };
   /// `factor` is 1 / (gradients that are added up later).
-  explicit SeedGradient(float factor) : factor_(factor) {}
+  explicit LossGradient(float factor) : factor_(factor) {}
   float factor() const { return factor_; }
 
-  std::string_view type() const override { return "seed_gradient"; }
+  std::string_view type() const override { return "loss_gradient"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
