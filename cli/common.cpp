@@ -1,8 +1,13 @@
 #include "cli/common.h"
 
+#include "cli/reference/command_tree.h"
+#include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 #include "core/config/keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ptrain {
 namespace {
@@ -26,16 +31,19 @@ void ConfigOptions::add_to(CLI::App& command) {
       .add_option("-o,--set", assignments_,
                   "key.path=value, overrides any key; repeatable (ptrain list keys lists them)")
       ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+      ->type_name(kKeyValue);
   for (std::size_t i = 0; i < kShortWays.size(); ++i) {
     const Key* key = find_key(kShortWays[i].key);
     short_options_[i] =
         command.add_option(kShortWays[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
+    if (!key->choices.empty()) short_options_[i]->type_name(fmt::format("{}", fmt::join(key->choices, "|")));
   }
 }
 
 void ConfigOptions::add_progress_to(CLI::App& command) {
-  command.add_option("--progress", progress_, "auto|bar|plain|none")->capture_default_str();
+  command.add_option("--progress", progress_, "how a run's progress is shown")
+      ->capture_default_str()
+      ->type_name("auto|bar|plain|none");
 }
 
 LoadedConfig ConfigOptions::load() const {
@@ -46,7 +54,7 @@ LoadedConfig ConfigOptions::load() const {
     const auto& [option, key] = kShortWays[i];
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
-  return load_config(file_, overrides);
+  return load_config(shipped_file(file_), overrides);
 }
 
 void print_notes(const LoadedConfig& loaded) {

@@ -19,9 +19,10 @@ namespace ptrain {
 namespace {
 
 constexpr void (*kCommands[])(CLI::App&) = {
-    add_run_command,     add_eval_command,   add_plan_command,          add_validate_command, add_list_command,
-    add_schema_command,  add_doctor_command, add_data_command,          add_bench_command,    add_effects_command,
-    add_compare_command, add_table_command,  add_export_report_command, add_baseline_command, add_bench_comm_command,
+    add_run_command,        add_eval_command,   add_plan_command,          add_validate_command, add_list_command,
+    add_schema_command,     add_doctor_command, add_data_command,          add_bench_command,    add_effects_command,
+    add_compare_command,    add_table_command,  add_export_report_command, add_baseline_command, add_bench_comm_command,
+    add_completion_command, add_man_command,
 };
 
 constexpr const char* kFooter =
@@ -30,15 +31,22 @@ constexpr const char* kFooter =
     "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
     "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted (128 and the signal).";
 
-/// CLI11 would say only that an argument was not expected.
+/// CLI11 would say only that an argument was not expected, or that a subcommand is.
 void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return;
-    names.push_back(command->get_name());
+  const CLI::App* above = &program;
+  for (int i = 1; i < argc && argv[i][0] != '-' && above->get_require_subcommand_min() > 0; ++i) {
+    std::vector<std::string> names;
+    const CLI::App* found = nullptr;
+    for (const CLI::App* command : above->get_subcommands({})) {
+      names.push_back(command->get_name());
+      if (names.back() == argv[i]) found = command;
+    }
+    if (found == nullptr) {
+      fail_usage("unknown command {}{} ({} --help lists them)", shown(argv[i]), did_you_mean(argv[i], names),
+                 above == &program ? "ptrain" : "ptrain " + above->get_name());
+    }
+    above = found;
   }
-  fail_usage("unknown command {}{} (ptrain --help lists them)", shown(argv[1]), did_you_mean(argv[1], names));
 }
 
 int run_program(int argc, char** argv) {

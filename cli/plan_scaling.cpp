@@ -1,5 +1,6 @@
 #include "cli/plan_scaling.h"
 
+#include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
 #include "core/train/scaling.h"
@@ -18,7 +19,7 @@ nlohmann::json load_report(const std::string& path) {
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options) {
   if (options.links.empty()) fail_usage("--ranks needs --links FILE: the latency and bandwidth of the links");
   if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT: of this configuration on one rank");
-  const Links links = load_links(options.links);
+  const Links links = load_links(shipped_file(options.links));
   const MeasuredStep measured =
       measured_step(config, *workload.backend, *workload.model, load_report(options.measured));
   nlohmann::json list = nlohmann::json::array();

@@ -13,7 +13,7 @@ cuda=false
 for argument in "$@"; do
   case "$argument" in
     --dev)
-      packages+=(clang clang-format clang-tidy libomp-dev)
+      packages+=(clang clang-format clang-tidy fish libomp-dev man-db zsh)
       optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
       ;;
     --cuda) cuda=true ;;

@@ -1,6 +1,8 @@
 // ptrain bench: runs a suite's cases, interleaved, each in a fresh process, and says what its axes do.
 #include "cli/bench_view.h"
 #include "cli/commands.h"
+#include "cli/reference/command_tree.h"
+#include "cli/shipped.h"
 #include "core/analysis/effects.h"
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/run_set.h"
@@ -39,7 +41,7 @@ ViewStyle view_style(const std::string& name) {
 Suite suite_of(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
-  Suite suite = load_suite(options.file, overrides);
+  Suite suite = load_suite(shipped_file(options.file), overrides);
   if (options.repeats > 0) suite.repeats = options.repeats;
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;
@@ -96,7 +98,7 @@ void add_bench_command(CLI::App& program) {
   command->add_option("SUITE", options->file, "YAML file, such as configs/bench/ci_smoke.yaml");
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
       ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+      ->type_name(kKeyValue);
   command->add_option("--out", options->out, "folder of the records; default results/MACHINE/NAME of the suite");
   command->add_option("--machine", options->machine, "name of the machine's folder below results/");
   command->add_option("--program", options->program, "another ptrain to run; default: this one");
@@ -104,7 +106,9 @@ void add_bench_command(CLI::App& program) {
       ->check(CLI::Range(1, 1000));
   command->add_flag("--fresh", options->fresh, "throw earlier records away");
   command->add_flag("--retry-failed", options->retry_failed, "run again what did not end well");
-  command->add_option("--progress", options->progress, "auto|table|plain|none")->capture_default_str();
+  command->add_option("--progress", options->progress, "how a sweep's progress is shown")
+      ->capture_default_str()
+      ->type_name("auto|table|plain|none");
   command->footer(
       "A sweep that was ended goes on where it stopped.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out "
       "runs/smoke");

@@ -89,7 +89,9 @@ void add_bench_comm_command(CLI::App& program) {
   command->add_option("--to", options->to, "largest buffer, bytes; each is four times the one before")
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 34))
       ->capture_default_str();
-  command->add_option("--device", options->device, "auto|cpu|cuda")->capture_default_str();
+  command->add_option("--device", options->device, "where the buffers lie")
+      ->capture_default_str()
+      ->type_name("auto|cpu|cuda");
   command->add_flag("--json", options->json, "print JSON");
   command->footer("Example:\n  ptrain bench comm --ranks 2\n  mpirun -np 4 ptrain bench comm --json");
   command->callback([options] { bench_comm(*options); });

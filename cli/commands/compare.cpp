@@ -2,6 +2,8 @@
 #include "core/analysis/compare.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
+#include "cli/reference/command_tree.h"
+#include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/bench/ab_comparison.h"
@@ -42,7 +44,7 @@ CompareRule rule_of(const CompareOptions& options) {
 Comparison compare_live(const CompareOptions& options) {
   if (!options.changed.empty()) fail_usage("compare: --against takes one configuration, got {} too", options.changed);
   AbComparisonOptions ab;
-  ab.config = options.base;
+  ab.config = shipped_file(options.base);
   for (const std::string& assignment : options.common) ab.base.overrides.push_back(parse_override(assignment));
   ab.changed.overrides = ab.base.overrides;
   for (const std::string& assignment : options.against) {
@@ -95,9 +97,11 @@ void add_compare_command(CLI::App& program) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--allow", options->allowed, "hardware,config,data: differences that may be")->delimiter(',');
   command->add_option("-o,--set", options->common, "live: key.path=value for both sides; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name(kKeyValue);
   command->add_option("--against", options->against, "live: key.path=value of the new side; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name(kKeyValue);
   command->add_option("--program", options->program, "live: the base's ptrain; default: this one");
   command->add_option("--against-program", options->against_program, "live: the new side's ptrain");
   command->add_option("--budget", options->budget, "live: seconds of measuring")->capture_default_str();

@@ -43,8 +43,12 @@ void add_export_report_command(CLI::App& program) {
   const auto options = std::make_shared<ExportOptions>();
   command->add_option("REPORT", options->report, "report.json, or the folder it lies in")->required();
   std::string formats;
-  for (const Exporter& exporter : exporters()) formats += fmt::format("\n  {}: {}", exporter.name, exporter.help);
-  command->add_option("--format", options->format, "the dialect:" + formats)->required();
+  std::string names;
+  for (const Exporter& exporter : exporters()) {
+    names += fmt::format("{}{}", names.empty() ? "" : "|", exporter.name);
+    formats += fmt::format("\n  {}: {}", exporter.name, exporter.help);
+  }
+  command->add_option("--format", options->format, "the dialect:" + formats)->required()->type_name(names);
   command->add_option("--output", options->output, "file to write; default: standard output");
   command->footer("Example:\n  ptrain export-report runs/resnet50 --format mllog --output result_0.txt");
   command->callback([options] { export_report(*options); });

@@ -78,7 +78,9 @@ void add_table_command(CLI::App& program) {
   for (const TableColumn& column : table_columns()) ids += (ids.empty() ? "" : ",") + column.id;
   command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
   command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
-  command->add_option("--format", options->format, "text|markdown|csv|json|html")->capture_default_str();
+  command->add_option("--format", options->format, "form of the table")
+      ->capture_default_str()
+      ->type_name("text|markdown|csv|json|html");
   command->add_option("--output", options->output, "file to write; default: standard output");
   command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
   command->add_option("--update", options->update, "document whose marked tables are written anew");
