@@ -16,7 +16,10 @@ void eval(const ConfigOptions& options) {
     fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (loaded.config.eval.every_epochs == 0) loaded.config.eval.every_epochs = 1;
-  run_with_report(loaded, options.progress(), [](Trainer& trainer) { trainer.evaluate_now(); });
+  run_with_report(loaded, options.progress(), [](Trainer& trainer) {
+    trainer.require_trained_weights();
+    trainer.evaluate_now();
+  });
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ void Trainer::train() {
   if (ok()) {
     if (start_.first_step < counts_.total_steps && config_.output.save) write_checkpoint(counts_.total_steps);
     if (evaluates()) evaluate_now();
-    if (ranks_.signal() != 0) interrupted(steps_done());
+    if (ok() && ranks_.signal() != 0) interrupted(steps_done());
   }
   device_ = read_device(config_, backend_, plans_.training());
   device_.peak_flops = measured_peak(config_, backend_, measuring_.figures().seconds);
@@ -134,7 +134,20 @@ void Trainer::interrupted(std::int64_t step) {
   outcome_.message = fmt::format("interrupted by signal {} after step {}", outcome_.signal, step);
 }
 
-EvalResult Trainer::evaluate_now() { return evaluator_->run(steps_done(), steps_done() / counts_.steps_per_epoch); }
+void Trainer::require_trained_weights() const {
+  if (start_.untrained.empty()) return;
+  fail("nothing to evaluate: {} gives no {}, which would be random",
+       config_.model.weights.empty() ? config_.output.dir : config_.model.weights, start_.untrained.front());
+}
+
+EvalResult Trainer::evaluate_now() {
+  EvalResult result = evaluator_->run(steps_done(), steps_done() / counts_.steps_per_epoch);
+  if (result.samples > 0 && !std::isfinite(result.loss)) {
+    outcome_.status = RunStatus::diverged;
+    outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);
+  }
+  return result;
+}
 
 void Trainer::write_checkpoint(std::int64_t step) {
   checkpoints_.write(plans_.variables(), step, step / counts_.steps_per_epoch, start_.first_loss.value_or(0.0));

@@ -30,7 +30,9 @@ class Trainer {
   void prepare();
   /// Trains to the end, or until a signal or divergence, as the result's status tells. Throws Error on I/O.
   void train();
-  /// Evaluates the present weights once, over all of `evaluation`.
+  /// Throws Error{failed} when neither weights nor a checkpoint gave every tensor.
+  void require_trained_weights() const;
+  /// Evaluates the present weights once, over all of `evaluation`; a loss that is not finite makes the run diverged.
   EvalResult evaluate_now();
   /// On rank 0, writes the weights under the model's public names, and config.json beside them where other tools want
   /// one.

@@ -14,9 +14,10 @@ namespace ptrain {
 
 /// Where a run takes training up.
 struct StartingPoint {
-  std::int64_t first_step = 0;       // steps done before this run
-  std::optional<double> first_loss;  // of the whole training; absent until its first step is done
-  std::string resumed_from;          // checkpoint; empty: none
+  std::int64_t first_step = 0;         // steps done before this run
+  std::optional<double> first_loss;    // of the whole training; absent until its first step is done
+  std::string resumed_from;            // checkpoint; empty: none
+  std::vector<std::string> untrained;  // tensors that neither weights nor checkpoint gave: all, or a classifier's
 };
 
 class Checkpoints {

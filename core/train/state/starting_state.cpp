@@ -10,17 +10,20 @@
 namespace ptrain {
 namespace {
 
-void initialize(const Config& config, const Model& model, Variables& variables, TrainObserver& observer) {
+/// Returns the tensors that have no trained values.
+std::vector<std::string> initialize(const Config& config, const Model& model, Variables& variables,
+                                    TrainObserver& observer) {
   initialize_variables(model, variables, static_cast<std::uint64_t>(config.seed));
   if (variables.contains(loss_scale_state)) {
     const std::array<float, LossScaleState::size> state{static_cast<float>(config.amp.scaler.init)};
     variables.write(loss_scale_state, state.data(), sizeof state);
   }
-  if (config.model.weights.empty()) return;
-  const LoadedWeights loaded = load_weights(config.model.weights, model, variables);
+  if (config.model.weights.empty()) return {"any tensor"};
+  LoadedWeights loaded = load_weights(config.model.weights, model, variables);
   for (const std::string& name : loaded.fresh) {
     observer.on_note(fmt::format("{}: {} is not taken from it and starts afresh", config.model.weights, name));
   }
+  return std::move(loaded.fresh);
 }
 
 }  // namespace
@@ -30,8 +33,9 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   ranks.note("setting up", 0);
   StartingPoint start;
   if (ranks.is_main()) {
-    initialize(config, model, variables, observer);
+    std::vector<std::string> untrained = initialize(config, model, variables, observer);
     start = checkpoints.restore(variables, observer);
+    if (start.resumed_from.empty()) start.untrained = std::move(untrained);
   }
   std::array<double, 2> shared{static_cast<double>(start.first_step), start.first_loss.value_or(0.0)};
   ranks.broadcast(shared);

@@ -4,6 +4,7 @@
 #include "core/io/safetensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace ptrain {
@@ -95,8 +96,14 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
       fail("{}: {} has shape {}, expected {}", path.string(), mapping.external, tensor->shape.to_string(),
            mapping.external_shape.to_string());
     }
+    const std::vector<float> external = to_floats(*tensor);
+    const auto bad = std::find_if(external.begin(), external.end(), [](float value) { return !std::isfinite(value); });
+    if (bad != external.end()) {
+      fail("{}: {}: element {} is {}: the weights are of a training that diverged, or damaged", path.string(),
+           mapping.external, bad - external.begin(), *bad);
+    }
     std::vector<float> values = variables.read_f32(mapping.variable);
-    from_external(mapping, variables.at(mapping.variable).desc.shape, to_floats(*tensor), values);
+    from_external(mapping, variables.at(mapping.variable).desc.shape, external, values);
     variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
   }
   for (const NamedTensor& tensor : file.tensors()) {

@@ -17,7 +17,8 @@ struct LoadedWeights {
 };
 
 /// Reads a safetensors file into the variables, tensors under any of the names that the model gives them.
-/// Throws Error{failed} naming file and tensor when one is missing or has another shape.
+/// Throws Error{failed} naming file and tensor when one is missing, has another shape or
+/// a value that is not finite.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
 
 /// Writes the model's parameters and running statistics as fp32 safetensors. `steps`: BatchNorm's num_batches_tracked.
