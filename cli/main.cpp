@@ -1,6 +1,7 @@
 // The program: hands the command line to a command, and turns an error into one line and an exit code.
 #include "cli/commands.h"
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
 #include "core/config/text.h"
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
   ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   ptrain::give_signals_a_thread();
+  ptrain::keep_to_cpu_quota();
   try {
     const int code = ptrain::run_program(argc, argv);
     ptrain::finish_output();

@@ -69,6 +69,7 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   const std::vector<int> cores = usable_cores();
   const bool bound = cores.size() < machine_cores();
   if (!bound && local_ranks > 1) stay_on_cores(share_of_cores(cores, launch.local_rank % local_ranks, local_ranks));
+  if (bound) keep_to_cpu_quota(local_ranks);
   mine = with_threads(std::move(mine), std::max(1, threads_of_all(loaded.config) / (bound ? 1 : local_ranks)));
   Communicator communicator(std::move(transport), communicator_options(loaded.config));
   try {

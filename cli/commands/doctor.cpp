@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "core/base/machine_memory.h"
+#include "core/base/parallel.h"
 #include "core/cpu/backend.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
@@ -62,7 +63,7 @@ json asset_state() {
 
 json diagnose() {
   const CpuInfo cpu = read_cpu();
-  json state = write_fields(capture_environment({cpu.usable_cores, {}, json::array()}));
+  json state = write_fields(capture_environment({thread_count(), {}, json::array()}));
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = cpu::make_backend()->library();
   state["low_precision"] = low_precision(cpu);
@@ -84,10 +85,16 @@ void print_human(const json& state) {
   line("CPU", text(cpu["model"]));
   line("cores", fmt::format("{} usable of {} ({} physical)", text(cpu["usable_cores"]), text(cpu["logical_cores"]),
                             text(cpu["physical_cores"])));
+  if (!cpu["quota"].is_null()) {
+    line("CPU quota", fmt::format("{:g} CPUs' time, {} threads", cpu["quota"].get<double>(), text(state["threads"])));
+  }
   line("features", fmt::format("{}", fmt::join(cpu["features"].get<std::vector<std::string>>(), " ")));
   line("low precision", text(state["low_precision"]));
   line("memory", fmt::format("{:.1f} GiB, {:.1f} GiB available", state["memory_bytes"].get<double>() / kGiB,
                              state["available_memory_bytes"].get<double>() / kGiB));
+  if (!state["memory_limit_bytes"].is_null()) {
+    line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / kGiB));
+  }
   line("compute", text(state["compute"]));
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {

@@ -30,6 +30,7 @@ json watched_parts(const Report& report) {
 constexpr Watched kWatched[] = {
     {"/environment/cpu/model", DifferenceKind::hardware},
     {"/environment/cpu/usable_cores", DifferenceKind::hardware},
+    {"/environment/cpu/quota", DifferenceKind::hardware},
     {"/environment/cpu/features", DifferenceKind::hardware},
     {"/environment/threads", DifferenceKind::hardware},
     {"/environment/memory_bytes", DifferenceKind::hardware},

@@ -1,5 +1,7 @@
 #include "core/base/machine_memory.h"
 
+#include "core/base/control_group.h"
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -23,10 +25,7 @@ std::int64_t memory_bytes() { return meminfo("MemTotal"); }
 std::int64_t available_memory_bytes() {
   const std::int64_t free = meminfo("MemAvailable");
   const std::int64_t available = free > 0 ? free : memory_bytes();
-  std::ifstream limit_file("/sys/fs/cgroup/memory.max"), used_file("/sys/fs/cgroup/memory.current");
-  std::int64_t limit = 0, used = 0;
-  if (!(limit_file >> limit) || !(used_file >> used)) return available;  // no group, or "max": no limit
-  return std::clamp<std::int64_t>(limit - used, 0, available);
+  return std::min(available, control_group_limits().memory_bytes_to_take.value_or(available));
 }
 
 }  // namespace ptrain

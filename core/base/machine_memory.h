@@ -7,8 +7,8 @@ namespace ptrain {
 
 /// Bytes of physical memory; 0 when the system does not tell.
 std::int64_t memory_bytes();
-/// Bytes that can be had without swapping, and no more than the control group's limit leaves; physical memory where
-/// the kernel does not say.
+/// Bytes that can be had without swapping, and no more than control groups' limits leave; physical memory where the
+/// kernel does not say.
 std::int64_t available_memory_bytes();
 
 }  // namespace ptrain

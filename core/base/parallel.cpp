@@ -1,5 +1,7 @@
 #include "core/base/parallel.h"
 
+#include "core/base/control_group.h"
+
 namespace ptrain {
 
 int set_thread_count(int threads) {
@@ -13,6 +15,11 @@ int set_thread_count(int threads) {
   }
   omp_set_num_threads(granted);
   return granted;
+}
+
+void keep_to_cpu_quota(int processes) {
+  const auto cpus = control_group_limits().cpus;
+  if (cpus) omp_set_num_threads(std::clamp(static_cast<int>(*cpus / processes), 1, thread_count()));
 }
 
 }  // namespace ptrain

@@ -15,6 +15,10 @@ inline int thread_count() { return omp_get_max_threads(); }
 /// its work over thread_count() threads and computes wrongly with fewer.
 int set_thread_count(int threads);
 
+/// Holds thread_count() of the calling thread to the CPU time that control groups grant, of which each of `processes`
+/// gets a part: with more threads a loop would wait for those that are stopped.
+void keep_to_cpu_quota(int processes = 1);
+
 /// Calls body(begin, end) on one contiguous part of [0, count) per thread; stays on this thread when a part would be
 /// smaller than `grain`. The split depends on the thread count only, so results do not vary between runs.
 template <typename Body>

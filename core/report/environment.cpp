@@ -1,5 +1,6 @@
 #include "core/report/environment.h"
 
+#include "core/base/control_group.h"
 #include "core/base/machine_memory.h"
 
 #include <fmt/chrono.h>
@@ -79,6 +80,7 @@ CpuInfo read_cpu() {
   cpu_set_t usable;
   CPU_ZERO(&usable);
   cpu.usable_cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : cpu.logical_cores;
+  cpu.quota = control_group_limits().cpus;
   return cpu;
 }
 
@@ -97,6 +99,7 @@ EnvironmentReport capture_environment(const EnvironmentRequest& request) {
   environment.cpu = read_cpu();
   environment.threads = request.threads;
   environment.memory_bytes = memory_bytes();
+  environment.memory_limit_bytes = control_group_limits().memory_bytes;
   environment.noise = noise();
   environment.devices = request.devices;
   environment.libraries = request.libraries;

@@ -19,6 +19,7 @@ struct CpuInfo {
   int physical_cores = 0;  // of the whole machine
   int logical_cores = 0;
   int usable_cores = 0;               // that this process may run on
+  std::optional<double> quota;        // CPUs' worth of time that control groups grant
   std::vector<std::string> features;  // of those that matter for speed: "avx2", "avx512_bf16", ...
 
   void describe(Fields& field) {
@@ -26,6 +27,7 @@ struct CpuInfo {
     field("physical_cores", physical_cores, "");
     field("logical_cores", logical_cores, "");
     field("usable_cores", usable_cores, "that the process may run on");
+    field("quota", quota, "CPUs' worth of time that the container grants; null: no limit");
     field("features", features, "of those that matter for speed");
   }
 };
@@ -48,6 +50,7 @@ struct EnvironmentReport {
   CpuInfo cpu;
   int threads = 0;
   std::int64_t memory_bytes = 0;
+  std::optional<std::int64_t> memory_limit_bytes;
   Noise noise;
   nlohmann::json devices = nlohmann::json::array();
   std::map<std::string, std::string> libraries;
@@ -60,6 +63,7 @@ struct EnvironmentReport {
     field("cpu", cpu, "processor");
     field("threads", threads, "compute threads of the run");
     field("memory_bytes", memory_bytes, "of the machine");
+    field("memory_limit_bytes", memory_limit_bytes, "of the container; null: no limit");
     field("noise", noise, "what may make figures vary");
     field.any_list("devices", devices, {{"type", "object"}}, "accelerators");
     field("libraries", libraries, "version by name");

@@ -1,5 +1,7 @@
 """What surrounds a run (variables, pipes, descriptors, signals, other runs) never changes what it computes or loses it."""
+import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -31,6 +33,44 @@ class Threads(ProgramTest):
     def test_teams_are_not_dynamic(self):
         expected = self.losses_with("plain", "-o", "threads=2")
         self.assertEqual(self.losses_with("dynamic", "-o", "threads=2", OMP_DYNAMIC="true"), expected)
+
+
+class ControlGroups(ProgramTest):
+    """In groups of version 1, made for the test; tests/unit/base has both versions as trees of files."""
+
+    def group(self, controller, **limits):
+        """A group within a limited one; the folder of the inner."""
+        outer = pathlib.Path(f"/sys/fs/cgroup/{controller}/ptrain-test-{os.getpid()}")
+        try:
+            (outer / "inner").mkdir(parents=True)
+        except OSError as error:
+            self.skipTest(f"no control group can be made: {error}")
+        self.addCleanup(outer.rmdir)
+        self.addCleanup((outer / "inner").rmdir)
+        for name, value in limits.items():
+            (outer / f"{controller}.{name}").write_text(str(value))
+        return outer / "inner"
+
+    def run_in(self, group, *arguments):
+        return run(*arguments, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
+
+    def test_a_quota_bounds_the_threads(self):
+        group = self.group("cpu", cfs_quota_us=150000, cfs_period_us=100000)
+        state = json.loads(self.run_in(group, "doctor", "--json").stdout)
+        self.assertEqual((state["cpu"]["quota"], state["threads"]), (1.5, 1))
+        self.assertIn("1.5 CPUs", self.run_in(group, "doctor").stdout)
+        output = self.folder / "out"
+        result = self.run_in(group, "run", self.config, "--output-dir", output, "-o", "train.steps=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        environment = self.report("out")["environment"]
+        self.assertEqual((environment["cpu"]["quota"], environment["threads"]), (1.5, 1))
+
+    def test_what_cannot_fit_is_refused(self):
+        group = self.group("memory", limit_in_bytes=256 << 20)
+        self.assertEqual(json.loads(self.run_in(group, "doctor", "--json").stdout)["memory_limit_bytes"], 256 << 20)
+        result = self.run_in(group, "run", self.config, "--output-dir", self.folder / "out", "-o", "data.batch_size=4000")
+        self.assert_one_line_error(result, 1, "data.batch_size: 4000 needs", "would fit")
+        self.assertEqual(self.report("out")["status"], "oom")
 
 
 class Streams(ProgramTest):
