@@ -1,31 +1,62 @@
-# cmake --install makes one folder that can be copied to another machine: programs, the libraries that a bare system
-# lacks, configurations and scripts. CUDA's libraries are not copied (2 GB): ptrain.sh finds them.
+# cmake --install makes one tree, bin lib/ptrain share, that runs wherever it is copied: every package holds it or a part.
+#   program    ptrain, the libraries that no Debian package brings, configurations, completions, manual page, licences
+#   libraries  the libraries that a bare system lacks. CUDA's are not among them (2 GB): ptrain.sh finds them
+#   gpu        of a CUDA build: ptrain.sh and what scripts/gpu_validate.sh needs
+include(GNUInstallDirs)
 
 set(packed_programs ptrain)
 if(PTRAIN_TESTS AND PTRAIN_CUDA)
   list(APPEND packed_programs device_test)
 endif()
-set_target_properties(${packed_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+set_target_properties(${packed_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/ptrain")
 # DT_RPATH, unlike DT_RUNPATH, also leads to what the packed libraries need, once they have no path of their own (below).
 foreach(program IN LISTS packed_programs)
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
-install(TARGETS ${packed_programs} RUNTIME_DEPENDENCY_SET packed_libraries RUNTIME DESTINATION bin COMPONENT pack)
-install(RUNTIME_DEPENDENCY_SET packed_libraries
-  PRE_EXCLUDE_REGEXES "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so" "^lib(cuda|cudnn|cublas|nccl|nvidia|nvrtc)"
-  DIRECTORIES ${CMAKE_SOURCE_DIR}/.deps/onednn/lib
-  LIBRARY DESTINATION lib COMPONENT pack)
-install(CODE [[
-  file(GLOB libraries "${CMAKE_INSTALL_PREFIX}/lib/*.so*")
-  foreach(library IN LISTS libraries)
-    if(NOT IS_SYMLINK "${library}")
-      file(RPATH_REMOVE FILE "${library}")
-    endif()
-  endforeach()
-]] COMPONENT pack)
-install(PROGRAMS scripts/ptrain.sh DESTINATION . COMPONENT pack)
-install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh DESTINATION scripts COMPONENT pack)
-install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT pack FILES_MATCHING PATTERN "*.py")
-install(DIRECTORY configs DESTINATION . COMPONENT pack)
-install(DIRECTORY tests/golden DESTINATION tests COMPONENT pack FILES_MATCHING PATTERN "*.json")
-install(FILES LICENSE README.md DESTINATION . COMPONENT pack)
+install(TARGETS ptrain RUNTIME_DEPENDENCY_SET packed_libraries RUNTIME DESTINATION bin COMPONENT program)
+set(system_libraries PRE_EXCLUDE_REGEXES "^ld-linux" "^linux-vdso" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so"
+  "^lib(cuda|cudnn|cublas|nccl|nvidia|nvrtc)")
+set(own_libraries ${CMAKE_SOURCE_DIR}/.deps/onednn/lib)
+file(REAL_PATH ${own_libraries} own_libraries_path)
+install(RUNTIME_DEPENDENCY_SET packed_libraries ${system_libraries} DIRECTORIES ${own_libraries}
+  POST_INCLUDE_REGEXES "^${own_libraries}/" "^${own_libraries_path}/" POST_EXCLUDE_REGEXES "."
+  LIBRARY DESTINATION lib/ptrain COMPONENT program)
+install(RUNTIME_DEPENDENCY_SET packed_libraries ${system_libraries} DIRECTORIES ${own_libraries}
+  POST_EXCLUDE_REGEXES "^${own_libraries}/" "^${own_libraries_path}/"
+  LIBRARY DESTINATION lib/ptrain COMPONENT libraries)
+
+install(DIRECTORY configs DESTINATION share/ptrain COMPONENT program)
+install(FILES LICENSE DESTINATION share/doc/ptrain RENAME copyright COMPONENT program)
+install(FILES README.md DESTINATION share/doc/ptrain COMPONENT program)
+foreach(component program libraries)
+  install(CODE "set(component ${component})\nset(ptrain $<TARGET_FILE:ptrain>)\nset(cuda ${PTRAIN_CUDA})
+    set(compiled_in CLI/CLI.hpp nlohmann/json.hpp fmt/format.h)\nset(deps ${CMAKE_SOURCE_DIR}/.deps)" COMPONENT ${component})
+  install(SCRIPT cmake/FinishInstall.cmake COMPONENT ${component})
+endforeach()
+
+if(PTRAIN_CUDA)
+  if(PTRAIN_TESTS)
+    install(TARGETS device_test RUNTIME DESTINATION bin COMPONENT gpu)
+  endif()
+  install(PROGRAMS scripts/ptrain.sh DESTINATION . COMPONENT gpu)
+  install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh DESTINATION scripts COMPONENT gpu)
+  install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT gpu FILES_MATCHING PATTERN "*.py")
+  install(DIRECTORY tests/golden DESTINATION tests COMPONENT gpu FILES_MATCHING PATTERN "*.json")
+endif()
+
+# The .deb: Debian's own libraries are dependencies, which dpkg-shlibdeps finds. scripts/package.sh deb runs it.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "ptrain <ptrain@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEBIAN_PACKAGE_NAME ptrain)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${own_libraries})
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS dataset-fashion-mnist)
+include(CPack)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Validates ptrain on an NVIDIA GPU, without a network, from the folder that scripts/pack.sh makes or from the source tree.
+# Validates ptrain on an NVIDIA GPU, without a network, from the folder that scripts/package.sh makes or from the source tree.
 #   gpu_validate.sh [--out DIR] [--minutes N] [PART...]
 # Parts, in order; all of them by default, within N minutes (10). What there is no time for is said: the first run on a
 # machine compiles and times cuDNN's plans, which DIR/cache keeps, and may want --minutes 30.

@@ -7,13 +7,13 @@ cd "$(dirname "$0")/.."
 
 packages=(ca-certificates ccache cmake g++ git ninja-build python3 python3-pip
   libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg-dev libpng-dev libutf8proc-dev libyaml-cpp-dev
-  nlohmann-json3-dev zlib1g-dev dataset-fashion-mnist)
+  nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev dataset-fashion-mnist) # OpenCL: libdnnl-dev looks for it
 optional=(libopenmpi-dev openmpi-bin) # for ranks that are processes
 cuda=false
 for argument in "$@"; do
   case "$argument" in
     --dev)
-      packages+=(clang clang-format clang-tidy fish libomp-dev man-db zsh)
+      packages+=(clang clang-format clang-tidy fish iproute2 libomp-dev man-db openssh-server zsh)
       optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
       ;;
     --cuda) cuda=true ;;

@@ -71,7 +71,7 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --preset cuda
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain device_test cuda_registry_test plans_test emulated_device_test emulated_ptrain
-  tests/package/bare_root.sh build/cuda
+  ctest --test-dir build/cuda/tests/package --output-on-failure
   ctest --test-dir build/cuda/tests/device --output-on-failure
   ctest --test-dir build/cuda/tests/plans --parallel "$jobs" --output-on-failure
   ctest --test-dir build/cuda/tests/emulation --parallel "$jobs" --output-on-failure --progress

@@ -9,39 +9,15 @@ cd "$(dirname "$0")/../.."
 ptrain=$(realpath "${1:-build/release/bin/ptrain}")
 bound=12 # dist.timeout_seconds
 work=$(mktemp -d)
-near=ptrain-near-$$ far=ptrain-far-$$
 
-for tool in ip mpirun; do
-  command -v "$tool" >/dev/null || { echo "skipped: needs $tool"; exit 77; }
-done
+command -v mpirun >/dev/null || { echo "skipped: needs mpirun"; exit 77; }
 if ! grep -q libmpi <<<"$(ldd "$ptrain")"; then
   echo "skipped: ptrain was built without MPI"
   exit 77
 fi
-if ((EUID != 0)) || ! ip netns add "$near" 2>/dev/null; then
-  echo "skipped: needs the right to make network namespaces"
-  exit 77
-fi
-
-cleanup() {
-  local pid namespace
-  for namespace in "$near" "$far"; do
-    for pid in $(ip netns pids "$namespace" 2>/dev/null); do kill -9 "$pid" 2>/dev/null || true; done
-    ip netns del "$namespace" 2>/dev/null || true
-  done
-  rm -rf "$work"
-}
-trap cleanup EXIT
-
-ip netns add "$far"
-ip link add name near0 netns "$near" type veth peer name far0 netns "$far"
-ip -n "$near" addr add 10.77.0.1/24 dev near0
-ip -n "$far" addr add 10.77.0.2/24 dev far0
-for end in "$near near0" "$far far0"; do
-  read -r namespace device <<<"$end"
-  ip -n "$namespace" link set lo up
-  ip -n "$namespace" link set "$device" up
-done
+# shellcheck source=tests/net/hosts.sh
+. tests/net/hosts.sh
+trap 'remove_hosts; rm -rf "$work"' EXIT
 
 # mpirun reaches the far host by this instead of ssh: the host's name is not looked at, for there is one other. Its
 # processes are numbered by themselves, so that nobody sees the other side's in the process table.

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Makes packages of ptrain in dist/. Each holds the version, licences, shell completions, a manual page and configs/.
+#   usage: scripts/package.sh [wheel|deb|tar|tree|image|all]... [--build DIR] [--out DIR] [--cuda]
+#   wheel   for pip, any Linux with this glibc or a newer one; gives the command ptrain
+#   deb     for apt on this release of Debian or Ubuntu
+#   tar     dist/ptrain and ptrain-VERSION-ARCH.tar.xz: bin lib share, for any folder of such a Linux (the default)
+#   tree    dist/ptrain alone
+#   image   a container image, by docker, podman or buildah, built in a container too (the Dockerfile)
+#   --build DIR  pack what was built there; default: build/package, built first, for any x86-64-v3 processor
+#   --out DIR    instead of dist
+#   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
+#                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+forms=() build='' out=dist preset=package
+while (($#)); do
+  case "$1" in
+    wheel | deb | tar | tree | image) forms+=("$1") ;;
+    all) forms=(tar wheel deb image) ;;
+    --build) build=${2:?--build needs a folder} && shift ;;
+    --out) out=${2:?--out needs a folder} && shift ;;
+    --cuda) preset=package-cuda ;;
+    *)
+      sed -n '2,13s/^# \{0,1\}//p' "$0"
+      exit 2
+      ;;
+  esac
+  shift
+done
+((${#forms[@]})) || forms=(tar)
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+build_once() {
+  [[ -z $build ]] || return 0
+  build=build/$preset
+  local targets=(ptrain)
+  [[ $preset == package ]] || targets+=(device_test)
+  cmake --preset "$preset"
+  cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
+}
+
+# The tree that tar and wheel hold, in $out/ptrain.
+tree_made=0
+make_tree() {
+  ((tree_made == 0)) || return 0
+  tree_made=1
+  build_once
+  rm -rf "$out/ptrain"
+  local component
+  for component in program libraries gpu; do
+    cmake --install "$build" --prefix "$out/ptrain" --component "$component" --strip >"$out/install.log" || {
+      cat "$out/install.log" >&2
+      return 1
+    }
+  done
+  rm "$out/install.log"
+  # What the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA libraries.
+  local missing
+  missing=$(LD_LIBRARY_PATH='' ldd "$out/ptrain/bin/ptrain" | grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
+  if [[ -n $missing ]]; then
+    echo "the packed program lacks libraries: $missing" >&2
+    return 1
+  fi
+}
+
+make_tar() {
+  make_tree
+  local version
+  version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+  tar -C "$out" --owner=0 --group=0 -cJf "$out/ptrain-$version-$(uname -m).tar.xz" ptrain
+}
+
+make_wheel() {
+  make_tree
+  python3 scripts/wheel.py "$out/ptrain" "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$out"
+}
+
+make_deb() {
+  build_once
+  cpack --config "$build/CPackConfig.cmake" -B "$out" >"$out/cpack.log" || {
+    cat "$out/cpack.log" >&2
+    return 1
+  }
+  rm -rf "$out/cpack.log" "$out/_CPack_Packages"
+}
+
+make_image() {
+  local tool arguments=(--tag ptrain)
+  for tool in docker podman buildah; do
+    if "$tool" info >/dev/null 2>&1; then break; fi
+    tool=''
+  done
+  [[ -n $tool ]] || { echo "an image needs docker, podman or buildah, and the right to use it" >&2 && return 1; }
+  [[ $preset == package ]] || arguments=(--tag ptrain:cuda --build-arg CUDA=12.6.3)
+  "$tool" build "${arguments[@]}" .
+}
+
+for form in "${forms[@]}"; do "make_$form"; done
+du -sh "$out"/*
