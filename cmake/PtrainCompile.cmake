@@ -12,7 +12,9 @@ option(PTRAIN_UNITY "Compile many sources at once (off: each by itself, as clang
 find_program(CCACHE ccache)
 if(CCACHE)
   # What a precompiled header defines need not be looked at again: its content is part of what is hashed.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # Paths are hashed relative to the source tree, so that the build with CUDA takes what the one without has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
@@ -69,6 +71,7 @@ function(ptrain_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name}_cases OBJECT ${sources})
   target_precompile_headers(${name}_cases REUSE_FROM ptrain_test_headers)
+  set_target_properties(${name}_cases PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_link_libraries(${name}_cases PUBLIC ${test_UNPARSED_ARGUMENTS} GTest::gtest)
   target_compile_definitions(${name}_cases PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_executable(${name})

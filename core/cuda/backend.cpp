@@ -4,6 +4,7 @@
 #include "core/base/gpu_datasheet.h"
 #include "core/cuda/device/check.h"
 #include "core/cuda/device/event_timer.h"
+#include "core/cuda/device/nvml.h"
 #include "core/cuda/device/readback.h"
 #include "core/cuda/device/recorded_sequence.h"
 #include "core/cuda/device/staging.h"
@@ -54,10 +55,10 @@ class CudaBackend final : public Backend {
     return ptrain::datasheet_peak_flops(device_.properties().name, dtype, options.tf32);
   }
 
-  std::string pci_bus_id() const override {
-    char text[32];
-    CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof text, device_.index()));
-    return text;
+  std::unique_ptr<Sensors> make_sensors() const override {
+    char pci_bus_id[32];
+    CUDA_CHECK(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, device_.index()));
+    return std::make_unique<Nvml>(pci_bus_id);
   }
 
   void* allocate(std::size_t bytes) override {

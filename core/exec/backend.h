@@ -3,6 +3,7 @@
 
 #include "core/base/process_memory.h"
 #include "core/exec/kernel.h"
+#include "core/exec/sensors.h"
 
 #include <functional>
 #include <map>
@@ -98,8 +99,8 @@ class Backend {
   virtual SearchCache& search_cache() = 0;
   /// FLOP/s of matrix products in `dtype` that the device's data sheet gives; absent where there is none to know.
   virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
-  /// "0000:3b:00.0" of an NVIDIA GPU; empty for other devices.
-  virtual std::string pci_bus_id() const { return {}; }
+  /// Null where the device has none. Throws Error{failed} saying why they cannot be read.
+  virtual std::unique_ptr<Sensors> make_sensors() const { return nullptr; }
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;

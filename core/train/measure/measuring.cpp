@@ -10,11 +10,11 @@
 namespace ptrain {
 namespace {
 
-/// Null where there is no GPU, or none that can be watched.
-std::unique_ptr<GpuWatch> watch_gpu(const std::string& pci_bus_id, TrainObserver& observer) {
-  if (pci_bus_id.empty()) return nullptr;
+/// Null where the device has none, or none that can be read.
+std::unique_ptr<SensorWatch> watch_sensors(const Backend& backend, TrainObserver& observer) {
   try {
-    return std::make_unique<GpuWatch>(std::make_unique<Nvml>(pci_bus_id));
+    std::unique_ptr<Sensors> sensors = backend.make_sensors();
+    return sensors ? std::make_unique<SensorWatch>(std::move(sensors)) : nullptr;
   } catch (const Error& error) {
     observer.on_note(fmt::format("power and clocks of the GPU are not in the report: {}", error.what()));
     return nullptr;
@@ -33,7 +33,7 @@ void RankTotals::add(const RankStep& step) {
 
 Measuring::Measuring(const Backend& backend, Ranks& ranks, TrainObserver& observer)
     : ranks_(ranks), observer_(observer) {
-  if (ranks_.is_main()) gpu_watch_ = watch_gpu(backend.pci_bus_id(), observer_);
+  if (ranks_.is_main()) sensor_watch_ = watch_sensors(backend, observer_);
 }
 
 void Measuring::start(std::int64_t planned, std::int64_t warmup) {
@@ -42,7 +42,7 @@ void Measuring::start(std::int64_t planned, std::int64_t warmup) {
 }
 
 void Measuring::begin() {
-  if (gpu_watch_) gpu_watch_->start();
+  if (sensor_watch_) sensor_watch_->start();
   if (ranks_.several()) exchanged_before_ = ranks_.communicator()->times();
 }
 
@@ -71,7 +71,7 @@ void Measuring::add(const TrainObserver::Step& step, std::span<const RankStep> b
 }
 
 void Measuring::end(Collectives* gradients, Backend& backend, std::int64_t bucket_bytes) {
-  if (gpu_watch_) figures_.gpu = gpu_watch_->stop();
+  if (sensor_watch_) figures_.gpu = sensor_watch_->stop();
   if (figures_.set_up_steps > 0) {
     observer_.on_note(fmt::format("{} steps that set up a plan for a new number of tokens are left out of the timing",
                                   figures_.set_up_steps));

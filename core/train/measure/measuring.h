@@ -3,7 +3,7 @@
 
 #include "core/exec/backend.h"
 #include "core/train/feeder.h"
-#include "core/train/measure/gpu_watch.h"
+#include "core/train/measure/sensor_watch.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -68,9 +68,9 @@ class Measuring {
 
   Ranks& ranks_;
   TrainObserver& observer_;
-  std::unique_ptr<GpuWatch> gpu_watch_;  // null: no GPU to watch
-  ExchangeTimes exchanged_before_;       // the measured steps
-  std::int64_t steps_ = 0;               // done, measured or not
+  std::unique_ptr<SensorWatch> sensor_watch_;  // null: nothing to watch
+  ExchangeTimes exchanged_before_;             // the measured steps
+  std::int64_t steps_ = 0;                     // done, measured or not
   MeasuredSteps figures_;
 };
 

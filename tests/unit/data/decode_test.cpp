@@ -12,8 +12,8 @@
 namespace ptrain {
 namespace {
 
-constexpr int width = 150;
-constexpr int height = 110;
+constexpr int photo_width = 150;
+constexpr int photo_height = 110;
 
 int difference(const ImageView& view, int x, int y, const std::uint8_t* rgb) {
   const std::uint8_t* pixel =
@@ -23,21 +23,21 @@ int difference(const ImageView& view, int x, int y, const std::uint8_t* rgb) {
 
 ImageView decode_all(const std::vector<std::uint8_t>& bytes, std::vector<std::uint8_t>& pixels) {
   JpegDecoder decoder(bytes, "picture.jpg");
-  EXPECT_EQ(decoder.width(), width);
-  EXPECT_EQ(decoder.height(), height);
-  return decoder.decode({0, 0, width, height}, pixels);
+  EXPECT_EQ(decoder.width(), photo_width);
+  EXPECT_EQ(decoder.height(), photo_height);
+  return decoder.decode({0, 0, photo_width, photo_height}, pixels);
 }
 
 class JpegForms : public ::testing::TestWithParam<JpegKind> {};
 
 TEST_P(JpegForms, DecodeToThePictureInRgb) {
-  const std::vector<std::uint8_t> picture = make_picture(width, height);
+  const std::vector<std::uint8_t> picture = make_picture(photo_width, photo_height);
   std::vector<std::uint8_t> pixels;
-  const std::vector<std::uint8_t> bytes = encode_jpeg(picture, width, height, GetParam());
+  const std::vector<std::uint8_t> bytes = encode_jpeg(picture, photo_width, photo_height, GetParam());
   const ImageView view = decode_all(bytes, pixels);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      const std::uint8_t* rgb = picture.data() + 3 * (y * width + x);
+  for (int y = 0; y < photo_height; ++y) {
+    for (int x = 0; x < photo_width; ++x) {
+      const std::uint8_t* rgb = picture.data() + 3 * (y * photo_width + x);
       const std::uint8_t grey[3] = {rgb[0], rgb[0], rgb[0]};
       ASSERT_LE(difference(view, x, y, GetParam() == JpegKind::grey ? grey : rgb), 12) << x << "," << y;
     }
@@ -45,7 +45,8 @@ TEST_P(JpegForms, DecodeToThePictureInRgb) {
 }
 
 TEST_P(JpegForms, ARegionEqualsThatPartOfTheWhole) {
-  const std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
+  const std::vector<std::uint8_t> bytes =
+      encode_jpeg(make_picture(photo_width, photo_height), photo_width, photo_height, GetParam());
   std::vector<std::uint8_t> whole_pixels, part_pixels;
   const ImageView whole = decode_all(bytes, whole_pixels);
   for (const Box box : {Box{37, 21, 60, 50}, Box{0, 0, 10, 10}, Box{140, 100, 10, 10}, Box{1, 63, 149, 1}}) {
@@ -61,15 +62,16 @@ TEST_P(JpegForms, ARegionEqualsThatPartOfTheWhole) {
 }
 
 TEST_P(JpegForms, AReducedDecodeIsTheSmallPicture) {
-  const std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
-  const std::vector<std::uint8_t> small = make_picture(width / 2, height / 2);
+  const std::vector<std::uint8_t> bytes =
+      encode_jpeg(make_picture(photo_width, photo_height), photo_width, photo_height, GetParam());
+  const std::vector<std::uint8_t> small = make_picture(photo_width / 2, photo_height / 2);
   std::vector<std::uint8_t> pixels;
   JpegDecoder decoder(bytes, "picture.jpg");
   decoder.set_scale(2);
   const ImageView view = decoder.decode({10, 10, 50, 40}, pixels);
   for (int y = 10; y < 50; ++y) {
     for (int x = 10; x < 60; ++x) {
-      const std::uint8_t* rgb = small.data() + 3 * (y * (width / 2) + x);
+      const std::uint8_t* rgb = small.data() + 3 * (y * (photo_width / 2) + x);
       const std::uint8_t grey[3] = {rgb[0], rgb[0], rgb[0]};
       ASSERT_LE(difference(view, x, y, GetParam() == JpegKind::grey ? grey : rgb), 14);
     }
@@ -77,14 +79,15 @@ TEST_P(JpegForms, AReducedDecodeIsTheSmallPicture) {
 }
 
 TEST_P(JpegForms, TruncationIsABadSampleThatNamesTheFile) {
-  std::vector<std::uint8_t> bytes = encode_jpeg(make_picture(width, height), width, height, GetParam());
+  std::vector<std::uint8_t> bytes =
+      encode_jpeg(make_picture(photo_width, photo_height), photo_width, photo_height, GetParam());
   const std::size_t full = bytes.size();
   for (const std::size_t keep : {full / 2, full - 40, std::size_t{10}, std::size_t{3}, std::size_t{0}}) {
     std::vector<std::uint8_t> pixels;
     const std::vector<std::uint8_t> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(keep));
     try {
       JpegDecoder decoder(part, "dir/cut.jpg");
-      decoder.decode({0, 0, width, height}, pixels);
+      decoder.decode({0, 0, photo_width, photo_height}, pixels);
       FAIL() << "no error after " << keep << " of " << full << " bytes";
     } catch (const BadSample& bad) {
       EXPECT_TRUE(std::string(bad.what()).starts_with("dir/cut.jpg: corrupt JPEG")) << bad.what();

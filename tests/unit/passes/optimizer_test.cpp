@@ -32,7 +32,7 @@ std::vector<const Value*> views_of(const Graph& graph, std::string_view name) {
   return views;
 }
 
-const OptimizerUpdate& update_of(const Graph& graph) {
+const OptimizerUpdate& update_op_of(const Graph& graph) {
   return op_as<OptimizerUpdate>(node_of_type(graph, "optimizer_update"));
 }
 
@@ -48,7 +48,7 @@ TEST(OptimizerPass, LaysEveryParameterAndGradientOutWithoutOverlap) {
       EXPECT_EQ(views_of(graph, flat::grad_low).size(), low);
       EXPECT_EQ(views_of(graph, flat::grad).size(), parameters - low);
       EXPECT_EQ(low > 0, level != AmpLevel::O0);
-      EXPECT_EQ(update_of(graph).segments().size(), parameters);
+      EXPECT_EQ(update_op_of(graph).segments().size(), parameters);
     }
   }
 }
@@ -61,7 +61,7 @@ TEST(OptimizerPass, GradientsAreMadeWhereTheSegmentSays) {
       for (const Value* v : views_of(graph, flat::master)) masters.insert(v->byte_offset / 4);
       for (const Value* v : views_of(graph, flat::grad)) grads.insert(v->byte_offset / 4);
       for (const Value* v : views_of(graph, flat::grad_low)) low_grads.insert(v->byte_offset / 2);
-      for (const ParameterSegment& segment : update_of(graph).segments()) {
+      for (const ParameterSegment& segment : update_op_of(graph).segments()) {
         EXPECT_EQ(masters.erase(segment.master_offset), 1u);
         EXPECT_EQ((segment.low_offset < 0 ? grads : low_grads).erase(segment.grad_offset), 1u);
       }
@@ -89,7 +89,7 @@ TEST(OptimizerPass, SegmentsPairParameterGradientAndLowCopy) {
     const bool low = parameter.desc.dtype != DType::f32;
     const std::string name = parameter.name.substr(0, parameter.name.find('@'));
     const Value& master = graph.value(graph.find_value(name));
-    const auto& segments = update_of(graph).segments();
+    const auto& segments = update_op_of(graph).segments();
     const auto segment = std::find_if(segments.begin(), segments.end(), [&](const ParameterSegment& s) {
       return s.master_offset * 4 == master.byte_offset;
     });
@@ -111,7 +111,7 @@ TEST(OptimizerPass, DecaysWhatTheRecipeSays) {
   std::map<std::int64_t, const Value*> by_offset;
   for (const Value* v : views_of(graph, flat::master)) by_offset[v->byte_offset / 4] = v;
   int decayed = 0;
-  for (const ParameterSegment& segment : update_of(graph).segments()) {
+  for (const ParameterSegment& segment : update_op_of(graph).segments()) {
     const Value& value = *by_offset.at(segment.master_offset);
     EXPECT_EQ(segment.decay, value.desc.shape.rank() >= 2) << value.name;
     decayed += segment.decay;

@@ -1,4 +1,4 @@
-#include "core/train/measure/gpu_watch.h"
+#include "core/train/measure/sensor_watch.h"
 
 #include <algorithm>
 
@@ -6,10 +6,11 @@ namespace ptrain {
 namespace {
 
 /// Of the samples that have the value.
-std::optional<RangeReport> range_of(const std::vector<GpuSample>& samples, std::optional<double> GpuSample::*value) {
+std::optional<RangeReport> range_of(const std::vector<SensorSample>& samples,
+                                    std::optional<double> SensorSample::*value) {
   RangeReport range;
   double sum = 0, count = 0;
-  for (const GpuSample& sample : samples) {
+  for (const SensorSample& sample : samples) {
     if (!(sample.*value)) continue;
     const double seen = *(sample.*value);
     range.min = count == 0 ? seen : std::min(range.min, seen);
@@ -22,8 +23,8 @@ std::optional<RangeReport> range_of(const std::vector<GpuSample>& samples, std::
   return range;
 }
 
-/// By the GPU's own counter, else by mean power and time.
-std::optional<double> energy_of(const std::vector<GpuSample>& samples, const std::optional<RangeReport>& watts,
+/// By the device's own counter, else by mean power and time.
+std::optional<double> energy_of(const std::vector<SensorSample>& samples, const std::optional<RangeReport>& watts,
                                 double seconds) {
   if (samples.front().joules && samples.back().joules) return *samples.back().joules - *samples.front().joules;
   if (watts) return watts->mean * seconds;
@@ -32,20 +33,20 @@ std::optional<double> energy_of(const std::vector<GpuSample>& samples, const std
 
 }  // namespace
 
-void GpuWatch::start() {
+void SensorWatch::start() {
   end();
-  samples_.assign(1, gpu_->sample());
+  samples_.assign(1, sensors_->sample());
   started_ = std::chrono::steady_clock::now();
   stopping_ = false;
   thread_ = std::thread([this] { watch(); });
 }
 
-void GpuWatch::watch() {
+void SensorWatch::watch() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, interval_, [this] { return stopping_; })) samples_.push_back(gpu_->sample());
+  while (!wake_.wait_for(lock, interval_, [this] { return stopping_; })) samples_.push_back(sensors_->sample());
 }
 
-void GpuWatch::end() {
+void SensorWatch::end() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -55,20 +56,20 @@ void GpuWatch::end() {
   thread_.join();
 }
 
-std::optional<GpuReport> GpuWatch::stop() {
+std::optional<GpuReport> SensorWatch::stop() {
   if (!thread_.joinable()) return std::nullopt;
   end();
-  samples_.push_back(gpu_->sample());
+  samples_.push_back(sensors_->sample());
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   GpuReport report;
   report.samples = static_cast<std::int64_t>(samples_.size());
-  report.power_watts = range_of(samples_, &GpuSample::watts);
-  report.sm_clock_mhz = range_of(samples_, &GpuSample::sm_mhz);
-  report.memory_clock_mhz = range_of(samples_, &GpuSample::memory_mhz);
-  report.temperature_celsius = range_of(samples_, &GpuSample::celsius);
+  report.power_watts = range_of(samples_, &SensorSample::watts);
+  report.sm_clock_mhz = range_of(samples_, &SensorSample::sm_mhz);
+  report.memory_clock_mhz = range_of(samples_, &SensorSample::memory_mhz);
+  report.temperature_celsius = range_of(samples_, &SensorSample::celsius);
   report.energy_joules = energy_of(samples_, report.power_watts, seconds);
-  for (const auto& [name, bit] : throttle_reasons()) {
-    const auto count = std::count_if(samples_.begin(), samples_.end(), [bit = bit](const GpuSample& sample) {
+  for (const auto& [name, bit] : sensors_->throttle_reasons()) {
+    const auto count = std::count_if(samples_.begin(), samples_.end(), [bit = bit](const SensorSample& sample) {
       return (sample.throttle_reasons & bit) != 0;
     });
     report.throttled[std::string(name)] = static_cast<double>(count) / static_cast<double>(samples_.size());

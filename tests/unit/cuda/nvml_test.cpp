@@ -1,4 +1,4 @@
-#include "core/train/measure/gpu_watch.h"
+#include "core/cuda/device/nvml.h"
 
 #include "tests/error_message.h"
 
@@ -15,7 +15,7 @@ std::string message_of_opening(const std::string& pci_bus_id, const char* librar
 
 TEST(Nvml, ReadsWhatTheLibraryTellsInUnits) {
   const Nvml gpu("0000:3b:00.0", fake);
-  const GpuSample sample = gpu.sample();
+  const SensorSample sample = gpu.sample();
   EXPECT_DOUBLE_EQ(sample.watts.value(), 400.5);
   EXPECT_DOUBLE_EQ(sample.sm_mhz.value(), 1701);
   EXPECT_DOUBLE_EQ(sample.memory_mhz.value(), 2602);
@@ -29,22 +29,10 @@ TEST(Nvml, SaysWhatIsMissing) {
   EXPECT_NE(message_of_opening("0000:ff:00.0", fake).find("knows no GPU 0000:ff:00.0"), std::string::npos);
 }
 
-TEST(GpuWatch, SummarisesWhatItSawSinceItStarted) {
-  GpuWatch watch(std::make_unique<Nvml>("0000:3b:00.0", fake), std::chrono::milliseconds(1));
-  EXPECT_FALSE(watch.stop().has_value());
-  for (int round = 0; round < 2; ++round) {
-    watch.start();
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    const GpuReport seen = watch.stop().value();
-    ASSERT_GE(seen.samples, 3);
-    EXPECT_DOUBLE_EQ(seen.power_watts->mean, 400.5);
-    // The fake's counter grows by two joules a look; the first look of all is its zero.
-    EXPECT_DOUBLE_EQ(seen.energy_joules.value(), 2.0 * static_cast<double>(seen.samples - 1));
-    EXPECT_FALSE(seen.temperature_celsius.has_value());
-    EXPECT_DOUBLE_EQ(seen.throttled.at("power_cap"), 1.0);
-    EXPECT_DOUBLE_EQ(seen.throttled.at("thermal"), 0.0);
-  }
-  EXPECT_FALSE(watch.stop().has_value());
+TEST(Nvml, NamesTheReasonsOfThrottling) {
+  const Nvml gpu("0000:3b:00.0", fake);
+  EXPECT_EQ(gpu.throttle_reasons().front(), (std::pair<std::string_view, std::uint64_t>("power_cap", 0x4)));
+  EXPECT_EQ(gpu.sample().throttle_reasons & 0x4, 0x4u);
 }
 
 }  // namespace

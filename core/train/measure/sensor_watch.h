@@ -1,7 +1,7 @@
-// A GPU's power, clocks, temperature and throttling while steps are measured.
+// A device's power, clocks, temperature and throttling while steps are measured.
 #pragma once
 
-#include "core/base/nvml.h"
+#include "core/exec/sensors.h"
 #include "core/report/report.h"
 
 #include <chrono>
@@ -11,12 +11,13 @@
 
 namespace ptrain {
 
-/// Looks at a GPU from a thread of its own between start() and stop().
-class GpuWatch {
+/// Looks at a device from a thread of its own between start() and stop().
+class SensorWatch {
  public:
-  explicit GpuWatch(std::unique_ptr<Nvml> gpu, std::chrono::milliseconds interval = std::chrono::milliseconds(100))
-      : gpu_(std::move(gpu)), interval_(interval) {}
-  ~GpuWatch() { end(); }
+  explicit SensorWatch(std::unique_ptr<Sensors> sensors,
+                       std::chrono::milliseconds interval = std::chrono::milliseconds(100))
+      : sensors_(std::move(sensors)), interval_(interval) {}
+  ~SensorWatch() { end(); }
 
   /// Forgets what was seen before.
   void start();
@@ -27,13 +28,13 @@ class GpuWatch {
   void watch();
   void end();
 
-  std::unique_ptr<Nvml> gpu_;
+  std::unique_ptr<Sensors> sensors_;
   std::chrono::milliseconds interval_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
   std::thread thread_;
-  std::vector<GpuSample> samples_;  // the thread's while it runs
+  std::vector<SensorSample> samples_;  // the thread's while it runs
   std::chrono::steady_clock::time_point started_;
 };
 

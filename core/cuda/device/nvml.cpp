@@ -1,4 +1,4 @@
-#include "core/base/nvml.h"
+#include "core/cuda/device/nvml.h"
 
 #include "core/base/errors.h"
 
@@ -15,14 +15,6 @@ using Handle = void*;
 using Result = int;  // 0: done
 
 }  // namespace
-
-const std::vector<std::pair<std::string_view, std::uint64_t>>& throttle_reasons() {
-  static const std::vector<std::pair<std::string_view, std::uint64_t>> reasons{
-      {"power_cap", 0x4}, {"hardware_slowdown", 0x8}, {"sync_boost", 0x10},
-      {"thermal", 0x20},  {"hardware_thermal", 0x40}, {"power_brake", 0x80},
-  };
-  return reasons;
-}
 
 struct Nvml::Functions {
   explicit Functions(const char* name) : library(dlopen(name, RTLD_NOW | RTLD_LOCAL), dlclose) {
@@ -65,12 +57,12 @@ Nvml::Nvml(const std::string& pci_bus_id, const char* library) : functions_(std:
 
 Nvml::~Nvml() { functions_->shutdown(); }
 
-GpuSample Nvml::sample() const {
+SensorSample Nvml::sample() const {
   const auto read = [&](auto function, auto value, double unit, auto... which) -> std::optional<double> {
     if (function(device_, which..., &value) != 0) return std::nullopt;
     return static_cast<double>(value) * unit;
   };
-  GpuSample sample;
+  SensorSample sample;
   sample.watts = read(functions_->power, 0u, 1e-3);
   sample.joules = read(functions_->energy, 0ull, 1e-3);
   sample.sm_mhz = read(functions_->clock, 0u, 1.0, sm_clock);
@@ -79,6 +71,14 @@ GpuSample Nvml::sample() const {
   unsigned long long reasons = 0;
   if (functions_->throttling(device_, &reasons) == 0) sample.throttle_reasons = reasons;
   return sample;
+}
+
+const Sensors::Reasons& Nvml::throttle_reasons() const {
+  static const Reasons reasons{
+      {"power_cap", 0x4}, {"hardware_slowdown", 0x8}, {"sync_boost", 0x10},
+      {"thermal", 0x20},  {"hardware_thermal", 0x40}, {"power_brake", 0x80},
+  };
+  return reasons;
 }
 
 }  // namespace ptrain
