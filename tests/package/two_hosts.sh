@@ -36,7 +36,7 @@ ln -s /opt/ptrain/bin/ptrain "$root/usr/local/bin/ptrain"
 printf 'root:x:0:0:root:/root:/bin/bash\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n' >"$root/etc/passwd"
 printf '10.77.0.1 first\n10.77.0.2 second\n127.0.0.1 localhost\n' >"$root/etc/hosts"
 touch "$root"/dev/{null,zero,random,urandom}
-environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OMP_NUM_THREADS=1)
+environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root OMPI_MCA_mpi_yield_when_idle=1)
 while read -r word; do environment+=("$word"); done < <(sed -n 's/^ENV //p' Dockerfile | tr ' ' '\n')
 
 # on NAMESPACE HOST COMMAND...: as a container of the image named HOST.
@@ -75,7 +75,7 @@ PYTHON
 }
 
 compose=scripts/launch/compose.yaml mpijob=scripts/launch/mpijob.yaml
-environment+=(CONFIG=configs/quick/bert_synthetic.yaml "ARGS=-o train.steps=8 -o eval.max_samples=32")
+environment+=(CONFIG=configs/quick/bert_synthetic.yaml "ARGS=-o threads=1 -o train.steps=8 -o eval.max_samples=32")
 on "$near" keys /bin/bash -c "$(command_of $compose keys)"
 on "$far" second /bin/bash -c "$(command_of $compose second)" 2>"$root/tmp/sshd.log" &
 on "$near" first /bin/bash -c "$(command_of $compose first)" || { cat "$root/tmp/sshd.log" && exit 1; }
@@ -86,5 +86,5 @@ check_run compose
 printf 'first slots=1\nsecond slots=1\n' >"$root/etc/hostfile"
 environment+=(OMPI_MCA_orte_keep_fqdn_hostnames=true OMPI_MCA_orte_default_hostfile=/etc/hostfile)
 mapfile -t launcher < <(command_of $mpijob launcher)
-on "$near" first "${launcher[@]}" -o train.steps=8 -o eval.max_samples=32
+on "$near" first "${launcher[@]}" -o threads=1 -o train.steps=8 -o eval.max_samples=32
 check_run mpijob
