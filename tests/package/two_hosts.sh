@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What scripts/launch says, on two hosts that are network namespaces: each enters a root with what the image holds (the
 # packages that the Dockerfile installs, its ssh settings, the packed tree), and runs the commands that compose.yaml and
-# mpijob.yaml give to their containers: keys, sshd on the second host, mpirun on the first.
+# mpijob.yaml give to their containers (keys, sshd on the second host, mpirun on the first), and ptrain.sbatch.
 #   tests/package/two_hosts.sh BUILD FOLDER     FOLDER has the packages of BUILD; exit code 77: no right to do it
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -88,3 +88,19 @@ environment+=(OMPI_MCA_orte_keep_fqdn_hostnames=true OMPI_MCA_orte_default_hostf
 mapfile -t launcher < <(command_of $mpijob launcher)
 on "$near" first "${launcher[@]}" -o threads=1 -o train.steps=8 -o eval.max_samples=32
 check_run mpijob
+
+# Slurm and Apptainer are stood for: mpirun over the same hosts, and the root that this already is.
+cat >"$root/usr/local/bin/srun" <<'SRUN'
+#!/bin/bash
+while [[ $1 == --* ]]; do shift; done
+exec mpirun -np 2 --bind-to none "$@"
+SRUN
+cat >"$root/usr/local/bin/apptainer" <<'APPTAINER'
+#!/bin/bash
+[[ "$1 $2" == "exec ptrain.sif" ]] && exec "${@:3}"
+APPTAINER
+chmod +x "$root"/usr/local/bin/{srun,apptainer}
+cp scripts/launch/ptrain.sbatch "$root/work/"
+environment+=(IMAGE=ptrain.sif SLURM_JOB_NAME=sbatch SLURM_JOB_ID=7)
+on "$near" first /bin/bash ptrain.sbatch configs/quick/bert_synthetic.yaml -o threads=1 -o train.steps=8 -o eval.max_samples=32
+check_run sbatch-7
