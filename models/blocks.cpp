@@ -5,7 +5,7 @@
 
 namespace ptrain {
 
-ModelVariable variable_of(std::string name, Shape shape, Initializer start) {
+ModelVariable variable_of(const std::string& name, const Shape& shape, Initializer start) {
   return {name, shape, start, {{.variable = name, .external = name, .external_shape = shape}}};
 }
 

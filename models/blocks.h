@@ -12,7 +12,7 @@ inline Initializer normal_start(float deviation) { return {Initializer::Kind::no
 inline Initializer uniform_start(float bound) { return {Initializer::Kind::uniform, bound}; }
 
 /// A variable that weights files hold under its own name and in its own shape.
-ModelVariable variable_of(std::string name, Shape shape, Initializer start);
+ModelVariable variable_of(const std::string& name, const Shape& shape, Initializer start);
 
 class Blocks {
  public:

@@ -27,8 +27,8 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   }
   restore_snapshot(*checkpoint, model_.signature(), variables);
   const CheckpointInfo& info = checkpoint->info();
-  const StartingPoint start{static_cast<std::int64_t>(info.step), info.state.value("first_loss", 0.0),
-                            checkpoint->path().string(), {}};
+  StartingPoint start{
+      static_cast<std::int64_t>(info.step), info.state.value("first_loss", 0.0), checkpoint->path().string(), {}};
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
   if (earlier != samples) {
