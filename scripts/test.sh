@@ -43,10 +43,10 @@ cmake --preset release
 cmake --build build/release --parallel "$jobs"
 if ((tidy)); then
   step "clang-tidy"
-  cmake --preset release -B build/tidy -DPTRAIN_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPTRAIN_TESTS=OFF
+  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPTRAIN_TESTS=OFF
   cmake --build build/tidy --target ptrain_commit
   # Sources of this build: without CUDA, or without MPI, stubs stand for some.
-  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json | grep -E "^$PWD/(core|models|cli)/" |
+  sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json | grep -E "/(core|models|cli)/" |
     xargs -n 1 -P "$jobs" clang-tidy --quiet -p build/tidy
 fi
 if ((fuzz)); then
@@ -71,7 +71,7 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --preset cuda
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain device_test cuda_registry_test plans_test emulated_device_test emulated_ptrain
-  ctest --test-dir build/cuda/tests/package --output-on-failure
+  ctest --test-dir build/cuda/tests/package -R package.tar --output-on-failure
   ctest --test-dir build/cuda/tests/device --output-on-failure
   ctest --test-dir build/cuda/tests/plans --parallel "$jobs" --output-on-failure
   ctest --test-dir build/cuda/tests/emulation --parallel "$jobs" --output-on-failure --progress
