@@ -33,6 +33,7 @@ class CudaBackend final : public Backend {
   }
 
   BackendInfo info() const override { return cuda_info(); }
+  std::vector<std::string> take_notes() override { return device_.take_notes(); }
   std::shared_ptr<Collectives> make_collectives(HostCollectives& host) override {
     return make_nccl_collectives(device_, host);
   }

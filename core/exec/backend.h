@@ -42,6 +42,8 @@ class LapTimer {
   virtual void lap() = 0;
   /// Of every lap since start(); waits for the last.
   virtual std::span<const double> seconds() = 0;
+  /// How long a trial keeps the device busy before it measures: an idle GPU's clocks rise under load only.
+  virtual double warm_up_seconds() const { return 0; }
 };
 
 /// Where kernels run at once, the host's clock is the device's.
@@ -86,6 +88,8 @@ class Backend {
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
   virtual BackendInfo info() const { return {}; }
+  /// What went another way than planned since the last call, a line each: the run's notes.
+  virtual std::vector<std::string> take_notes() { return {}; }
   /// What `options` came to in a run with these kernels (none: it never got that far).
   virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const = 0;
   /// All-reduces of device memory among the ranks that `host` reaches; both outlive them, as plans with them must not.

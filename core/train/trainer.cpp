@@ -30,7 +30,15 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
 
 void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
 
-void Trainer::compile() { plans_.compile(training_data_, evaluation_data_); }
+void Trainer::compile() {
+  const InterruptibleWork interruptible;
+  plans_.compile(training_data_, evaluation_data_);
+  tell_notes();
+}
+
+void Trainer::tell_notes() {
+  for (const std::string& note : backend_.take_notes()) observer_.on_note(note);
+}
 
 void Trainer::prepare() {
   const bool others_take_it_too = ranks_.several() && backend_.host_reads_device();
@@ -92,6 +100,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
   }
   measuring_.add(step, by_rank);
   observer_.on_step(step);
+  tell_notes();
 }
 
 /// What is due after `done` steps; the step in flight is waited for only then.
@@ -142,6 +151,7 @@ void Trainer::require_trained_weights() const {
 
 EvalResult Trainer::evaluate_now() {
   EvalResult result = evaluator_->run(steps_done(), steps_done() / counts_.steps_per_epoch);
+  tell_notes();
   if (result.samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);

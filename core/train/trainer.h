@@ -53,6 +53,8 @@ class Trainer {
   void end_measuring(const Loader& loader);
   void write_checkpoint(std::int64_t step);
   void interrupted(std::int64_t step);
+  /// What the backend did another way than planned, as notes of the run.
+  void tell_notes();
 
   const Config& config_;
   Backend& backend_;

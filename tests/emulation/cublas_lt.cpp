@@ -1,5 +1,6 @@
 // cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
 #include "core/base/dtype.h"
+#include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
 #include <cublasLt.h>
@@ -261,8 +262,11 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha, const void* a,
                               cublasLtMatrixLayout_t a_matrix, const void* b, cublasLtMatrixLayout_t b_matrix,
                               const void*, const void*, cublasLtMatrixLayout_t, void* d,
-                              cublasLtMatrixLayout_t d_matrix, const cublasLtMatmulAlgo_t*, void* scratch,
+                              cublasLtMatrixLayout_t d_matrix, const cublasLtMatmulAlgo_t* algorithm, void* scratch,
                               std::size_t scratch_bytes, cudaStream_t stream) {
+  if (emulation::fails("algorithm " + std::to_string(algorithm->data[0] - first_algorithm))) {
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
   if (scratch_bytes < workspace) return CUBLAS_STATUS_INVALID_VALUE;
   const float factor = *static_cast<const float*>(alpha);
   emulation::enqueue(stream,

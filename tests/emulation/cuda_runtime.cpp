@@ -1,4 +1,5 @@
 // The CUDA runtime on host memory, as far as the backend calls it.
+#include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
 #include <chrono>
@@ -185,6 +186,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  if (emulation::fails("instantiation")) return answer(cudaErrorNotSupported);
   *executable = new CUgraphExec_st{graph->work};
   return cudaSuccess;
 }

@@ -2,6 +2,7 @@
 // cuDNN's graphs say so and when they leave a graph.
 #include "core/base/errors.h"
 #include "tests/emulation/cudnn_graph_parts.h"
+#include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
 #include <cudnn.h>
@@ -327,7 +328,8 @@ bool CudnnGraph::restore(const std::string& name, const std::vector<std::uint8_t
 std::size_t CudnnGraph::workspace_bytes(std::size_t) const { return parts_->workspace; }
 std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound_layouts; }
 
-void CudnnGraph::run(std::size_t, std::span<void* const> pointers, void* workspace) const {
+void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
+  if (emulation::fails("plan " + parts_->plan_names[plan])) fail("cuDNN: {}: emulated", parts_->plan_names[plan]);
   invariant(pointers.size() == parts_->bound.size(), "a cuDNN graph is bound wrongly");
   emulation::enqueue(parts_->handle->stream,
                      [this, workspace, p = std::vector<void*>(pointers.begin(), pointers.end())] {

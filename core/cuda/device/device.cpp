@@ -6,6 +6,9 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace ptrain::cuda {
 
 Device::Device(int index) : index_(index) {
@@ -29,6 +32,15 @@ cudnnHandle_t Device::cudnn() const {
     CUDNN_CHECK(cudnnSetStream(cudnn_, stream_));
   }
   return cudnn_;
+}
+
+void Device::note(const std::string& line) {
+  if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);
+}
+
+std::vector<std::string> Device::take_notes() {
+  const auto first = notes_.begin() + static_cast<std::ptrdiff_t>(std::exchange(notes_taken_, notes_.size()));
+  return {first, notes_.end()};
 }
 
 cublasLtHandle_t Device::cublas_lt() const {

@@ -1,9 +1,15 @@
 // One GPU as kernels see it: its properties, the stream that all work goes through, and the libraries' handles.
 #pragma once
 
+#include "core/base/clock.h"
+
 #include <cuda_runtime_api.h>
 
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 // As cudnn.h and cublasLt.h declare them; those who call the libraries include their headers.
 typedef struct cudnnContext* cudnnHandle_t;
@@ -32,6 +38,12 @@ class Device {
   int multiprocessors() const { return properties_.multiProcessorCount; }
   /// The cuDNN graphs that were planned for this device.
   PlannedGraphs& planned_graphs() const { return *planned_graphs_; }
+  /// Keeps a line for Backend::take_notes, each text once.
+  void note(const std::string& line);
+  std::vector<std::string> take_notes();
+  /// Since work was last seen to end.
+  double idle_seconds() const { return busy_ ? busy_->seconds() : std::numeric_limits<double>::infinity(); }
+  void note_busy() const { busy_.emplace(); }
 
  private:
   int index_;
@@ -40,6 +52,9 @@ class Device {
   mutable cudnnHandle_t cudnn_ = nullptr;
   mutable cublasLtHandle_t cublas_lt_ = nullptr;
   std::unique_ptr<PlannedGraphs> planned_graphs_;
+  std::vector<std::string> notes_;
+  std::size_t notes_taken_ = 0;
+  mutable std::optional<Stopwatch> busy_;  // since it was
 };
 
 }  // namespace ptrain::cuda

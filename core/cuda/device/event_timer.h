@@ -17,6 +17,7 @@ class EventTimer final : public LapTimer {
   void start() override;
   void lap() override;
   std::span<const double> seconds() override;
+  double warm_up_seconds() const override;
 
  private:
   const Device& device_;

@@ -1,5 +1,6 @@
 #include "core/cuda/device/recorded_sequence.h"
 
+#include "core/base/errors.h"
 #include "core/cuda/device/check.h"
 
 namespace ptrain::cuda {
@@ -9,16 +10,27 @@ RecordedSequence::~RecordedSequence() {
 }
 
 void RecordedSequence::run(const std::function<void()>& enqueue) {
-  if (!warmed_up_) {
+  if (warmed_up_ && !steady()) record(enqueue);
+  if (executable_ == nullptr) {
     enqueue();
     warmed_up_ = true;
     return;
   }
-  if (executable_ == nullptr) record(enqueue);
   CUDA_CHECK(cudaGraphLaunch(executable_, device_.stream()));
 }
 
 void RecordedSequence::record(const std::function<void()>& enqueue) {
+  try {
+    capture(enqueue);
+  } catch (const Error& error) {
+    gave_up_ = true;
+    cudaGetLastError();  // not left for the next call to find
+    device_.note(
+        fmt::format("cuda_graphs: recording a step failed; its launches are made one by one: {}", error.what()));
+  }
+}
+
+void RecordedSequence::capture(const std::function<void()>& enqueue) {
   // Thread local: what other threads allocate meanwhile (loaders, other ranks) is none of this capture's business.
   CUDA_CHECK(cudaStreamBeginCapture(device_.stream(), cudaStreamCaptureModeThreadLocal));
   cudaGraph_t graph = nullptr;

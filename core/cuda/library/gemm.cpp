@@ -120,6 +120,16 @@ std::uint32_t configuration(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmu
   return value;
 }
 
+/// "cublaslt:algo66 tile20 stages36"
+std::string name_of(const cublasLtMatmulAlgo_t& algorithm) {
+  std::string text = fmt::format("cublaslt:algo{} tile{} stages{}", configuration(algorithm, CUBLASLT_ALGO_CONFIG_ID),
+                                 configuration(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+                                 configuration(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+  const std::uint32_t parts = configuration(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  if (parts > 1) text += fmt::format(" splitk{}", parts);
+  return text;
+}
+
 }  // namespace
 
 struct Gemm::Parts {
@@ -129,6 +139,7 @@ struct Gemm::Parts {
   Matrix a, b, d;  // the library's, column-major: right, left and out, each transposed
   cublasLtMatmulAlgo_t algorithm{};
   std::size_t workspace_bytes = 0;
+  bool has_run = false;
 
   Parts(Device& on, const MatrixProduct& what, const KernelOptions& options) : device(on), product(what) {
     const cublasComputeType_t compute =
@@ -235,6 +246,26 @@ struct Gemm::Parts {
     return results[find_fastest(timer, launches).value_or(0)];
   }
 
+  /// The algorithm's first run; the next that runs within the same workspace takes the place of one that fails.
+  void launch_first(const Operands& operands, void* workspace) {
+    cublasStatus_t status = launch(operands, algorithm, workspace, workspace_bytes);
+    const std::string failed = to_text(algorithm);
+    const auto others = status == CUBLAS_STATUS_SUCCESS ? std::vector<cublasLtMatmulHeuristicResult_t>{}
+                                                        : candidates(candidates_of_a_search);
+    for (const auto& other : others) {
+      if (other.workspaceSize > workspace_bytes || to_text(other.algo) == failed) continue;
+      cudaGetLastError();  // the failed launch's, not left for the next call to find
+      if (launch(operands, other.algo, workspace, workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
+      algorithm = other.algo;
+      device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}", name_of(algorithm),
+                              cublasLtGetStatusString(status)));
+      status = CUBLAS_STATUS_SUCCESS;
+      break;
+    }
+    CUBLAS_CHECK(status);
+    has_run = true;
+  }
+
   std::string problem(const KernelContext& context) const {
     return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}>{} epilogue={} tf32={}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
@@ -273,18 +304,11 @@ std::unique_ptr<Gemm> Gemm::make_plain(const KernelContext& context, Device& dev
 
 std::size_t Gemm::workspace_bytes() const { return parts_->workspace_bytes; }
 
-std::string Gemm::implementation() const {
-  const cublasLtMatmulAlgo_t& algorithm = parts_->algorithm;
-  std::string text = fmt::format("cublaslt:algo{} tile{} stages{}", configuration(algorithm, CUBLASLT_ALGO_CONFIG_ID),
-                                 configuration(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
-                                 configuration(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
-  const std::uint32_t parts = configuration(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
-  if (parts > 1) text += fmt::format(" splitk{}", parts);
-  return text;
-}
+std::string Gemm::implementation() const { return name_of(parts_->algorithm); }
 
 void Gemm::run(const Operands& operands, void* workspace) {
   parts_->bind(operands.bias, operands.extra);
+  if (!parts_->has_run) return parts_->launch_first(operands, workspace);
   CUBLAS_CHECK(parts_->launch(operands, parts_->algorithm, workspace, parts_->workspace_bytes));
 }
 

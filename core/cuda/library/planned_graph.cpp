@@ -1,5 +1,6 @@
 #include "core/cuda/library/planned_graph.h"
 
+#include "core/base/errors.h"
 #include "core/cuda/device/event_timer.h"
 #include "core/cuda/library/scratch.h"
 #include "core/exec/trial.h"
@@ -9,6 +10,64 @@
 #include <limits>
 
 namespace ptrain::cuda {
+
+struct PlannedGraph::State {
+  Device& device;
+  CudnnGraph graph;
+  std::size_t plan;
+  std::size_t workspace_bytes;
+  // Until a plan has run, what the next one is found with:
+  std::optional<CudnnGraph> unplanned;
+  PlanRules rules;
+  std::function<void(const std::string& name, const CudnnGraph& graph)> keep;  // in the stores
+  std::unique_ptr<ScratchMemory> own_workspace = {};                           // of a next one that wants more
+
+  void run(std::span<void* const> pointers, void* workspace) const {
+    graph.run(plan, pointers, own_workspace != nullptr ? own_workspace->data() : workspace);
+  }
+
+  void run_first(std::span<void* const> pointers, void* workspace) {
+    try {
+      run(pointers, workspace);
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& error) {
+      if (!run_another(pointers, workspace, error.what())) throw;
+    }
+    unplanned.reset();
+  }
+
+  /// False when none of the other plans runs.
+  bool run_another(std::span<void* const> pointers, void* workspace, const std::string& reason) {
+    const std::string failed = graph.plan_names()[plan];
+    graph = std::move(*unplanned);
+    if (graph.plan(rules)) return false;
+    for (plan = 0; plan < graph.plan_names().size(); ++plan) {
+      const std::string& name = graph.plan_names()[plan];
+      cudaGetLastError();  // the failed launch's, not left for the next call to find
+      if (name == failed || !graph.build(plan)) continue;
+      const std::size_t bytes = graph.workspace_bytes(plan);
+      if (bytes > workspace_bytes) own_workspace = std::make_unique<ScratchMemory>(device, bytes, DType::u8);
+      try {
+        run(pointers, workspace);
+      } catch (const Error&) {
+        continue;
+      }
+      device.note(fmt::format("cuDNN: {} could not be run; {} runs instead: {}", failed, name, reason));
+      keep(name, graph);
+      return true;
+    }
+    return false;
+  }
+};
+
+std::size_t PlannedGraph::workspace_bytes() const { return state_->workspace_bytes; }
+std::string PlannedGraph::implementation() const { return "cudnn:" + state_->graph.plan_names()[state_->plan]; }
+std::span<const TensorLayout> PlannedGraph::bound() const { return state_->graph.bound(); }
+void PlannedGraph::run(std::span<void* const> pointers, void* workspace) const {
+  state_->unplanned ? state_->run_first(pointers, workspace) : state_->run(pointers, workspace);
+}
+
 namespace {
 
 /// The first `most` plans that can be compiled.
@@ -81,14 +140,23 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
   const std::string problem = problem_of(context, rules), key = fmt::format("{} search={}", problem, searches);
   PlannedGraphs& kept = device.planned_graphs();
   if (const auto entry = kept.by_problem.find(key); entry != kept.by_problem.end()) return {entry->second, {}};
-  const auto keep = [&](CudnnGraph graph, std::size_t plan) {
-    const PlannedGraph planned(std::make_shared<const CudnnGraph>(std::move(graph)), plan);
+  CudnnGraph graph = build();
+  const std::string identity = key + ' ' + graph.structure();
+  const auto store = [&kept, identity](const std::string& name, const CudnnGraph& compiled) {
+    kept.store.store(identity, {name, compiled.save()});
+  };
+  const auto keep = [&](CudnnGraph compiled, std::size_t plan) {
+    const std::size_t bytes = compiled.workspace_bytes(plan);
+    const auto replace = [store, problem, cache = searches ? context.search_cache : nullptr](
+                             const std::string& name, const CudnnGraph& replacement) {
+      store(name, replacement);
+      if (cache != nullptr) cache->store(problem, name);
+    };
+    const PlannedGraph planned(std::make_shared<PlannedGraph::State>(
+        PlannedGraph::State{device, std::move(compiled), plan, bytes, build(), rules, replace}));
     kept.by_problem.emplace(key, planned);
     return Planning{planned, {}};
   };
-
-  CudnnGraph graph = build();
-  const std::string identity = key + ' ' + graph.structure();
   if (const auto stored = kept.store.find(identity)) {
     const bool wanted = !searches || stored->name == chosen_before(context, problem);
     if (wanted && graph.restore(stored->name, stored->code)) return keep(std::move(graph), 0);
@@ -101,7 +169,7 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
     plan = first.front();
   }
   if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
-  kept.store.store(identity, {graph.plan_names()[*plan], graph.save()});
+  store(graph.plan_names()[*plan], graph);
   return keep(std::move(graph), *plan);
 }
 

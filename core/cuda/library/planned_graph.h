@@ -15,21 +15,23 @@ namespace ptrain::cuda {
 /// or all.
 enum class Search { no, few, all };
 
-/// A graph with its plan compiled; copies share both.
+/// A graph with its plan compiled; copies share both. A plan that fails when it is first run, which must not be in a
+/// capture, gives way to the next that runs; the device then has a note, and the stores what runs.
 class PlannedGraph {
  public:
-  PlannedGraph(std::shared_ptr<const CudnnGraph> graph, std::size_t plan) : graph_(std::move(graph)), plan_(plan) {}
+  struct State;
+  explicit PlannedGraph(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  std::size_t workspace_bytes() const { return graph_->workspace_bytes(plan_); }
+  /// That run() is given, of the plan that was chosen first.
+  std::size_t workspace_bytes() const;
   /// "cudnn:eng62_k2=4_k13=0": engine and knobs.
-  std::string implementation() const { return "cudnn:" + graph_->plan_names()[plan_]; }
-  std::span<const TensorLayout> bound() const { return graph_->bound(); }
-  /// Pointers in the order of bound().
-  void run(std::span<void* const> pointers, void* workspace) const { graph_->run(plan_, pointers, workspace); }
+  std::string implementation() const;
+  std::span<const TensorLayout> bound() const;
+  /// Pointers in the order of bound(). Throws Error{failed} when no plan runs.
+  void run(std::span<void* const> pointers, void* workspace) const;
 
  private:
-  std::shared_ptr<const CudnnGraph> graph_;
-  std::size_t plan_;
+  std::shared_ptr<State> state_;
 };
 
 /// Equal layers share a graph, and a step takes over those that were tried when its fusions were chosen: compiling one

@@ -1,0 +1,82 @@
+// What a library refuses when it is first asked does not end a run: another way is taken, and a note says so.
+#include "tests/temporary_directory.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+/// While one lives, the emulated libraries have a fault, and an empty cache.
+class Fault {
+ public:
+  explicit Fault(const char* what) : cache_(std::getenv("PTRAIN_CACHE_DIR")) {
+    setenv("EMULATED_FAULT", what, 1);
+    setenv("PTRAIN_CACHE_DIR", folder_.path().c_str(), 1);
+  }
+  ~Fault() {
+    unsetenv("EMULATED_FAULT");
+    setenv("PTRAIN_CACHE_DIR", cache_.c_str(), 1);
+  }
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
+
+ private:
+  std::string cache_;
+  TemporaryDirectory folder_;
+};
+
+Config short_config(Config config) {
+  config.train.steps = 4;  // recorded ones are replayed
+  config.flags.cudnn_exhaustive_search = false;
+  config.fusion = Fusion::off;
+  return config;
+}
+
+/// The run's notes with a fault, with which it trains as without.
+std::vector<std::string> notes_with(const char* what, const Config& config) {
+  const std::vector<double> expected = train(config).result.losses;
+  const Fault fault(what);
+  const Outcome outcome = train(config);
+  EXPECT_EQ(outcome.result.losses, expected);
+  return outcome.notes;
+}
+
+TEST(Faults, ARecordingThatFailsLaunchesOneByOne) {
+  const std::vector<std::string> notes = notes_with("instantiation", short_config(bert_config()));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("cuda_graphs: recording a step failed; its launches are made one by one: "))
+      << notes[0];
+}
+
+TEST(Faults, APlanThatCannotBeRunGivesWayToTheNext) {
+  const std::vector<std::string> notes = notes_with("plan emulated_eng0", short_config(resnet_config()));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("cuDNN: emulated_eng0 could not be run; emulated_eng1 runs instead: ")) << notes[0];
+}
+
+TEST(Faults, TheNextRunBeginsWithThePlanThatRuns) {
+  const Config config = short_config(resnet_config());
+  const Fault fault("plan emulated_eng0");
+  EXPECT_EQ(train(config).notes.size(), 1u);
+  EXPECT_TRUE(train(config).notes.empty());
+}
+
+TEST(Faults, AnAlgorithmThatCannotBeRunGivesWayToTheNext) {
+  const std::vector<std::string> notes = notes_with("algorithm 0", short_config(bert_config()));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("cuBLASLt: ")) << notes[0];
+}
+
+TEST(Faults, WhereNothingRunsTheErrorIsTheFirstOnes) {
+  Config config = short_config(resnet_config());
+  const Fault fault("plan *");
+  EXPECT_THROW(train(config), Error);
+}
+
+}  // namespace
+}  // namespace ptrain
