@@ -6,6 +6,7 @@
 #include "cli/workload.h"
 #include "core/base/clock.h"
 #include "core/base/parallel.h"
+#include "core/base/signals.h"
 #include "core/base/standard_streams.h"
 #include "core/config/keys.h"
 #include "core/dist/rank_failure.h"
@@ -68,6 +69,9 @@ class TrainingRun {
     } catch (const std::bad_alloc&) {
       give_up(RunStatus::oom, "out of memory");
       throw Error(ExitCode::failed, "out of memory: the host cannot allocate what the run needs");
+    } catch (const Interrupted& interrupted) {
+      give_up(RunStatus::interrupted, interrupted.what());
+      throw;
     } catch (const std::exception& error) {
       give_up(RunStatus::error, error.what());
       throw;

@@ -1,6 +1,7 @@
 #include "core/exec/fusion_choice.h"
 
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/exec/trial.h"
 
 #include <cmath>
@@ -68,6 +69,7 @@ std::optional<double> time_nodes(Backend& backend, std::span<const NodeProblem> 
 
 ChooseFusion fuse_where_faster(Backend& backend, const KernelOptions& options) {
   return [&backend, options](const FusionChoice& choice) {
+    InterruptibleWork::check("while fusions were chosen; those chosen so far are kept");
     constexpr double worthwhile = 0.98;
     const std::string problem = describe(choice, options, backend);
     const std::string known = backend.search_cache().find(problem);

@@ -1,6 +1,7 @@
 #include "core/exec/plan.h"
 
 #include "core/base/errors.h"
+#include "core/base/signals.h"
 #include "core/exec/all_reduce_kernels.h"
 
 namespace ptrain {
@@ -24,6 +25,7 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
       recording_(options.recording) {
   variables_.declare(graph_);
   for (const Node& node : graph_.nodes()) {
+    InterruptibleWork::check("while kernels were chosen; those chosen so far are kept");
     const std::vector<TensorDesc> inputs = graph_.input_descs(node);
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;

@@ -2,6 +2,7 @@
 // choice in every process, and pays for a search once.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -10,27 +11,34 @@
 
 namespace ptrain {
 
+/// A file of lines: whose choices they are, then one choice a line, appended when it is made. So a search that is cut
+/// off goes on where it was, and processes that search at the same time lose nothing of each other's.
 class SearchCache {
  public:
   /// `device` names what the choices hold for (processor, library versions, threads); the file lies in
-  /// cache_directory(). One that cannot be read counts as empty.
+  /// cache_directory(). One that cannot be read counts as empty, and so do lines that are damaged.
   explicit SearchCache(const std::string& device);
 
-  /// The choice for `problem`; empty when it was never searched.
+  /// The choice for `problem`, by this process or by another, until now; empty when it was never searched.
   std::string find(const std::string& problem) const;
+  /// Returns when the choice is in the file.
   void store(const std::string& problem, const std::string& implementation);
-  /// Writes the file when something was stored since it was read. Returns why it could not be written, if so.
-  std::optional<std::string> save();
+  /// Why choices could not be written, if so; told once.
+  std::optional<std::string> take_warning();
   /// Over all choices: runs of equal hash use the same implementations.
   std::string hash() const;
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void read_news() const;
+
   mutable std::mutex mutex_;
   std::string device_;
   std::filesystem::path path_;
-  std::map<std::string, std::string> choices_;
-  bool changed_ = false;
+  mutable std::map<std::string, std::string> choices_;
+  mutable std::uintmax_t read_bytes_ = 0;
+  std::string warning_;
+  bool warned_ = false;
 };
 
 }  // namespace ptrain

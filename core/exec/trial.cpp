@@ -34,6 +34,12 @@ class Candidate {
     }
   }
 
+  /// Keeps the device busy for so long on its clock; false when it cannot run.
+  bool keep_busy(LapTimer& timer, double seconds) const {
+    for (double busy = 0; launch_ != nullptr && busy < seconds;) busy += time_sample(timer, *launch_, most_launches);
+    return launch_ != nullptr;
+  }
+
   void sample(LapTimer& timer, double to_beat) {
     constexpr double hopeless = 4;  // times the best
     constexpr double enough_seconds = 0.5;
@@ -45,11 +51,12 @@ class Candidate {
   }
 
  private:
+  static constexpr int most_launches = 8;
+
   /// So many that they make the clock's and the first launch's share small.
   int launches_of_sample() const {
     constexpr double long_enough = 200e-6;
-    constexpr double most = 8;
-    return best_ == never ? 1 : static_cast<int>(std::clamp(std::ceil(long_enough / best_), 1.0, most));
+    return best_ == never ? 1 : static_cast<int>(std::clamp(std::ceil(long_enough / best_), 1.0, 1.0 * most_launches));
   }
 
   const TrialLaunch* launch_;  // null: it cannot run
@@ -91,6 +98,9 @@ std::vector<double> time_launches(LapTimer& timer, std::span<const TrialLaunch> 
   constexpr int rounds = 4;
   std::vector<Candidate> candidates(launches.begin(), launches.end());
   for (Candidate& candidate : candidates) candidate.warm_up(timer);
+  const double seconds_to_warm = timer.warm_up_seconds();
+  std::any_of(candidates.begin(), candidates.end(),
+              [&](const Candidate& candidate) { return candidate.keep_busy(timer, seconds_to_warm); });
   for (int round = 0; round < rounds; ++round) {
     const double to_beat = best_of(candidates);
     for (Candidate& candidate : candidates) candidate.sample(timer, to_beat);

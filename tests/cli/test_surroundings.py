@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from program import BINARY, ProgramTest, run
+from program import BINARY, ROOT, ProgramTest, run
 
 
 class Threads(ProgramTest):
@@ -129,6 +129,31 @@ class Signals(ProgramTest):
                 self.assertEqual(process.returncode, 128 + number, errors)
                 self.assertEqual(self.report(number.name)["status"], "interrupted")
                 self.assertTrue(list((self.folder / number.name).glob("ckpt-*.ptrain")))
+
+    def test_a_search_that_is_interrupted_keeps_its_choices(self):
+        environment = {**os.environ, "PTRAIN_CACHE_DIR": str(self.folder / "cache")}
+        command = [BINARY, "run", "configs/resnet50.yaml", "--output-dir", self.folder / "out", "--progress", "none",
+                   "-o", "data.source=synthetic", "-o", "train.steps=1", "-o", "fusion=off"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=environment, cwd=ROOT)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+
+        def choices():
+            lines = [line for path in (self.folder / "cache").glob("search-*.jsonl")
+                     for line in path.read_text().splitlines()]
+            return set(lines[1:])
+
+        deadline = time.monotonic() + 120
+        while not choices():
+            self.assertLess(time.monotonic(), deadline, "nothing was chosen")
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("interrupted by signal 2 while kernels were chosen; those chosen so far are kept", errors)
+        self.assertEqual(self.report("out")["status"], "interrupted")
+        self.assertTrue(choices())
 
     def test_a_second_run_keeps_out_of_the_folder(self):
         process = self.start("out")

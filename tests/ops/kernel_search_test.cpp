@@ -1,6 +1,7 @@
 #include "core/cpu/kernel_search.h"
 
 #include "core/ops/elementwise.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -35,8 +36,13 @@ class KernelSearch : public ::testing::Test {
     return cpu::choose_kernel(context, std::move(candidates))->record().implementation;
   }
 
+  struct OwnCache : TemporaryDirectory {
+    OwnCache() { setenv("PTRAIN_CACHE_DIR", path().c_str(), 1); }
+  };
+
   Add op_;
   std::vector<TensorDesc> descs_{{DType::f32, Shape{4}}};
+  OwnCache folder_;
   SearchCache cache_{"a device that no machine has"};
 };
 

@@ -49,8 +49,7 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
   if (config_.output.per_op) training_->enable_profile();
-  save_search();
-  figures_.search_hash = backend_.search_cache().hash();
+  tell_search();
   count_memory();
   figures_.flops_per_sample = cost.flops / static_cast<double>(batch);
   figures_.bytes_per_sample = cost.bytes / static_cast<double>(batch);
@@ -122,13 +121,13 @@ void RunPlans::allocate() {
   if (evaluation_) evaluation_->bind(*memory_);
 }
 
-void RunPlans::save_search() {
-  if (const auto warning = backend_.search_cache().save()) observer_.on_note(*warning);
+void RunPlans::tell_search() {
+  if (const auto warning = backend_.search_cache().take_warning()) observer_.on_note(*warning);
+  figures_.search_hash = backend_.search_cache().hash();
 }
 
 void RunPlans::note_trained(double flops, std::int64_t samples) {
-  if (ranks_.is_main()) save_search();
-  figures_.search_hash = backend_.search_cache().hash();
+  tell_search();
   if (packs_text() && samples > 0) figures_.flops_per_sample = flops / static_cast<double>(samples);
 }
 

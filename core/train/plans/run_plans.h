@@ -43,7 +43,7 @@ class RunPlans {
   void compile(const Dataset& training, const Dataset* evaluation);
   /// Takes memory for the variables and the plans, those of batches to come included.
   void allocate();
-  /// When training is over: keeps on disk what was searched while steps ran. `flops` were those of `samples`, which
+  /// When training is over: counts in what was searched while steps ran. `flops` were those of `samples`, which
   /// differ from the first batches' where text is packed.
   void note_trained(double flops, std::int64_t samples);
 
@@ -65,7 +65,7 @@ class RunPlans {
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
   bool packs_text() const { return model_.token_capacity(config_.data.batch_size, 1) > 0; }
   void count_memory();
-  void save_search();
+  void tell_search();
 
   const Config& config_;
   Backend& backend_;

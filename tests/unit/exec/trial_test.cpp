@@ -17,7 +17,9 @@ class FakeTimer final : public LapTimer {
   void lap() override { lap_ = now - begun_; }
   std::span<const double> seconds() override { return {&lap_, 1}; }
 
-  double now = 0;
+  double warm_up_seconds() const override { return cold; }
+
+  double now = 0, cold = 0;
 
  private:
   double begun_ = 0, lap_ = 0;
@@ -39,6 +41,14 @@ class Trial : public ::testing::Test {
 TEST_F(Trial, TheFirstLaunchOnlyWarmsUp) {
   const TrialLaunch launch = taking(1e-3);
   EXPECT_NEAR(time_launches(timer_, {&launch, 1}).front(), 1e-3, 1e-9);
+}
+
+TEST_F(Trial, ADeviceThatWasIdleIsKeptBusyBeforeItMeasures) {
+  timer_.cold = 0.3;
+  double clock = 5;  // times slower until it has been busy for 0.3 s
+  const TrialLaunch launch = [&] { timer_.now += 1e-3 * (timer_.now > 0.3 ? 1 : clock); };
+  EXPECT_NEAR(time_launches(timer_, std::vector<TrialLaunch>{refuse, launch}).back(), 1e-3, 1e-9);
+  EXPECT_GT(timer_.now, 0.3);
 }
 
 TEST_F(Trial, ShortLaunchesAreTimedTogetherAndSlowOnesFewTimes) {
