@@ -4,10 +4,13 @@
 #include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/config/choices.h"
 #include "core/config/keys.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -22,6 +25,7 @@ constexpr std::array<ShortWay, 6> kShortWays = {{{"--device", "device"},
                                                  {"--output-dir", "output.dir"},
                                                  {"--resume", "resume"},
                                                  {"--seed", "seed"}}};
+constexpr std::size_t kDevice = 0;
 
 }  // namespace
 
@@ -46,12 +50,20 @@ void ConfigOptions::add_progress_to(CLI::App& command) {
       ->type_name("auto|bar|plain|none");
 }
 
+std::string ConfigOptions::other_device() const {
+  const std::string& device = short_values_[kDevice];
+  constexpr auto& known = Choices<DeviceKind>::names;
+  const bool is_other = std::find(known.begin(), known.end(), device) == known.end();
+  return takes_other_devices_ && is_other ? device : std::string{};
+}
+
 LoadedConfig ConfigOptions::load() const {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
   for (std::size_t i = 0; i < kShortWays.size(); ++i) {
     if (short_options_[i]->count() == 0) continue;
     const auto& [option, key] = kShortWays[i];
+    if (i == kDevice && !other_device().empty()) continue;
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
   return load_config(shipped_file(file_), overrides);

@@ -20,6 +20,11 @@ class ConfigOptions {
   /// Adds --progress auto|bar|plain|none.
   void add_progress_to(CLI::App& command);
 
+  /// Lets --device name a device that is no choice of the key; other_device() then has it, and load() leaves the key.
+  void take_other_devices() { takes_other_devices_ = true; }
+  /// Empty unless one was named.
+  std::string other_device() const;
+
   /// The resolved configuration; a short way wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
   ProgressStyle progress() const { return progress_style_from_name(progress_); }
@@ -30,6 +35,7 @@ class ConfigOptions {
   std::array<std::string, 6> short_values_;  // in the order of the short ways
   std::array<CLI::Option*, 6> short_options_{};
   std::string progress_ = "auto";
+  bool takes_other_devices_ = false;
 };
 
 /// Prints each note of `loaded` to standard error, after "note: ".

@@ -1,6 +1,7 @@
 // ptrain plan: parameters, arithmetic and memory of a run before anything runs.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/plan_prediction.h"
 #include "cli/plan_scaling.h"
 #include "cli/ranks.h"
 #include "cli/workload.h"
@@ -30,6 +31,11 @@ void plan(const PlanCommandOptions& options) {
   const Config& config = loaded.config;
   set_thread_count(threads_of_all(config));
   const Workload workload = open_workload(config);
+  if (const std::string device = options.config.other_device(); !device.empty()) {
+    const nlohmann::json prediction = predict_on(config, workload, device);
+    fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
+    return;
+  }
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);
     fmt::print("{}", options.json ? predictions.dump(2) + "\n" : scaling_table(predictions));
@@ -79,6 +85,7 @@ void add_plan_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("plan", "parameters, FLOPs and memory before anything runs");
   const auto options = std::make_shared<PlanCommandOptions>();
   options->config.add_to(*command);
+  options->config.take_other_devices();
   command
       ->add_option("--ranks", options->scaling.ranks,
                    "numbers of ranks, such as 8,64,1024: predict their step time instead")
@@ -89,6 +96,7 @@ void add_plan_command(CLI::App& program) {
   command->add_flag("--json", options->json, "print JSON");
   command->footer(
       "Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
+      "  ptrain plan configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op; no GPU needed)\n"
       "  ptrain plan configs/resnet50.yaml --ranks 8,64,512 --links configs/links/ethernet_100g.yaml "
       "--measured runs/resnet50/report.json");
   command->callback([options] { plan(*options); });

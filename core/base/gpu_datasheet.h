@@ -1,16 +1,36 @@
-// What data sheets promise of NVIDIA GPUs' arithmetic.
+// What data sheets promise of NVIDIA GPUs.
 #pragma once
 
 #include "core/base/dtype.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ptrain {
 
-/// FLOP/s of dense matrix products in `dtype` (f32: with TF32 if `tf32`), which no sparsity doubles, on the whole GPU
-/// that CUDA calls `gpu_name` ("NVIDIA H200"). Absent for a GPU that is not in the table (it has data-centre GPUs from
-/// Ampere on) and for a part of one (MIG). Source: NVIDIA's data sheets.
+/// Rates of a whole GPU: of dense matrix products, which no sparsity doubles, in FLOP/s, and of its memory in bytes/s.
+struct GpuRates {
+  double low;  // fp16 and bf16
+  double tf32;
+  double fp32;
+  double bandwidth;
+
+  /// Of products in `dtype`; f32 with TF32 if `tf32_allowed`.
+  double flops(DType dtype, bool tf32_allowed) const {
+    if (is_low_precision(dtype)) return low;
+    return tf32_allowed ? tf32 : fp32;
+  }
+};
+
+/// Of the GPU that CUDA calls `gpu_name` ("NVIDIA H200"), or that a user does ("h200"). Absent for a GPU that is not in
+/// the table (it has data-centre GPUs from Ampere on) and for a part of one (MIG). Source: NVIDIA's data sheets.
+std::optional<GpuRates> datasheet_rates(std::string_view gpu_name);
+
+/// GpuRates::flops of that GPU.
 std::optional<double> datasheet_peak_flops(std::string_view gpu_name, DType dtype, bool tf32);
+
+/// The models in the table: "B200, GH200, H200 NVL, ...".
+std::string datasheet_models();
 
 }  // namespace ptrain

@@ -1,0 +1,42 @@
+"""What ptrain plan predicts of a step on a GPU that is not there; results/predicted.md is what it predicts now."""
+import importlib.util
+import json
+import unittest
+
+from program import BINARY, ROOT, ProgramTest, run
+
+specification = importlib.util.spec_from_file_location("predicted", ROOT / "scripts/predicted.py")
+predicted = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(predicted)
+
+
+class Predicted(ProgramTest):
+    def plan(self, *arguments):
+        result = run("plan", self.config, "--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_the_table_is_what_the_program_predicts(self):
+        self.assertEqual((ROOT / "results/predicted.md").read_text(), predicted.table(BINARY),
+                         "a step's bytes or time changed: scripts/predicted.py >results/predicted.md, and say why")
+
+    def test_nodes_add_up_and_name_their_bound(self):
+        plan = self.plan("--device", "H200", "-o", "amp.level=O2")
+        for figure in ("bytes", "flops", "ms"):
+            for parts in ("ops", "nodes"):
+                self.assertAlmostEqual(sum(part[figure] for part in plan[parts]) / plan["step"][figure], 1, places=9)
+        self.assertLessEqual({node["bound"] for node in plan["nodes"]}, {"memory", "arithmetic", "launch"})
+        self.assertAlmostEqual(plan["samples_per_second"], 8e3 / plan["step"]["ms"])
+
+    def test_a_slower_gpu_takes_longer(self):
+        steps = [self.plan("--device", device, "-o", "data.batch_size=512", "-o", "data.synthetic_samples=1024")["step"]
+                 for device in ("h200", "a100", "l4")]
+        self.assertEqual([step["ms"] for step in steps], sorted(step["ms"] for step in steps))
+        self.assertEqual(len({step["ms"] for step in steps}), 3)
+
+    def test_a_gpu_that_is_not_known_is_named(self):
+        self.assert_one_line_error(run("plan", self.config, "--device", "h20"), 2, "--device", "H200", "h20")
+
+
+if __name__ == "__main__":
+    unittest.main()
