@@ -1,8 +1,11 @@
 // Faults that the emulated libraries are asked for by the environment variable EMULATED_FAULT: "instantiation" of a
-// graph, "plan NAME" of cuDNN, "algorithm N" of cuBLASLt.
+// graph, "plan NAME" of cuDNN ("plan *": all), "lonely compilation" of a batch norm's plan, "algorithm N" of cuBLASLt.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 namespace emulation {
@@ -11,6 +14,20 @@ namespace emulation {
 inline bool fails(const std::string& what) {
   const char* asked = std::getenv("EMULATED_FAULT");
   return asked != nullptr && (what == asked || (asked == std::string("plan *") && what.starts_with("plan ")));
+}
+
+/// Whether another thread is in this function too, now or within two seconds.
+inline bool has_company() {
+  static std::mutex mutex;
+  static std::condition_variable came;
+  static int inside = 0, visits = 0;
+  std::unique_lock lock(mutex);
+  const bool is_second = ++inside > 1;
+  const int mine = ++visits;
+  came.notify_all();
+  const bool met = is_second || came.wait_for(lock, std::chrono::seconds(2), [&] { return visits > mine; });
+  --inside;
+  return met;
 }
 
 }  // namespace emulation

@@ -31,7 +31,7 @@ class Fault {
 };
 
 Config short_config(Config config) {
-  config.train.steps = 4;  // recorded ones are replayed
+  config.train.steps = 3;  // the last is replayed
   config.flags.cudnn_exhaustive_search = false;
   config.fusion = Fusion::off;
   return config;
@@ -70,6 +70,18 @@ TEST(Faults, AnAlgorithmThatCannotBeRunGivesWayToTheNext) {
   const std::vector<std::string> notes = notes_with("algorithm 0", short_config(bert_config()));
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_TRUE(notes[0].starts_with("cuBLASLt: ")) << notes[0];
+}
+
+TEST(Faults, CandidatesOfABatchNormCompileAtTheSameTime) {
+  Config config = short_config(resnet_config());
+  config.flags.cudnn_exhaustive_search = true;
+  config.train.steps = 1;
+  const Fault fault("lonely compilation");
+  int persistent = 0;
+  for (const NodeProfile& node : train(config).result.kernels) {
+    persistent += node.record.batch_norm == BatchNormPart::persistent;
+  }
+  EXPECT_GT(persistent, 0);
 }
 
 TEST(Faults, WhereNothingRunsTheErrorIsTheFirstOnes) {

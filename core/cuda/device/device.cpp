@@ -21,17 +21,20 @@ Device::Device(int index) : index_(index) {
 
 Device::~Device() {
   planned_graphs_.reset();  // before the handle that they were made with
-  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  for (const auto& [thread, handle] : cudnn_) cudnnDestroy(handle);
   if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
   cudaStreamDestroy(stream_);
 }
 
 cudnnHandle_t Device::cudnn() const {
-  if (cudnn_ == nullptr) {
-    CUDNN_CHECK(cudnnCreate(&cudnn_));
-    CUDNN_CHECK(cudnnSetStream(cudnn_, stream_));
+  const std::lock_guard lock(cudnn_mutex_);
+  cudnnHandle_t& handle = cudnn_[std::this_thread::get_id()];
+  if (handle == nullptr) {
+    CUDA_CHECK(cudaSetDevice(index_));
+    CUDNN_CHECK(cudnnCreate(&handle));
+    CUDNN_CHECK(cudnnSetStream(handle, stream_));
   }
-  return cudnn_;
+  return handle;
 }
 
 void Device::note(const std::string& line) {

@@ -6,9 +6,12 @@
 #include <cuda_runtime_api.h>
 
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 // As cudnn.h and cublasLt.h declare them; those who call the libraries include their headers.
@@ -19,7 +22,7 @@ namespace ptrain::cuda {
 
 struct PlannedGraphs;
 
-/// Used from the thread that made it (CUDA's current device belongs to a thread).
+/// Used from the thread that made it, but for cudnn() (CUDA's current device belongs to a thread).
 class Device {
  public:
   /// Throws Error{failed} when there is no such device.
@@ -30,7 +33,8 @@ class Device {
 
   int index() const { return index_; }
   cudaStream_t stream() const { return stream_; }
-  /// Bound to stream(). Made at the first call, which takes a moment: call it in a factory, not in Kernel::run.
+  /// The calling thread's, bound to stream(): plans compile in several threads. Made at the thread's first call, which
+  /// takes a moment: call it in a factory, not in Kernel::run.
   cudnnHandle_t cudnn() const;
   /// Made at the first call; the stream is an argument of each of its products.
   cublasLtHandle_t cublas_lt() const;
@@ -49,7 +53,8 @@ class Device {
   int index_;
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
-  mutable cudnnHandle_t cudnn_ = nullptr;
+  mutable std::mutex cudnn_mutex_;
+  mutable std::map<std::thread::id, cudnnHandle_t> cudnn_;
   mutable cublasLtHandle_t cublas_lt_ = nullptr;
   std::unique_ptr<PlannedGraphs> planned_graphs_;
   std::vector<std::string> notes_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <limits>
 
 namespace ptrain::cuda {
@@ -70,13 +71,40 @@ void PlannedGraph::run(std::span<void* const> pointers, void* workspace) const {
 
 namespace {
 
-/// The first `most` plans that can be compiled.
-std::vector<std::size_t> build_first(CudnnGraph& graph, std::size_t most) {
-  std::vector<std::size_t> built;
-  for (std::size_t i = 0; i < graph.plan_names().size() && built.size() < most; ++i) {
-    if (graph.build(i)) built.push_back(i);
+/// A plan that is compiled. Candidates of a search share a graph, or have one each.
+struct CompiledPlan {
+  std::shared_ptr<CudnnGraph> graph;
+  std::size_t plan;
+
+  const std::string& name() const { return graph->plan_names()[plan]; }
+};
+
+/// The first `most` plans that can be compiled, one after the other.
+std::vector<CompiledPlan> compile_first(const std::shared_ptr<CudnnGraph>& graph, std::size_t most) {
+  std::vector<CompiledPlan> compiled;
+  for (std::size_t i = 0; i < graph->plan_names().size() && compiled.size() < most; ++i) {
+    if (graph->build(i)) compiled.push_back({graph, i});
   }
-  return built;
+  return compiled;
+}
+
+/// The same, at once: each in a thread of its own, on a graph of its own.
+std::vector<CompiledPlan> compile_together(const std::function<std::shared_ptr<CudnnGraph>()>& planned,
+                                           std::size_t count, std::size_t most) {
+  std::vector<CompiledPlan> compiled;
+  for (std::size_t next = 0; next < count && compiled.size() < most;) {
+    std::vector<std::future<CompiledPlan>> threads;
+    for (std::size_t lacking = most - compiled.size(); lacking > 0 && next < count; --lacking, ++next) {
+      threads.push_back(std::async(std::launch::async, [&planned, plan = next] {
+        const std::shared_ptr<CudnnGraph> graph = planned();
+        return CompiledPlan{graph->build(plan) ? graph : nullptr, plan};
+      }));
+    }
+    for (auto& thread : threads) {
+      if (CompiledPlan result = thread.get(); result.graph != nullptr) compiled.push_back(std::move(result));
+    }
+  }
+  return compiled;
 }
 
 std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& name) {
@@ -86,24 +114,24 @@ std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& nam
   return std::nullopt;
 }
 
-/// The name of the fastest of the first `most` plans; empty when none runs.
-std::string fastest(const Device& device, CudnnGraph graph, std::size_t most) {
-  const std::vector<std::size_t> plans = build_first(graph, most);
+/// The fastest; empty when none runs.
+std::optional<CompiledPlan> fastest(const Device& device, const std::vector<CompiledPlan>& candidates) {
+  if (candidates.empty()) return std::nullopt;
   std::vector<ScratchMemory> buffers;
   std::vector<void*> pointers;
-  for (const TensorLayout& layout : graph.bound()) {
+  for (const TensorLayout& layout : candidates.front().graph->bound()) {
     pointers.push_back(buffers.emplace_back(device, layout.span_bytes(), layout.dtype).data());
   }
   std::size_t bytes = 0;
-  for (const std::size_t plan : plans) bytes = std::max(bytes, graph.workspace_bytes(plan));
+  for (const auto& [graph, plan] : candidates) bytes = std::max(bytes, graph->workspace_bytes(plan));
   const ScratchMemory workspace(device, bytes, DType::u8);
   std::vector<TrialLaunch> launches;
-  for (const std::size_t plan : plans) {
-    launches.push_back([&, plan] { graph.run(plan, pointers, workspace.data()); });
+  for (const CompiledPlan& candidate : candidates) {
+    launches.push_back([&] { candidate.graph->run(candidate.plan, pointers, workspace.data()); });
   }
   EventTimer timer(device);
   const std::optional<std::size_t> chosen = find_fastest(timer, launches);
-  return chosen ? graph.plan_names()[plans[*chosen]] : std::string{};
+  return chosen ? std::optional(candidates[*chosen]) : std::nullopt;
 }
 
 /// Everything that the choice depends on.
@@ -117,19 +145,28 @@ std::string chosen_before(const KernelContext& context, const std::string& probl
   return context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
 }
 
-/// The name of the plan that an exhaustive search chose, now or before.
-std::string searched(const KernelContext& context, const std::string& problem, const Device& device,
-                     const PlanRules& rules, Search search, CudnnGraph& graph,
-                     const std::function<CudnnGraph()>& build) {
-  const std::string known = chosen_before(context, problem);
-  if (!known.empty() && build_named(graph, known)) return known;
-  // On a graph of its own, so that the losers' code goes with it.
-  CudnnGraph candidates = build();
-  candidates.plan(rules);
-  const std::size_t most = search == Search::few ? 4 : candidates.plan_names().size();
-  std::string name = fastest(device, std::move(candidates), most);
-  if (context.search_cache != nullptr && !name.empty()) context.search_cache->store(problem, name);
-  return name;
+/// What an exhaustive search chose, now or before, compiled; `graph` is planned, and `build` makes its equals.
+std::optional<CompiledPlan> searched(const KernelContext& context, const std::string& problem, const Device& device,
+                                     const PlanRules& rules, Search search, const std::shared_ptr<CudnnGraph>& graph,
+                                     const std::function<CudnnGraph()>& build) {
+  constexpr std::size_t few = 4;
+  if (const std::string known = chosen_before(context, problem); !known.empty()) {
+    if (const auto plan = build_named(*graph, known)) return CompiledPlan{graph, *plan};
+  }
+  const auto planned = [&] {
+    const auto equal = std::make_shared<CudnnGraph>(build());
+    equal->plan(rules);
+    return equal;
+  };
+  // On other graphs than the one that is kept, so that the losers' code goes with them.
+  std::optional<CompiledPlan> chosen = search == Search::few
+                                           ? fastest(device, compile_together(planned, graph->plan_names().size(), few))
+                                           : fastest(device, compile_first(planned(), graph->plan_names().size()));
+  if (!chosen) return std::nullopt;
+  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->name());
+  if (search == Search::few) return chosen;
+  const auto plan = build_named(*graph, chosen->name());
+  return plan ? std::optional(CompiledPlan{graph, *plan}) : std::nullopt;
 }
 
 }  // namespace
@@ -162,15 +199,16 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
     if (wanted && graph.restore(stored->name, stored->code)) return keep(std::move(graph), 0);
   }
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
-  std::optional<std::size_t> plan;
+  const auto shared = std::make_shared<CudnnGraph>(std::move(graph));
+  std::optional<CompiledPlan> chosen;
   if (searches) {
-    plan = build_named(graph, searched(context, problem, device, rules, search, graph, build));
-  } else if (const std::vector<std::size_t> first = build_first(graph, 1); !first.empty()) {
-    plan = first.front();
+    chosen = searched(context, problem, device, rules, search, shared, build);
+  } else if (const std::vector<CompiledPlan> first = compile_first(shared, 1); !first.empty()) {
+    chosen = first.front();
   }
-  if (!plan) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", graph.plan_names().size())};
-  store(graph.plan_names()[*plan], graph);
-  return keep(std::move(graph), *plan);
+  if (!chosen) return {std::nullopt, fmt::format("none of cuDNN's {} plans can be used", shared->plan_names().size())};
+  store(chosen->name(), *chosen->graph);
+  return keep(std::move(*chosen->graph), chosen->plan);
 }
 
 PlanRules convolution_rules(const KernelContext& context) {

@@ -11,8 +11,8 @@
 
 namespace ptrain::cuda {
 
-/// Of the plans that KernelOptions::exhaustive_search asks to time: none, the first few of cuDNN's order of preference,
-/// or all.
+/// Of the plans that KernelOptions::exhaustive_search asks to time: none, the first few of cuDNN's order of preference
+/// (compiled at the same time: from source, half a second each), or all.
 enum class Search { no, few, all };
 
 /// A graph with its plan compiled; copies share both. A plan that fails when it is first run, which must not be in a
@@ -48,7 +48,8 @@ struct Planning {
 };
 
 /// Plans the graph that `build` makes (more than once) for the kernel of `context`. Timed on scratch memory, plan after
-/// plan; problems that were searched before are answered from the search cache.
+/// plan; problems that were searched before are answered from the search cache. `build` may be called in several
+/// threads at once.
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build);
 
