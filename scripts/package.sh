@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes packages of ptrain in dist/. Each holds the version, licences, shell completions, a manual page and configs/.
-#   usage: scripts/package.sh [wheel|deb|tar|tree|image|all]... [--build DIR] [--out DIR] [--cuda]
+#   usage: scripts/package.sh [wheel|deb|tar|tree|image|all]... [--build DIR] [--out DIR] [--cuda] [--arch sm_90,...]
 #   wheel   for pip, any Linux with this glibc or a newer one; gives the command ptrain
 #   deb     for apt on this release of Debian or Ubuntu
 #   tar     dist/ptrain and ptrain-VERSION-ARCH.tar.xz: bin lib share, for any folder of such a Linux (the default)
@@ -10,10 +10,11 @@
 #   --out DIR    instead of dist
 #   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
 #                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
+#   --arch       with --cuda: machine code for these GPUs alone, without PTX; the tar then has at most 45 MiB
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-forms=() build='' out=dist preset=package
+forms=() build='' out=dist preset=package architectures=()
 while (($#)); do
   case "$1" in
     wheel | deb | tar | tree | image) forms+=("$1") ;;
@@ -21,8 +22,15 @@ while (($#)); do
     --build) build=${2:?--build needs a folder} && shift ;;
     --out) out=${2:?--out needs a folder} && shift ;;
     --cuda) preset=package-cuda ;;
+    --arch)
+      if [[ ! ${2:-} =~ ^sm_[0-9]+(,sm_[0-9]+)*$ ]]; then
+        echo "--arch: expected sm_90, or several such with commas, got ${2:-nothing}" >&2
+        exit 2
+      fi
+      IFS=, read -ra architectures <<<"$2" && shift
+      ;;
     *)
-      sed -n '2,13s/^# \{0,1\}//p' "$0"
+      sed -n '2,14s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
@@ -37,7 +45,9 @@ build_once() {
   build=build/$preset
   local targets=(ptrain)
   [[ $preset == package ]] || targets+=(device_test)
-  cmake --preset "$preset"
+  local real=${architectures[*]/%/-real}
+  real=${real//sm_/}
+  cmake --preset "$preset" ${real:+"-DCMAKE_CUDA_ARCHITECTURES=${real// /;}"}
   cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
 }
 
@@ -56,6 +66,11 @@ make_tree() {
     }
   done
   rm "$out/install.log"
+  # PTX alone would be compiled at the first start, for minutes.
+  local architecture program
+  for architecture in "${architectures[@]}"; do
+    for program in "$out"/ptrain/bin/*; do python3 scripts/device_code.py "$program" --for "$architecture"; done
+  done
   # What the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA libraries.
   local missing
   missing=$(LD_LIBRARY_PATH='' ldd "$out/ptrain/bin/ptrain" | grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
@@ -69,7 +84,12 @@ make_tar() {
   make_tree
   local version
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
-  tar -C "$out" --owner=0 --group=0 -cJf "$out/ptrain-$version-$(uname -m).tar.xz" ptrain
+  local file=$out/ptrain-$version-$(uname -m).tar.xz
+  tar -C "$out" --owner=0 --group=0 -cJf "$file" ptrain
+  if ((${#architectures[@]} && $(stat -c %s "$file") > 45 << 20)); then
+    echo "$file is larger than 45 MiB" >&2
+    return 1
+  fi
 }
 
 make_wheel() {

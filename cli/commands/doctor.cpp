@@ -28,7 +28,8 @@ json gpu_state() {
   return {{"usable", reason.empty()},
           {"reason", reason},
           {"devices", describe_devices(info.devices)},
-          {"libraries", info.versions}};
+          {"libraries", info.versions},
+          {"files", info.files}};
 }
 
 json low_precision(const CpuInfo& cpu) {
@@ -102,7 +103,10 @@ void print_human(const json& state) {
                             device["memory_bytes"].get<double>() / kGiB, text(device["compute_capability"])));
   }
   if (!gpu["usable"].get<bool>()) line("GPU", fmt::format("not used: {}", text(gpu["reason"])));
-  for (const auto& [name, version] : gpu["libraries"].items()) line(name, text(version));
+  for (const auto& [name, version] : gpu["libraries"].items()) {
+    const std::string file = gpu["files"].value(name, "");
+    line(name, text(version) + (file.empty() ? "" : fmt::format(" ({})", file)));
+  }
   for (const json& asset : state["assets"]) {
     line(text(asset["name"]), asset["found"].get<bool>()
                                   ? "found at " + text(asset["path"])

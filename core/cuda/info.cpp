@@ -5,6 +5,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nccl.h>
 
@@ -14,6 +15,14 @@ namespace {
 constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled for
 
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+/// The file that a function was loaded from; empty when it is part of the program.
+std::string file_of(const char* function) {
+  Dl_info found{};
+  void* const address = dlsym(RTLD_DEFAULT, function);
+  if (address == nullptr || dladdr(address, &found) == 0 || found.dli_fname == nullptr) return {};
+  return found.dli_fname;
+}
 
 }  // namespace
 
@@ -49,6 +58,10 @@ BackendInfo cuda_info() {
   info.versions["cuBLASLt"] = fmt::format("{}.{}.{}", cublas / 10000, cublas / 100 % 100, cublas % 100);
   if (int version = 0; ncclGetVersion(&version) == ncclSuccess)
     info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  for (const auto& [library, function] :
+       {std::pair{"cuDNN", "cudnnGetVersion"}, {"cuBLASLt", "cublasLtGetVersion"}, {"NCCL", "ncclGetVersion"}}) {
+    if (std::string file = file_of(function); !file.empty()) info.files[library] = std::move(file);
+  }
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
   for (int i = 0; i < count; ++i) {

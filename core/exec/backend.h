@@ -74,6 +74,7 @@ struct DeviceInfo {
 struct BackendInfo {
   std::vector<DeviceInfo> devices;              // none where the host computes
   std::map<std::string, std::string> versions;  // of libraries and drivers
+  std::map<std::string, std::string> files;     // where those lie that a backend found when the program started
 };
 
 class Backend {
