@@ -1,58 +1,97 @@
 #!/usr/bin/env bash
 # Validates ptrain on an NVIDIA GPU, without a network, from the folder that scripts/package.sh makes or from the source tree.
-#   gpu_validate.sh [--out DIR] [--minutes N] [PART...]
-# Parts, in order; all of them by default, within N minutes (10). What there is no time for is said: the first run on a
-# machine compiles and times cuDNN's plans, which DIR/cache keeps, and may want --minutes 30.
-#   doctor     what is there
-#   tests      the device tests
-#   memory     out of memory: exit code 1 and the plan's figure
-#   sanitizer  compute-sanitizer on the short tests
-#   resnet     ResNet-50, 224 px: AMP level x cudnn_exhaustive_search x cudnn_batchnorm_spatial_persistent; fusion
-#   bert       BERT-base, length 128: AMP level x attention; packed sequences
-#   peers      the same work in ptrain and PyTorch, by turns (wants python3 with torch, torchvision, transformers)
-# Reports and a table go to DIR (results/<gpu>). Environment: PTRAIN_BUILD is the build folder (build/cuda),
-# PTRAIN_PYTHON the Python for the peers.
+#   gpu_validate.sh --part fast|search|peers [--out DIR] [--minutes N] [--cache ARCHIVE] [--tiny]
+# Each part takes at most ten minutes, does what is worth most first, and leaves DIR/PART.tar.gz: reports, logs and what
+# searches chose and compiled, also when it is stopped (SIGTERM, SIGINT) or its time is over.
+#   fast    doctor; ResNet-50 224 px and BERT-base 128 in O1 and O2 without search; short device tests; times by op;
+#           bf16; BERT-large 384; out of memory
+#   search  exhaustive search; fusion; persistent batch norm on and off; both flags at every level; packed sequences
+#   peers   the same work in ptrain and PyTorch, eager, then compiled (python3 with torch, torchvision, transformers);
+#           compute-sanitizer on short device tests
+#   --minutes N       the part's time (fast 8.5, search and peers 9.5)
+#   --cache ARCHIVE   begin with what an earlier part's archive holds of searches and compiled plans
+#   --tiny            small models, few steps and no limits but N, to try this script
+# DIR is results/<gpu>. Environment: PTRAIN_BUILD, the build folder (build/cuda); PTRAIN_PROGRAM and PTRAIN_DEVICE_TEST,
+# other programs than that folder's; PTRAIN_PYTHON, the Python for the peers.
 set -uo pipefail
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 cd "$root" || exit 1
 
-out='' minutes=10 parts=()
+usage() {
+  sed -n '2,16s/^# \{0,1\}//p' "$root/scripts/gpu_validate.sh"
+  exit 2
+}
+
+part='' out='' minutes='' cache='' tiny=0
 while (($#)); do
   case "$1" in
-    --out) out=$2 && shift ;;
-    --minutes) minutes=$2 && shift ;;
-    doctor | tests | memory | sanitizer | resnet | bert | peers) parts+=("$1") ;;
-    *)
-      sed -n '2,15s/^# \{0,1\}//p' "$0"
-      exit 2
+    --part | --out | --minutes | --cache)
+      (($# > 1)) || usage
+      printf -v "${1#--}" %s "$2"
+      shift
       ;;
+    --tiny) tiny=1 ;;
+    *) usage ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(doctor tests memory sanitizer resnet bert peers)
+case "$part" in
+  fast) seconds=510 ;;
+  search | peers) seconds=570 ;;
+  *) usage ;;
+esac
+((tiny)) && seconds=3000
+[[ -z $minutes ]] || seconds=$(awk -v m="$minutes" 'BEGIN { printf "%d", 60 * m }')
 
 # shellcheck source=scripts/cuda_paths.sh
 . scripts/cuda_paths.sh
 bin=$root/bin
 [[ -x $bin/ptrain ]] || bin=${PTRAIN_BUILD:-$root/build/cuda}/bin
-python=${PTRAIN_PYTHON:-python3}
+ptrain=${PTRAIN_PROGRAM:-$bin/ptrain} device_test=${PTRAIN_DEVICE_TEST:-$bin/device_test} python=${PTRAIN_PYTHON:-python3}
 export PTRAIN_SOURCE_DIR=$root # the goldens of device_test
 if [[ -z $out ]]; then
   gpu=$(nvidia-smi --id=0 --query-gpu=name --format=csv,noheader 2>/dev/null | tr 'A-Z ' 'a-z-')
   out=results/${gpu:-no-gpu}
 fi
-mkdir -p "$out"
+mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd)
 export PTRAIN_CACHE_DIR=$out/cache
-failed=() skipped=()
-deadline=$((SECONDS + 60 * minutes))
+if [[ -n $cache ]]; then tar -C "$out" -xzf "$cache" cache || exit 1; fi
+work=$(mktemp -d)
+failed=() skipped=() running=0 stopped=''
+deadline=$((SECONDS + seconds - 15)) # what packing takes
 
-# limited SECONDS COMMAND...: no longer than that, nor than the time that is left.
+pack() {
+  tar -C "$out" --exclude='*.tar.gz' -czf "$out/.$part.tar.gz" . && mv "$out/.$part.tar.gz" "$out/$part.tar.gz"
+  rm -rf "$work"
+  echo "$out/$part.tar.gz"
+}
+trap pack EXIT
+# The program is told, and writes the report that it can; nothing begins after it. By SIGTERM: what a script starts in the
+# background ignores SIGINT.
+stop() {
+  stopped=$1
+  ((running)) && kill -TERM "$running" 2>/dev/null
+}
+trap 'stop TERM' TERM
+trap 'stop INT' INT
+
+# limited SECONDS COMMAND...: no longer than that, nor than the time that is left (124).
 limited() {
-  local limit=$1 left=$((deadline - SECONDS))
+  local limit=$1 left=$((deadline - SECONDS)) status
   shift
-  ((left > 5)) || return 124
-  timeout --signal=INT --kill-after=20 $((limit < left ? limit : left)) "$@"
+  ((tiny)) && limit=3000
+  [[ -z $stopped ]] && ((left > 3)) || return 124
+  timeout --signal=TERM --kill-after=10 $((limit < left ? limit : left)) "$@" &
+  running=$!
+  wait "$running"
+  status=$?
+  if [[ -n $stopped ]]; then # wait returned for the signal
+    wait "$running"
+    status=124
+  fi
+  running=0
+  return "$status"
 }
 
 # check NAME STATUS: keeps what failed for the end.
@@ -65,120 +104,132 @@ check() {
   esac
 }
 
-# train NAME SECONDS MODEL KEY=VALUE...: one short run on synthetic data; its report is $out/NAME.json.
+# train NAME SECONDS CONFIG KEY=VALUE...: one run on synthetic data; its report is $out/NAME.json.
 train() {
-  local name=$1 limit=$2 model=$3 overrides=() key
+  local name=$1 limit=$2 overrides=() key
+  printf '%s\n' "$3" >"$work/$name.yaml"
   shift 3
   for key in "$@"; do overrides+=(-o "$key"); done
-  local work
-  work=$(mktemp -d)
-  local classes=1000
-  [[ $model == bert ]] && classes=2
-  printf 'model: {name: %s, classes: %d}\ndata: {source: synthetic}\n' "$model" "$classes" >"$work/run.yaml"
-  limited "$limit" "$bin/ptrain" run "$work/run.yaml" --device cuda --progress none --report "$out/$name.json" \
-    --output-dir "$work" -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
+  limited "$limit" "$ptrain" run "$work/$name.yaml" --device cuda --progress none --report "$out/$name.json" \
+    --output-dir "$work/$name" -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
     -o data.workers="$(($(nproc) > 3 ? $(nproc) - 2 : 2))" "${overrides[@]}" >"$out/$name.log" 2>&1
-  local status=$?
-  rm -rf "$work"
-  check "$name" "$status"
-  return "$status"
+  check "$name" $?
 }
 
-part_doctor() {
-  "$bin/ptrain" doctor | tee "$out/doctor.txt"
-  check doctor "${PIPESTATUS[0]}"
-  nvidia-smi -q -i 0 >"$out/nvidia-smi.txt" 2>&1 || true
+# resnet NAME LEVEL DTYPE KEY=VALUE... and bert NAME SIZE LENGTH BATCH LEVEL DTYPE KEY=VALUE...: long enough for a measured
+# peak and steady power.
+resnet() {
+  local name=$1 size=(data.image_size=224 data.batch_size=256 train.steps=400 data.synthetic_samples=1024) model=resnet50
+  ((tiny)) && model=resnet18 size=(data.image_size=32 data.batch_size=2 train.steps=4 data.synthetic_samples=8)
+  train "resnet50_$name" 90 "model: {name: $model, classes: 1000}
+data: {source: synthetic, augment: none}
+train: {measure_after_steps: $((tiny ? 2 : 40)), optimizer: {name: momentum}}" \
+    "${size[@]}" amp.level="$2" amp.dtype="$3" "${@:4}"
+}
+bert() {
+  local name=$1 size=(model.size="$2" data.max_length="$3" data.batch_size="$4" train.steps=400 data.synthetic_samples=2048)
+  ((tiny)) && size=(model.size=tiny model.vocab_size=200 data.max_length=16 data.batch_size=2 train.steps=4 data.synthetic_samples=8)
+  train "bert_$name" 90 "model: {name: bert, classes: 2, vocab_size: 30522}
+data: {source: synthetic}
+train: {measure_after_steps: $((tiny ? 2 : 40)), optimizer: {name: adamw, lr: 2.0e-5}}" \
+    "${size[@]}" amp.level="$5" amp.dtype="$6" "${@:7}"
+}
+quick=(flags.cudnn_exhaustive_search=false fusion=off) # nothing is timed before it trains
+
+short_tests='Agreement.*:*BatchNorm*:*Accumulate*:*LossScale*:*OptimizerUpdate*:*Embedding*:*SoftmaxCrossEntropy*:*LayerNorm*'
+((tiny)) && short_tests='Agreement.GlobalAveragePool:Agreement.SelectToken'
+# device_tests NAME SECONDS LAUNCHER...
+device_tests() {
+  limited "$2" "${@:3}" "$device_test" --gtest_filter="$short_tests" >"$out/$1.log" 2>&1
+  check "$1" $?
 }
 
-part_tests() {
-  limited 900 "$bin/device_test" >"$out/device_test.log" 2>&1
-  local status=$?
-  tail -n 12 "$out/device_test.log"
-  check "device tests" "$status"
-}
-
-part_memory() {
+out_of_memory() {
   local text status
-  text=$("$bin/ptrain" run configs/quick/resnet18_synthetic.yaml --device cuda --progress none \
-    --output-dir "$(mktemp -d)" -o data.image_size=224 -o data.batch_size=1000000 2>&1)
+  text=$("$ptrain" run configs/quick/resnet18_synthetic.yaml --device cuda --progress none --output-dir "$work/memory" \
+    -o data.image_size=224 -o data.batch_size=1000000 2>&1)
   status=$?
-  echo "$text" | tail -n 1
+  echo "$text" >"$out/out_of_memory.log"
   [[ $status == 1 && $text == *"by the memory plan"* && $text == *"would fit"* ]]
-  check "out of memory" $?
+  check out_of_memory $?
 }
 
-part_sanitizer() {
-  local tool sanitizer filter='Agreement.*:Accumulate*:GradNorm*:LossScale*:OptimizerUpdate*:*BatchNorm*:Embedding*:SoftmaxCrossEntropy*:LayerNorm*'
+part_fast() {
+  local model
+  "$ptrain" doctor >"$out/doctor.txt"
+  check doctor $?
+  nvidia-smi -q -i 0 >"$out/nvidia-smi.txt" 2>&1 || true
+  resnet O1_fp16 O1 fp16 "${quick[@]}"
+  bert base_O1_fp16 base 128 128 O1 fp16 "${quick[@]}"
+  resnet O2_fp16 O2 fp16 "${quick[@]}"
+  bert base_O2_fp16 base 128 128 O2 fp16 "${quick[@]}"
+  device_tests device_tests 120
+  resnet O1_fp16_fused O1 fp16 "${quick[@]}" fusion=always
+  for model in resnet "bert base 128 128"; do
+    # shellcheck disable=SC2086
+    set -- $model
+    "$1" "${2:+$2_}O1_fp16_ops" "${@:2}" O1 fp16 "${quick[@]}" output.per_op=true
+  done
+  bert large_O1_fp16 large 384 64 O1 fp16 "${quick[@]}"
+  resnet O1_bf16 O1 bf16 "${quick[@]}"
+  bert base_O1_bf16 base 128 128 O1 bf16 "${quick[@]}"
+  resnet O2_bf16 O2 bf16 "${quick[@]}"
+  bert base_O2_bf16 base 128 128 O2 bf16 "${quick[@]}"
+  bert large_O2_fp16 large 384 64 O2 fp16 "${quick[@]}"
+  ((tiny)) || out_of_memory
+}
+
+part_search() {
+  local fusion level search persistent levels="O1 O2 O0"
+  resnet search O1 fp16
+  bert base_search base 128 128 O1 fp16
+  for fusion in off always; do resnet "fusion-$fusion" O1 fp16 fusion=$fusion; done
+  resnet persistent-false O1 fp16 fusion=off flags.cudnn_batchnorm_spatial_persistent=false
+  bert base_packed base 128 128 O1 fp16 data.padding=none
+  bert base_math base 128 128 O1 fp16 model.attention=math
+  ((tiny)) && levels=O1
+  for level in $levels; do
+    for search in true false; do
+      for persistent in true false; do
+        resnet "matrix_${level}_search-${search}_persistent-${persistent}" "$level" fp16 \
+          flags.cudnn_exhaustive_search=$search flags.cudnn_batchnorm_spatial_persistent=$persistent
+      done
+    done
+  done
+  bert large_search large 384 64 O1 fp16
+}
+
+part_peers() {
+  local variant tool sanitizer
+  if "$python" -c 'import torch, torchvision, transformers; assert torch.cuda.is_available()' 2>/dev/null; then
+    for variant in eager compiled; do # in this order, each by itself: compiling takes minutes
+      limited 3600 "$python" scripts/peers/compare.py --device cuda --ptrain "$ptrain" --python "$(command -v "$python")" \
+        --precisions O1 --variants $variant --repeats 1 --preload '' --out "$out/peers_$variant.json" \
+        >"$out/peers_$variant.md" 2>"$out/peers_$variant.log"
+      check "peers_$variant" $?
+    done
+  else
+    check "peers (no PyTorch with CUDA in $python)" 77
+  fi
   if ! sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer); then
     check 'compute-sanitizer (not installed)' 77
     return
   fi
   for tool in memcheck racecheck initcheck; do
-    limited 60 "$sanitizer" --tool "$tool" --error-exitcode 9 "$bin/device_test" --gtest_filter="$filter" \
-      >"$out/sanitizer_$tool.log" 2>&1
-    local status=$?
-    grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|not supported' "$out/sanitizer_$tool.log" | head -n 2
-    check "compute-sanitizer $tool" "$status"
+    device_tests "sanitizer_$tool" 90 "$sanitizer" --tool $tool --error-exitcode 9
   done
 }
 
-part_resnet() {
-  local level search persistent fusion
-  for level in O0 O1 O2; do
-    for search in true false; do
-      for persistent in true false; do
-        # The first search of a dtype compiles and times some 3000 plans; the others find its choices in the cache.
-        train "resnet50_${level}_search-${search}_persistent-${persistent}" 240 resnet50 amp.level=$level amp.dtype=auto \
-          data.image_size=224 data.batch_size=256 data.augment=none data.synthetic_samples=1024 train.steps=40 \
-          train.measure_after_steps=12 flags.cudnn_exhaustive_search=$search \
-          flags.cudnn_batchnorm_spatial_persistent=$persistent
-      done
-    done
-  done
-  for fusion in off always; do
-    train "resnet50_O2_fusion-${fusion}" 240 resnet50 amp.level=O2 amp.dtype=auto fusion=$fusion data.image_size=224 \
-      data.batch_size=256 data.augment=none data.synthetic_samples=1024 train.steps=40 train.measure_after_steps=12
-  done
-}
-
-part_bert() {
-  local level attention
-  for level in O0 O1 O2; do
-    for attention in flash math; do
-      train "bert_base_${level}_${attention}" 60 bert model.size=base model.vocab_size=30522 \
-        model.attention=$attention amp.level=$level amp.dtype=auto data.max_length=128 data.batch_size=128 \
-        data.synthetic_samples=2048 train.steps=60 train.measure_after_steps=12 train.optimizer.name=adamw \
-        train.optimizer.lr=2e-5
-    done
-  done
-  for level in O0 O2; do
-    train "bert_base_${level}_packed" 60 bert model.size=base model.vocab_size=30522 data.padding=none amp.level=$level \
-      amp.dtype=auto data.max_length=128 data.batch_size=128 data.synthetic_samples=2048 train.steps=60 \
-      train.measure_after_steps=12 train.optimizer.name=adamw train.optimizer.lr=2e-5
-  done
-}
-
-part_peers() {
-  if ! "$python" -c 'import torch, torchvision, transformers; assert torch.cuda.is_available()' 2>/dev/null; then
-    check "peers (no PyTorch with CUDA in $python)" 77
-    return
-  fi
-  limited 3600 "$python" scripts/peers/compare.py --device cuda --ptrain "$bin/ptrain" --python "$(command -v "$python")" \
-    --precisions O1 fp32 --repeats 1 --preload '' --out "$out/peers.json" 2>"$out/peers.log" | tee "$out/peers.md"
-  check peers "${PIPESTATUS[0]}"
-}
-
-for part in "${parts[@]}"; do
-  echo "== $part (after $SECONDS s)"
-  "part_$part"
-done
+"part_$part"
 shopt -s nullglob
-reports=("$out"/{resnet,bert}*.json)
+reports=("$out"/{resnet50,bert}_*.json)
 if ((${#reports[@]})); then
   columns=run,precision,speed,step,memory,mfu,datasheet,search,exhaustive_search,persistent_batch_norm,status
-  "$bin/ptrain" table "${reports[@]}" --columns $columns --format markdown --output "$out/table.md"
+  "$ptrain" table "${reports[@]}" --columns $columns --format markdown --output "$out/table.md"
   check table $?
   cat "$out/table.md"
 fi
-echo "Reports: $out. ${#failed[@]} failed${failed[*]:+: ${failed[*]}}; ${#skipped[@]} skipped${skipped[*]:+: ${skipped[*]}}"
+echo "${part}: ${SECONDS} s. ${#failed[@]} failed${failed[*]:+: ${failed[*]}}; ${#skipped[@]} skipped${skipped[*]:+: ${skipped[*]}}" |
+  tee "$out/$part.txt"
+[[ -z $stopped ]] || exit "$([[ $stopped == TERM ]] && echo 143 || echo 130)"
 ((${#failed[@]} == 0))

@@ -84,7 +84,8 @@ make_tar() {
   make_tree
   local version
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
-  local file=$out/ptrain-$version-$(uname -m).tar.xz
+  local file
+  file=$out/ptrain-$version-$(uname -m).tar.xz
   tar -C "$out" --owner=0 --group=0 -cJf "$file" ptrain
   if ((${#architectures[@]} && $(stat -c %s "$file") > 45 << 20)); then
     echo "$file is larger than 45 MiB" >&2
