@@ -15,6 +15,7 @@ void RunObserver::on_start(const RunResult& prepared) {
   log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
   progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
                                  prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
+  progress_->begin(prepared.first_step);
 }
 
 void RunObserver::on_step(const Step& s) {

@@ -12,7 +12,10 @@
 #include "core/dist/rank_failure.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
+#include "core/train/amp_choice.h"
+#include "core/train/measure/known_rates.h"
 #include "core/train/run_report.h"
+#include "core/train/settings.h"
 
 #include <cstdio>
 #include <new>
@@ -26,7 +29,7 @@ void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-EnvironmentReport environment_of(const Backend& backend, int ranks) {
+EnvironmentReport environment_of(const Backend& backend, int ranks, const std::optional<DeviceRates>& rates) {
   EnvironmentRequest request;
   request.threads = thread_count() * ranks;
   const std::string library = backend.library();
@@ -35,6 +38,7 @@ EnvironmentReport environment_of(const Backend& backend, int ranks) {
   const BackendInfo info = backend.info();
   request.libraries.insert(info.versions.begin(), info.versions.end());
   request.devices = describe_devices(info.devices);
+  request.rates = rates;
   return capture_environment(request);
 }
 
@@ -113,7 +117,9 @@ class TrainingRun {
 
   void prepare() {
     workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
-    report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks));
+    const std::optional<DeviceRates> rates = measure();
+    report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks), rates);
+    settle_precision(rates ? &*rates : nullptr);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
     trainer_->check_memory();
@@ -126,6 +132,33 @@ class TrainingRun {
     on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
       if (lost != nullptr) write_loss(*lost);
     });
+  }
+
+  /// Rank 0's device speaks for all. A run does without where nothing can be measured.
+  std::optional<DeviceRates> measure() {
+    if (!is_main()) return std::nullopt;
+    const Communicator::Busy busy(communicator_, "measuring the device");
+    try {
+      return known_rates(*workload_.backend, plan_options(config_).kernels);
+    } catch (const Error& error) {
+      observer_.on_note(fmt::format("the device's rates could not be measured: {}", error.what()));
+      return std::nullopt;
+    }
+  }
+
+  /// From here on configuration and report say what auto came to.
+  void settle_precision(const DeviceRates* rates) {
+    const AmpChoice choice = settle_amp(config_, *workload_.backend, rates, Ranks(communicator_));
+    EnvironmentReport environment = std::move(report_.environment);
+    report_ = make_report(config_);
+    report_.environment = std::move(environment);
+    report_.amp.requested = choice.requested;
+    report_.amp.reason = choice.reason;
+    if (!choice.reason.empty()) {
+      observer_.on_note(
+          fmt::format("amp.level {}: {}, {}", choice.requested, choice_name(choice.level), choice.reason));
+    }
+    if (!choice.note.empty()) observer_.on_note(choice.note);
   }
 
   void fill() {
@@ -157,7 +190,7 @@ class TrainingRun {
   }
 
   const Stopwatch watch_;
-  const Config& config_;
+  Config config_;  // as settle_precision leaves it
   std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss

@@ -39,7 +39,7 @@ scripts/install_deps.sh --dev
 step "format"
 check_format
 step "release build"
-cmake --preset release
+cmake --preset release -DPTRAIN_TESTS=ON
 cmake --build build/release --parallel "$jobs"
 if ((tidy)); then
   step "clang-tidy"

@@ -3,9 +3,10 @@
 #include "cli/device.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
-#include "core/cpu/backend.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
+#include "core/train/amp_choice.h"
+#include "core/train/measure/known_rates.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,13 +33,16 @@ json gpu_state() {
           {"files", info.files}};
 }
 
-json low_precision(const CpuInfo& cpu) {
-  const auto has = [&](std::string_view feature) {
-    return std::find(cpu.features.begin(), cpu.features.end(), feature) != cpu.features.end();
+/// What amp.level auto comes to for each kind of model.
+json amp_advice(const DeviceRates& rates, DType preferred) {
+  const auto advice = [&](DataKind reads) {
+    const AmpAdvice amp = advise_amp(rates, reads, preferred);
+    return json{{"level", choice_name(amp.level)},
+                {"dtype", amp.dtype == DType::f16 ? "fp16" : "bf16"},
+                {"gain", amp.gain},
+                {"reason", amp.reason}};
   };
-  if (has("amx_bf16")) return "bf16 native (AMX)";
-  if (has("avx512_bf16")) return "bf16 native (AVX512-BF16)";
-  return "bf16 emulated: AMP will not be faster than fp32 here";
+  return {{"images", advice(DataKind::image)}, {"text", advice(DataKind::text)}};
 }
 
 /// Files that the shipped configurations read, from the folder that ptrain is run in.
@@ -63,17 +67,41 @@ json asset_state() {
 }
 
 json diagnose() {
-  const CpuInfo cpu = read_cpu();
-  json state = write_fields(capture_environment({thread_count(), {}, json::array()}));
+  const auto backend = make_backend(DeviceKind::automatic);
+  const DeviceRates rates = renew_rates(*backend, {});
+  json state = write_fields(capture_environment({thread_count(), {}, json::array(), rates}));
   state["available_memory_bytes"] = available_memory_bytes();
-  state["compute"] = cpu::make_backend()->library();
-  state["low_precision"] = low_precision(cpu);
+  state["compute"] = backend->library();
+  state["amp"] = amp_advice(rates, backend->preferred_low_precision());
   state["gpu"] = gpu_state();
   state["assets"] = asset_state();
   return state;
 }
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+/// "245 / 184, one thread 125 / 93"
+std::string rates_text(const json& of) {
+  const auto rate = [&](const char* name) {
+    return of[name].is_null() ? std::string("-") : fmt::format("{:.0f}", of[name].get<double>() * 1e-9);
+  };
+  std::string words = fmt::format("{} / {} Gop/s", rate("product"), rate("convolution"));
+  if (!of["product_one_thread"].is_null() || !of["convolution_one_thread"].is_null())
+    words += fmt::format(", one thread {} / {}", rate("product_one_thread"), rate("convolution_one_thread"));
+  return words;
+}
+
+void print_rates(const json& state) {
+  const json& rates = state["rates"];
+  fmt::print("rates          of a matrix product / a 3x3 convolution\n");
+  for (const char* precision : {"fp32", "bf16", "fp16", "int8"})
+    fmt::print("  {:<12} {}\n", precision, rates_text(rates[precision]));
+  const json& one = rates["memory_bandwidth_one_thread"];
+  fmt::print("  {:<12} {:.1f} GB/s{}\n", "memory", rates["memory_bandwidth"].get<double>() * 1e-9,
+             one.is_null() ? "" : fmt::format(", one thread {:.1f}", one.get<double>() * 1e-9));
+  for (const auto& [kind, amp] : state["amp"].items())
+    fmt::print("AMP, {:<9} {}: {}\n", kind, text(amp["level"]), text(amp["reason"]));
+}
 
 void print_human(const json& state) {
   const json& cpu = state["cpu"];
@@ -90,13 +118,13 @@ void print_human(const json& state) {
     line("CPU quota", fmt::format("{:g} CPUs' time, {} threads", cpu["quota"].get<double>(), text(state["threads"])));
   }
   line("features", fmt::format("{}", fmt::join(cpu["features"].get<std::vector<std::string>>(), " ")));
-  line("low precision", text(state["low_precision"]));
   line("memory", fmt::format("{:.1f} GiB, {:.1f} GiB available", state["memory_bytes"].get<double>() / kGiB,
                              state["available_memory_bytes"].get<double>() / kGiB));
   if (!state["memory_limit_bytes"].is_null()) {
     line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / kGiB));
   }
   line("compute", text(state["compute"]));
+  print_rates(state);
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {
     line("GPU", fmt::format("{}, {:.1f} GiB, compute capability {}", text(device["name"]),
@@ -120,7 +148,7 @@ void add_doctor_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("doctor", "say what this machine offers and what is missing");
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "print JSON");
-  command->footer("Example:\n  ptrain doctor --json");
+  command->footer("Measures for about a second.\nExample:\n  ptrain doctor --json");
   command->callback([as_json] {
     const json state = diagnose();
     if (*as_json) {

@@ -7,8 +7,11 @@
 #include "cli/workload.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
+#include "core/train/amp_choice.h"
+#include "core/train/measure/known_rates.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/plans/run_plans.h"
+#include "core/train/settings.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,21 +30,24 @@ struct PlanCommandOptions {
 
 void plan(const PlanCommandOptions& options) {
   LoadedConfig loaded = options.config.load();
-  loaded.config.flags.cudnn_exhaustive_search = false;  // nothing is timed here
-  const Config& config = loaded.config;
+  loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
+  Config& config = loaded.config;
   set_thread_count(threads_of_all(config));
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.other_device(); !device.empty()) {
+    if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every GPU that can be named is faster in low precision
     const nlohmann::json prediction = predict_on(config, workload, device);
     fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
     return;
   }
+  const Ranks alone(nullptr);
+  const DeviceRates rates = known_rates(*workload.backend, plan_options(config).kernels);
+  const AmpChoice amp = settle_amp(config, *workload.backend, &rates, alone);
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);
     fmt::print("{}", options.json ? predictions.dump(2) + "\n" : scaling_table(predictions));
     return;
   }
-  const Ranks alone(nullptr);
   TrainObserver silent;
   RunPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
@@ -52,6 +58,7 @@ void plan(const PlanCommandOptions& options) {
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},
                                   {"batch_size", config.data.batch_size},
+                                  {"amp", {{"level", choice_name(amp.level)}, {"reason", amp.reason}}},
                                   {"flops_per_sample", r.flops_per_sample},
                                   {"bytes_per_sample", r.bytes_per_sample},
                                   {"memory",
@@ -69,6 +76,7 @@ void plan(const PlanCommandOptions& options) {
   const auto mib = [](std::int64_t bytes) { return fmt::format("{:>8} MiB", bytes >> 20); };
   fmt::print("model               {}\n", workload.model->signature());
   fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(r.parameters) * 1e-6);
+  fmt::print("precision           {}{}\n", choice_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
   fmt::print("arithmetic          {:>8.2f} GFLOP a sample, forward and backward\n", r.flops_per_sample * 1e-9);
   fmt::print("memory traffic      {:>8.1f} MB a sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
   fmt::print("memory at batch {}\n", config.data.batch_size);

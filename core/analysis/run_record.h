@@ -78,7 +78,7 @@ struct RunRecord {
     field("repeat", repeat, "round of the sweep, from 0");
     field("position", position, "runs of the sweep started before it");
     field("sweep", sweep, "equal for runs that were interleaved with each other");
-    field("config_hash", config_hash, "");
+    field("config_hash", config_hash, "of the case's configuration as it was asked for");
     field("binary", binary, "hash of the program that ran");
     field("seed", seed, "of the training");
     field("started", started, "UTC");

@@ -80,7 +80,14 @@ TableCell precision_cell(const Source& source) {
   const Report* report = source.report();
   if (report == nullptr) return nothing();
   const AmpReport& amp = report->amp;
-  return text_cell(source, amp.level == "O0" ? "O0 (fp32)" : fmt::format("{} ({})", amp.level, amp.dtype), "/amp");
+  const std::string taken = fmt::format("{} ({})", amp.level, amp.dtype);
+  return text_cell(source, amp.requested == "auto" ? "auto: " + taken : taken, "/amp");
+}
+
+TableCell precision_reason_cell(const Source& source) {
+  const Report* report = source.report();
+  if (report == nullptr || report->amp.reason.empty()) return nothing();
+  return text_cell(source, report->amp.reason, "/amp/reason");
 }
 
 TableCell batch_cell(const Source& source) {
@@ -190,6 +197,7 @@ const std::vector<ColumnMaker>& makers() {
       {{"run", "Run", false}, run_cell},
       {{"work", "Work", false}, work_cell},
       {{"precision", "Precision", false}, precision_cell},
+      {{"precision_reason", "Why this precision", false}, precision_reason_cell},
       {{"batch", "Batch", true}, batch_cell},
       {{"speed", "Speed", true}, speed_cell},
       {{"step", "Step, p50 / p99", true}, step_cell},

@@ -13,4 +13,7 @@ struct ProcessMemory {
 /// Reads /proc/self/status; zeros where there is none.
 ProcessMemory process_memory();
 
+/// The peak counts from here on, where the kernel allows it.
+void restart_process_memory_peak();
+
 }  // namespace ptrain

@@ -44,7 +44,6 @@ std::vector<std::string> arguments_of(const BenchRun& run) {
 
 void judge_report(RunRecord& record, const Report& report, const BenchRun& run) {
   record.message = report.message;
-  record.config_hash = report.config_hash;
   record.outcome = outcome_of(report.status);
   if (record.outcome != RunOutcome::ok) return;
   const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");

@@ -71,8 +71,7 @@ class Sweep {
     const BenchCase& item = suite_.cases[index];
     const bool good = record.outcome == RunOutcome::ok;
     const bool same_work = record.case_name == item.name && record.settings == item.settings &&
-                           record.seed == seed_of(index, repeat) &&
-                           (suite_.vary_seed || record.config_hash == item.config_hash);
+                           record.seed == seed_of(index, repeat) && record.config_hash == item.config_hash;
     return same_work && record.binary == program_.hash && record.sweep == sweep_ &&
            (good || options_.kept == Kept::all);
   }

@@ -5,6 +5,7 @@
 #include "core/config/choices.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,8 @@ struct ScalerConfig {
 };
 
 struct AmpConfig {
-  AmpLevel level = AmpLevel::O0;
-  AmpDType dtype = AmpDType::automatic;  // automatic: fp16 on cuda, bf16 on cpu
+  std::optional<AmpLevel> level = AmpLevel::O0;  // absent: auto, settled by settle_amp before anything is built
+  AmpDType dtype = AmpDType::automatic;          // automatic: the backend's, or the one that is measured to be faster
   std::vector<std::string> custom_white_list;
   std::vector<std::string> custom_black_list;
   ScalerConfig scaler;

@@ -4,6 +4,7 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,11 +23,20 @@ auto& reach(Object& object, First first, Rest... rest) {
 }
 
 template <typename T>
+struct OptionalChoice : std::false_type {};
+/// A choice that may be left open, which is called auto.
+template <typename E>
+struct OptionalChoice<std::optional<E>> : std::is_enum<E> {
+  using Choice = E;
+  static constexpr const char* open = "auto";
+};
+
+template <typename T>
 constexpr KeyType key_type_of() {
   if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
   if constexpr (std::is_same_v<T, std::int64_t>) return KeyType::integer;
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
-  if constexpr (std::is_enum_v<T>) return KeyType::choice;
+  if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value) return KeyType::choice;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
   if constexpr (std::is_same_v<T, std::vector<double>>) return KeyType::number_list;
   return KeyType::text;
@@ -40,7 +50,19 @@ Key make_key(std::string name, std::string help, Path... path) {
   key.name = std::move(name);
   key.help = std::move(help);
   key.type = key_type_of<T>();
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (OptionalChoice<T>::value) {
+    using Open = OptionalChoice<T>;
+    using E = typename Open::Choice;
+    key.choices.assign(Choices<E>::names.begin(), Choices<E>::names.end());
+    key.choices.insert(key.choices.begin(), Open::open);
+    key.get = [=](const Config& config) {
+      const T value = reach(config, path...);
+      return nlohmann::json(value ? std::string(choice_name(*value)) : Open::open);
+    };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      reach(config, path...) = choice_from_name<E>(value.get<std::string>());  // none of that name: auto
+    };
+  } else if constexpr (std::is_enum_v<T>) {
     key.choices.assign(Choices<T>::names.begin(), Choices<T>::names.end());
     key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
     key.set = [=](Config& config, const nlohmann::json& value) {

@@ -62,8 +62,12 @@ std::vector<Key> model_keys() {
 
 std::vector<Key> numeric_keys() {
   return {
-      amp_key("level", &AmpConfig::level, "O0: fp32; O1: by op class; O2: everything low, fp32 master weights"),
-      amp_key("dtype", &AmpConfig::dtype, "auto: fp16 on cuda, bf16 on cpu"),
+      amp_key(
+          "level", &AmpConfig::level,
+          "auto: O1 where this machine is measured to be faster so, else O0; O0: fp32; O1: by op class; O2: everything "
+          "low, fp32 master weights"),
+      amp_key("dtype", &AmpConfig::dtype,
+              "auto: fp16 on cuda, bf16 on cpu, the other where it is measured to be faster"),
       amp_key("custom_white_list", &AmpConfig::custom_white_list, "ops to run in low precision besides the level's"),
       amp_key("custom_black_list", &AmpConfig::custom_black_list, "ops to keep in fp32 besides the level's"),
       scaler_key("enabled", &ScalerConfig::enabled, "loss scaling; auto: for fp16 only"),

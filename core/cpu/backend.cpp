@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
+#include "core/cpu/onednn/int8_work.h"
 #include "core/cpu/registry.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -46,6 +47,9 @@ class CpuBackend final : public Backend {
     return factory(context);
   }
 
+  std::function<void()> int8_product(const ProductSize& size) override { return make_int8_product(size); }
+  std::function<void()> int8_convolution(const ConvolutionSize& size) override { return make_int8_convolution(size); }
+
   bool syncs_batch_norm() const override { return true; }
 
   OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> /*kernels*/) const override {
@@ -55,12 +59,13 @@ class CpuBackend final : public Backend {
             {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"}};
   }
 
-  /// Choices hold for a processor, a oneDNN and a number of threads.
+  /// Choices hold for a processor, a oneDNN with its cap on instruction sets, and a number of threads.
   SearchCache& search_cache() override {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];
     if (cache == nullptr) {
-      cache = std::make_unique<SearchCache>(fmt::format("{}, {}, {} threads", cpu_model(), library(), thread_count()));
+      cache = std::make_unique<SearchCache>(
+          fmt::format("{}, {} with {}, {} threads", cpu_model(), library(), instruction_set(), thread_count()));
     }
     return *cache;
   }

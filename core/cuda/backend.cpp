@@ -89,6 +89,7 @@ class CudaBackend final : public Backend {
   }
 
   ProcessMemory memory_use() const override { return memory_; }
+  void restart_memory_peak() override { memory_.peak_resident_bytes = memory_.resident_bytes; }
 
   void copy_to_device(void* device, const void* host, std::size_t bytes) override {
     staging_.to_device(device, host, bytes);

@@ -3,6 +3,7 @@
 
 #include "core/base/process_memory.h"
 #include "core/exec/kernel.h"
+#include "core/exec/rate_size.h"
 #include "core/exec/sensors.h"
 
 #include <functional>
@@ -106,6 +107,10 @@ class Backend {
   virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
   /// Null where the device has none. Throws Error{failed} saying why they cannot be read.
   virtual std::unique_ptr<Sensors> make_sensors() const { return nullptr; }
+  /// The work of rate_size.h in 8-bit integers, on memory of its own; null where the device has no such kernel. Nothing
+  /// trains in them: what they do is known to the measurement alone.
+  virtual std::function<void()> int8_product(const ProductSize&) { return {}; }
+  virtual std::function<void()> int8_convolution(const ConvolutionSize&) { return {}; }
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;
@@ -114,6 +119,8 @@ class Backend {
   /// What this process holds of the memory that a run needs, now and at most: its resident memory on the CPU, what was
   /// allocated here on a device.
   virtual ProcessMemory memory_use() const { return process_memory(); }
+  /// The peak of memory_use() counts from here on, where that can be.
+  virtual void restart_memory_peak() { restart_process_memory_peak(); }
   virtual void copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
   /// Waits for the work that makes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;

@@ -28,6 +28,8 @@ class SearchCache {
   /// Over all choices: runs of equal hash use the same implementations.
   std::string hash() const;
   const std::filesystem::path& path() const { return path_; }
+  /// What the choices hold for.
+  const std::string& device() const { return device_; }
 
  private:
   void read_news() const;

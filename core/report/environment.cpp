@@ -103,6 +103,7 @@ EnvironmentReport capture_environment(const EnvironmentRequest& request) {
   environment.noise = noise();
   environment.devices = request.devices;
   environment.libraries = request.libraries;
+  environment.rates = request.rates;
   environment.ptrain = build_info();
   return environment;
 }

@@ -1,6 +1,7 @@
 // The machine and software that a report's figures were made with. No host or user names.
 #pragma once
 
+#include "core/base/device_rates.h"
 #include "core/report/build_info.h"
 #include "core/report/fields.h"
 
@@ -54,6 +55,7 @@ struct EnvironmentReport {
   Noise noise;
   nlohmann::json devices = nlohmann::json::array();
   std::map<std::string, std::string> libraries;
+  std::optional<DeviceRates> rates;
   BuildInfo ptrain;
 
   void describe(Fields& field) {
@@ -67,6 +69,7 @@ struct EnvironmentReport {
     field("noise", noise, "what may make figures vary");
     field.any_list("devices", devices, {{"type", "object"}}, "accelerators");
     field("libraries", libraries, "version by name");
+    field.maybe("rates", rates, "of the device, measured once on a machine; absent: not measured");
     field("ptrain", ptrain, "the program");
   }
 };
@@ -78,6 +81,7 @@ struct EnvironmentRequest {
   int threads = 0;                                   // compute threads the run uses
   std::map<std::string, std::string> libraries;      // name to version, such as {"oneDNN", "3.2.0"}
   nlohmann::json devices = nlohmann::json::array();  // one object per accelerator
+  std::optional<DeviceRates> rates = {};
 };
 
 EnvironmentReport capture_environment(const EnvironmentRequest& request);

@@ -75,12 +75,16 @@ struct ScalerReport {
 };
 
 struct AmpReport {
+  std::string requested = "O0";
+  std::string reason = {};
   std::string level = "O0";
   std::string dtype = "fp32";
   ScalerReport scaler;
   std::int64_t casts = 0;
 
   void describe(Fields& field) {
+    field.one_of("requested", requested, {"auto", "O0", "O1", "O2"}, "level that the configuration asked for");
+    field("reason", reason, "why auto came to this level and dtype; empty where nothing was left open");
     field.one_of("level", level, {"O0", "O1", "O2"}, "how much is computed in low precision");
     field.one_of("dtype", dtype, {"fp32", "bf16", "fp16"}, "low-precision type; fp32 at O0");
     field("casts", casts, "cast nodes in the training graph");

@@ -32,17 +32,28 @@ std::string progress_line(const ProgressUpdate& update, double eta_seconds);
 /// "42 s", "1:02", "2:03:04"
 std::string clock_text(double seconds);
 
+/// The clock's time when `eta_seconds` have passed: "20:41", with the date where that is a day or more away.
+std::string end_time(double eta_seconds);
+
+/// Seconds from any fixed moment on; tests have their own.
+using SecondsClock = std::function<double()>;
+double steady_seconds();
+
 class Progress {
  public:
   /// What to show, given the seconds that are left; below 0: unknown.
   using Line = std::function<std::string(double eta_seconds)>;
 
   virtual ~Progress() = default;
+  /// Work begins with `done` done: the first show() can tell when it will end.
+  virtual void begin(std::int64_t) {}
   /// Called whenever `done` has grown; shows at most some lines per second (bar), or one each time that `done` passes a
-  /// multiple of `every` (plain), and the one where all is done.
+  /// multiple of `every` and after five seconds, later sixty, without any (plain), and the one where all is done.
   virtual void show(std::int64_t done, std::int64_t total, const Line& line) = 0;
   void step(const ProgressUpdate& update) {
-    show(update.step, update.total_steps, [&](double eta_seconds) { return progress_line(update, eta_seconds); });
+    show(update.step, update.total_steps, [&](double eta_seconds) {
+      return progress_line(update, eta_seconds) + (eta_seconds > 0 ? ", at " + end_time(eta_seconds) : "");
+    });
   }
   /// A whole line that stays: an evaluation's result, a warning.
   virtual void message(std::string_view line) = 0;
@@ -52,6 +63,7 @@ class Progress {
 
 /// `automatic` is bar when `stream` is a terminal, else plain. Standard error is meant: standard output stays for
 /// results.
-std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t every, std::FILE* stream = stderr);
+std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t every, std::FILE* stream = stderr,
+                                        const SecondsClock& clock = steady_seconds);
 
 }  // namespace ptrain

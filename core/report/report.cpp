@@ -53,6 +53,7 @@ Report make_report(const Config& config) {
   Report report;
   report.config = to_json(config);
   report.config_hash = config_hash(config);
+  report.amp.requested = report.config.at("amp").at("level").get<std::string>();
   for (const auto& [name, value] : report.config.at("flags").items()) report.flags[name] = {value, value, "", {}};
   return report;
 }

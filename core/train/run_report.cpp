@@ -30,9 +30,9 @@ void fill_flags(Report& report, const Config& config, const Backend& backend, co
   set_flag(report.flags["conv_workspace_size_limit"], workspace.value >> 20, workspace.reason);
 }
 
-AmpReport amp_report(const Config& config, const Backend& backend, const RunResult& result) {
-  AmpReport amp;
-  amp.level = choice_name(config.amp.level);
+/// `amp` with what the run came to.
+AmpReport amp_report(AmpReport amp, const Config& config, const Backend& backend, const RunResult& result) {
+  amp.level = choice_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
     const DType dtype = training_options(config, backend.preferred_low_precision()).amp.dtype;
     amp.dtype = dtype == DType::f16 ? "fp16" : "bf16";
@@ -117,7 +117,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.status = result.status;
   report.message = result.message;
   fill_flags(report, config, backend, result);
-  report.amp = amp_report(config, backend, result);
+  report.amp = amp_report(report.amp, config, backend, result);
   report.model = {model.name(), result.parameters, result.flops_per_sample, model.is_text() ? "sequence" : "image"};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;

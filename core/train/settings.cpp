@@ -76,7 +76,7 @@ LoaderOptions loader_options(const Config& config, Split split) {
 PipelineOptions training_options(const Config& config, DType automatic) {
   PipelineOptions options;
   options.fusion = config.fusion;
-  options.amp = amp_options(config, config.amp.level, automatic);
+  options.amp = amp_options(config, config.amp.level.value(), automatic);
   const bool low = config.amp.level != AmpLevel::O0;
   options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
                          (config.amp.scaler.enabled == Tristate::automatic && low && options.amp.dtype == DType::f16);

@@ -57,6 +57,13 @@ class Readme(ProgramTest):
                 self.assertEqual(result.returncode, 0, result.stderr)
         self.assertGreaterEqual(seen, 4)
 
+    def test_there_is_one_program(self):
+        """What quickstart.sh and test.sh build is what every later command calls."""
+        texts = [(ROOT / name).read_text() for name in ("README.md", "scripts/quickstart.sh", "scripts/test.sh")]
+        self.assertEqual({folder for text in texts for folder in re.findall(r"(?<!\S)(build/\w+)/bin/ptrain", text)} |
+                         {folder for text in texts[1:2] for folder in re.findall(r"build/\w+", text)},
+                         {"build/release"})
+
     def test_every_config_named_exists(self):
         for name in re.findall(r"configs/[\w/]+\.yaml", (ROOT / "README.md").read_text()):
             self.assertTrue((ROOT / name).exists(), name)

@@ -1,6 +1,6 @@
 #include "core/train/measure/device_figures.h"
 
-#include "core/exec/peak.h"
+#include "core/exec/rates.h"
 #include "core/ops/math/statistics_drift.h"
 #include "core/train/measure/measuring.h"
 #include "core/train/settings.h"

@@ -9,6 +9,18 @@ namespace ptrain {
 Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks)
     : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks) {}
 
+std::optional<TrainedAmp> trained_amp(const Config& config) {
+  if (config.resume == "none") return std::nullopt;
+  const std::optional<Checkpoint> checkpoint =
+      config.resume == "auto" ? find_latest(config.output.dir).checkpoint : load_checkpoint(config.resume);
+  if (!checkpoint || !checkpoint->info().state.contains("amp")) return std::nullopt;
+  const nlohmann::json& amp = checkpoint->info().state.at("amp");
+  const auto level = choice_from_name<AmpLevel>(amp.value("level", ""));
+  const auto dtype = choice_from_name<AmpDType>(amp.value("dtype", ""));
+  if (!level || !dtype) return std::nullopt;
+  return TrainedAmp{*level, *dtype};
+}
+
 /// Of all ranks.
 std::int64_t Checkpoints::samples_per_step() const {
   return config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
@@ -51,7 +63,10 @@ void Checkpoints::write(const Variables& variables, std::int64_t step, std::int6
   info.epoch = static_cast<std::uint64_t>(epoch);
   info.model = model_.signature();
   info.config_hash = config_hash_;
-  info.state = {{"first_loss", first_loss}, {"samples_per_step", samples_per_step()}};
+  info.state = {
+      {"first_loss", first_loss},
+      {"samples_per_step", samples_per_step()},
+      {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}}};
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
 }

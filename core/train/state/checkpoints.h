@@ -12,6 +12,12 @@
 
 namespace ptrain {
 
+/// The precision that a checkpoint was trained at.
+struct TrainedAmp {
+  AmpLevel level = AmpLevel::O0;
+  AmpDType dtype = AmpDType::automatic;
+};
+
 /// Where a run takes training up.
 struct StartingPoint {
   std::int64_t first_step = 0;         // steps done before this run
@@ -19,6 +25,10 @@ struct StartingPoint {
   std::string resumed_from;            // checkpoint; empty: none
   std::vector<std::string> untrained;  // tensors that neither weights nor checkpoint gave: all, or a classifier's
 };
+
+/// The AMP of the checkpoint that `config` resumes from; none where it resumes from none, or from one that does not
+/// say. Throws Error{failed} naming a file that cannot be read.
+std::optional<TrainedAmp> trained_amp(const Config& config);
 
 class Checkpoints {
  public:

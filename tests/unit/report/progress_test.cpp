@@ -66,6 +66,27 @@ TEST(Progress, APlainResumedRunStartsWithTheNextMultiple) {
   EXPECT_EQ(written_to(file), "20\n30\n");
 }
 
+TEST(Progress, TheFirstStepTellsWhenTheEndWillBe) {
+  double now = 100;
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
+  const auto step = [&](std::int64_t done, double seconds) {
+    now += seconds;
+    progress->show(done, 25, [&](double eta) { return fmt::format("{} {:.0f}", done, eta); });
+  };
+  progress->begin(0);
+  step(1, 7);  // after seven seconds the first line, with the pace of the one step there is
+  step(2, 4);  // from here on the first step does not count
+  for (std::int64_t done = 3; done <= 10; ++done) step(done, 4);
+  step(11, 70);  // a step so slow that it is told by itself
+  EXPECT_EQ(written_to(file), "1 168\n10 60\n11 148\n");
+}
+
+TEST(Progress, StepsTellTheTimeOfTheEnd) {
+  EXPECT_EQ(end_time(60).size(), std::string("20:41").size());
+  EXPECT_EQ(end_time(1e6).size(), std::string("2026-01-01 20:41").size());
+}
+
 TEST(Progress, BarRedrawsOneLineAndEndsWithTheLastStep) {
   const std::string text = output_of(ProgressStyle::bar, 10, 25);
   EXPECT_NE(text.find("[####################] step 25/25"), std::string::npos);

@@ -1,0 +1,269 @@
+#include "core/exec/rates.h"
+
+#include "core/base/errors.h"
+#include "core/base/parallel.h"
+#include "core/exec/trial.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/image/conv2d.h"
+#include "core/ops/linear.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+
+namespace ptrain {
+namespace {
+
+/// One op on memory of its own.
+class TrialOp {
+ public:
+  TrialOp(Backend& backend, std::shared_ptr<Op> op, std::vector<TensorDesc> inputs, const KernelOptions& options,
+          SearchCache* cache)
+      : op_(std::move(op)), inputs_(std::move(inputs)), outputs_(op_->infer(inputs_)) {
+    kernel_ = backend.make_kernel({*op_, inputs_, outputs_, options, cache});
+    for (const TensorDesc& desc : inputs_) in_.push_back(take(backend, desc));
+    for (const TensorDesc& desc : outputs_) out_.push_back(take(backend, desc));
+    workspace_ = DeviceBuffer(backend, kernel_->workspace_bytes());
+  }
+
+  void run() { kernel_->run({in_, out_, workspace_.data()}); }
+  Cost cost() const { return op_->cost(inputs_, outputs_); }
+
+ private:
+  void* take(Backend& backend, const TensorDesc& desc) {
+    if (is_absent(desc)) return nullptr;
+    DeviceBuffer& buffer = buffers_.emplace_back(backend, desc.bytes());
+    fill_for_trial(backend, buffer.data(), desc);
+    return buffer.data();
+  }
+
+  std::shared_ptr<Op> op_;
+  std::vector<TensorDesc> inputs_, outputs_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<void*> in_, out_;
+  DeviceBuffer workspace_;
+};
+
+constexpr std::array<DType, 3> precisions{DType::f32, DType::bf16, DType::f16};
+
+/// One kind of work in every precision and size.
+struct Work {
+  std::size_t sizes;
+  /// Throws Error where the device has no such kernel.
+  std::function<std::unique_ptr<TrialOp>(DType, std::size_t size)> make;
+  /// The same work in 8-bit integers; null where the device has no such kernel.
+  std::function<std::function<void()>(std::size_t size)> make_int8;
+};
+
+/// CPU time of the calling thread: for one that computes alone, what else runs on a busy machine does not count.
+class ThreadTimeLapTimer final : public LapTimer {
+ public:
+  void start() override {
+    seconds_.clear();
+    last_ = now();
+  }
+  void lap() override {
+    const double time = now();
+    seconds_.push_back(time - last_);
+    last_ = time;
+  }
+  std::span<const double> seconds() override { return seconds_; }
+
+ private:
+  static double now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  std::vector<double> seconds_;
+  double last_ = 0;
+};
+
+/// A device and the clock that its launches are timed with.
+struct Timed {
+  Backend& backend;
+  LapTimer& timer;
+};
+
+/// Best seconds of each launch, taken by turns; infinity where it is null or fails.
+std::vector<double> time_by_turns(const Timed& device, const std::vector<std::function<void()>>& launches) {
+  std::vector<TrialLaunch> candidates;
+  for (const auto& launch : launches) {
+    candidates.emplace_back([&launch] {
+      if (!launch) fail("cannot run");
+      launch();
+    });
+  }
+  return time_launches(device.timer, candidates);
+}
+
+/// Operations/s of each of `precisions` and of int8, 0 where it cannot run.
+using RateOfEach = std::array<double, precisions.size() + 1>;
+
+/// Of those that `wanted` says.
+RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
+                        const std::function<bool(std::size_t)>& wanted) {
+  std::vector<std::unique_ptr<TrialOp>> ops;
+  std::vector<std::function<void()>> launches(precisions.size() + 1);
+  for (std::size_t i = 0; i < precisions.size(); ++i) {
+    if (!wanted(i)) continue;
+    try {
+      TrialOp* op = ops.emplace_back(work.make(precisions[i], size)).get();
+      launches[i] = [op] { op->run(); };
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  if (wanted(precisions.size())) launches.back() = work.make_int8(size);
+  const std::vector<double> seconds = time_by_turns(device, launches);
+  RateOfEach rates{};
+  for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = ops.front()->cost().flops / seconds[i];
+  return rates;
+}
+
+/// The better of two measurements, each.
+RateOfEach best_of(const RateOfEach& a, const RateOfEach& b) {
+  RateOfEach best{};
+  for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::max(a[i], b[i]);
+  return best;
+}
+
+/// At the size at which fp32 takes long enough that launching and waiting do not count; `expected_fp32` is its rate as
+/// far as that is known, since a busy machine lets short work on several threads look slow. What is far behind fp32
+/// already at the smallest size, as an emulated precision is, stays with that figure: more would take seconds.
+RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) {
+  constexpr double long_enough = 2e-3;
+  constexpr double hopeless = 1.0 / 8;
+  const int rounds = expected_fp32 > 0 ? 3 : 1;  // several threads wait for each other, and meet a neighbour more often
+  const RateOfEach smallest = measure_size(device, work, 0, [](std::size_t) { return true; });
+  const auto promising = [&](std::size_t i) { return smallest[i] > hopeless * smallest[0]; };
+  std::size_t size = 0;
+  for (double fp32 = std::max(expected_fp32, smallest[0]);
+       size + 1 < work.sizes && work.make(DType::f32, size)->cost().flops < long_enough * fp32;) {
+    fp32 = std::max(fp32, measure_size(device, work, ++size, [](std::size_t i) { return i == 0; })[0]);
+  }
+  RateOfEach rates{};
+  for (int round = 0; round < rounds; ++round) rates = best_of(rates, measure_size(device, work, size, promising));
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (!promising(i)) rates[i] = smallest[i];
+  }
+  return rates;
+}
+
+std::unique_ptr<TrialOp> product(Backend& backend, DType dtype, const ProductSize& size, const KernelOptions& options,
+                                 SearchCache* cache) {
+  return std::make_unique<TrialOp>(backend, std::make_shared<Linear>(),
+                                   std::vector{TensorDesc{dtype, Shape{size.rows, size.width}},
+                                               TensorDesc{dtype, Shape{size.width, size.width}}, absent_input()},
+                                   options, cache);
+}
+
+std::unique_ptr<TrialOp> convolution(Backend& backend, DType dtype, const ConvolutionSize& size,
+                                     const KernelOptions& options) {
+  constexpr std::int64_t kernel = 3;
+  Conv2dAttributes attributes;
+  attributes.padding = 1;
+  return std::make_unique<TrialOp>(
+      backend, std::make_shared<Conv2d>(attributes),
+      std::vector{TensorDesc{dtype, Shape{size.images, size.pixels, size.pixels, size.channels}},
+                  TensorDesc{dtype, Shape{size.channels, kernel, kernel, size.channels}}},
+      options, nullptr);
+}
+
+/// Bytes/s of adding two tensors too large for any cache.
+double measure_bandwidth(const Timed& device, const KernelOptions& options) {
+  constexpr std::int64_t count = std::int64_t{1} << 25;
+  const TensorDesc desc{DType::f32, Shape{count}};
+  TrialOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
+  return add.cost().bytes / time_by_turns(device, {[&] { add.run(); }}).front();
+}
+
+struct AllRates {
+  RateOfEach product, convolution;
+  double bandwidth = 0;
+};
+
+/// `expected`: fp32's rate, product and convolution alike; 0: unknown.
+AllRates measure_all(const Timed& device, const KernelOptions& options, double expected) {
+  Backend& backend = device.backend;
+  const Work products{
+      product_sizes.size(),
+      [&](DType dtype, std::size_t size) { return product(backend, dtype, product_sizes.at(size), options, nullptr); },
+      [&](std::size_t size) { return backend.int8_product(product_sizes.at(size)); }};
+  const Work convolutions{
+      convolution_sizes.size(),
+      [&](DType dtype, std::size_t size) { return convolution(backend, dtype, convolution_sizes.at(size), options); },
+      [&](std::size_t size) { return backend.int8_convolution(convolution_sizes.at(size)); }};
+  return {measure(device, products, expected), measure(device, convolutions, expected),
+          measure_bandwidth(device, options)};
+}
+
+std::optional<double> known(double rate) { return rate > 0 ? std::optional(rate) : std::nullopt; }
+
+/// Calls `set` with each precision's rates and its number in RateOfEach.
+void for_each_precision(DeviceRates& rates, const std::function<void(PrecisionRates&, std::size_t)>& set) {
+  std::size_t i = 0;
+  for (PrecisionRates* of : {&rates.fp32, &rates.bf16, &rates.fp16, &rates.int8}) set(*of, i++);
+}
+
+/// The calling thread alone computes while it lives.
+class OneThread {
+ public:
+  OneThread() { set_thread_count(1); }
+  ~OneThread() { set_thread_count(threads_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  int others_too() const { return threads_; }
+
+ private:
+  int threads_ = thread_count();
+};
+
+/// Returns fp32's rate to expect of all threads.
+double measure_one_thread(Backend& backend, const KernelOptions& options, DeviceRates& rates) {
+  const OneThread alone;
+  ThreadTimeLapTimer timer;
+  const AllRates one = measure_all({backend, timer}, options, 0);
+  for_each_precision(rates, [&](PrecisionRates& of, std::size_t i) {
+    of.product_one_thread = known(one.product.at(i));
+    of.convolution_one_thread = known(one.convolution.at(i));
+  });
+  rates.memory_bandwidth_one_thread = one.bandwidth;
+  rates.threads = alone.others_too();
+  return one.product[0] * rates.threads;
+}
+
+}  // namespace
+
+double measure_peak_flops(Backend& backend, DType dtype, const KernelOptions& options) {
+  constexpr double long_enough = 0.5e-3;  // so that launching and waiting do not count
+  constexpr std::int64_t most_width = 8192;
+  const auto timer = backend.make_lap_timer();
+  for (ProductSize size{4096, 1024};; size.width *= 2) {
+    const auto op = product(backend, dtype, size, options, &backend.search_cache());
+    const double seconds = time_by_turns({backend, *timer}, {[&] { op->run(); }}).front();
+    if (seconds >= long_enough || size.width == most_width) return op->cost().flops / seconds;
+  }
+}
+
+DeviceRates measure_rates(Backend& backend, const KernelOptions& options) {
+  KernelOptions quick = options;
+  quick.exhaustive_search = false;
+  DeviceRates rates;
+  const bool on_host = backend.info().devices.empty();
+  const double expected = on_host ? measure_one_thread(backend, quick, rates) : 0;
+  const auto timer = backend.make_lap_timer();
+  const AllRates all = measure_all({backend, *timer}, quick, expected);
+  for_each_precision(rates, [&](PrecisionRates& of, std::size_t i) {
+    of.product = known(all.product.at(i));
+    of.convolution = known(all.convolution.at(i));
+  });
+  rates.memory_bandwidth = all.bandwidth;
+  backend.restart_memory_peak();
+  return rates;
+}
+
+}  // namespace ptrain
