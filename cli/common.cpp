@@ -7,6 +7,8 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -71,6 +73,13 @@ LoadedConfig ConfigOptions::load() const {
 
 void print_notes(const LoadedConfig& loaded) {
   for (const std::string& note : loaded.notes) print_error_line("note: " + note);
+  const std::string& weights = loaded.config.model.weights;
+  std::error_code error;
+  if (weights.empty() || std::filesystem::exists(weights, error)) return;
+  print_error_line(
+      fmt::format("note: model.weights: {} is not there; scripts/fetch_weights.sh fetches those that configs/ "
+                  "name",
+                  weights));
 }
 
 }  // namespace ptrain

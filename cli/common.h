@@ -38,7 +38,7 @@ class ConfigOptions {
   bool takes_other_devices_ = false;
 };
 
-/// Prints each note of `loaded` to standard error, after "note: ".
+/// Prints each note of `loaded` to standard error, after "note: ", and where weights that it names are to be had.
 void print_notes(const LoadedConfig& loaded);
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 #include "cli/output_format.h"
 
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/report/schema_check.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ void print_comparison(const Comparison& comparison, const FormatOptions& format)
   } else {
     fmt::print("{}", format.markdown ? comparison_markdown(comparison) : comparison_text(comparison));
   }
-  std::fflush(stdout);
+  finish_output();
   const ExitCode code = comparison.outcome();
   if (code == ExitCode::regressed) throw Error(code, "slower or less accurate than the base");
   if (code == ExitCode::inconclusive) throw Error(code, "no verdict: inconclusive or not comparable, see above");

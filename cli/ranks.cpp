@@ -33,18 +33,6 @@ double detection_seconds(const Config& config) {
   return detection_share * static_cast<double>(config.dist.timeout_seconds);
 }
 
-/// `loaded` with a note where the calling thread, which a rank is to run on, gets fewer threads than it should.
-LoadedConfig with_threads(LoadedConfig loaded, int threads) {
-  const int granted = set_thread_count(threads);
-  if (granted < threads) {
-    loaded.notes.push_back(
-        fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT, "
-                    "OMP_NESTED and OMP_MAX_ACTIVE_LEVELS to use all",
-                    granted, threads));
-  }
-  return loaded;
-}
-
 /// With more than one rank an error says whose it is.
 [[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
   if (communicator.world_size() == 1) throw error;
@@ -121,6 +109,17 @@ void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
 }
 
 }  // namespace
+
+LoadedConfig with_threads(LoadedConfig loaded, int threads) {
+  const int granted = set_thread_count(threads);
+  if (granted < threads) {
+    loaded.notes.push_back(
+        fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT "
+                    "and OMP_MAX_ACTIVE_LEVELS to use all",
+                    granted, threads));
+  }
+  return loaded;
+}
 
 int threads_of_all(const Config& config) {
   return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();

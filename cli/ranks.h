@@ -10,6 +10,8 @@ namespace ptrain {
 
 /// Threads of all ranks of this process: the configuration's, or else those that OpenMP has.
 int threads_of_all(const Config& config);
+/// Gives the calling thread, which a rank is to run on, `threads`; `loaded` with a note where OpenMP grants fewer.
+LoadedConfig with_threads(LoadedConfig loaded, int threads);
 
 /// What one rank does. Its dist.ranks is the number that there are; the communicator is null when the run has one rank
 /// that nothing launched.

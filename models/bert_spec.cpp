@@ -75,7 +75,12 @@ BertSpec bert_spec_of_size(std::string_view size) {
 
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
   std::ifstream file(config_json);
-  if (!file) fail("{}: cannot be read: expected transformers' config.json beside the weights", config_json.string());
+  if (!file) {
+    fail(
+        "{}: cannot be read: expected transformers' config.json beside the weights (scripts/fetch_weights.sh fetches "
+        "those that configs/ name)",
+        config_json.string());
+  }
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
   BertSpec spec;

@@ -5,6 +5,8 @@
 #include "models/bert.h"
 #include "models/resnet.h"
 
+#include <algorithm>
+
 namespace ptrain {
 namespace {
 
@@ -54,15 +56,15 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
   if (data.classes > config.model.classes) {
     fail_usage("model.classes: is {}, but the data has {} classes", config.model.classes, data.classes);
   }
-  for (const auto& [entry, make] : rows()) {
-    if (entry.name != config.model.name) continue;
-    if (entry.reads != data.kind) {
-      fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
-                 choice_name(config.data.source), plural(data.kind));
-    }
-    return make(config, data);
+  const ModelEntry& entry = find_model(config.model.name);
+  if (entry.reads != data.kind) {
+    fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
+               choice_name(config.data.source), plural(data.kind));
   }
-  fail_usage("model.name: unknown model \"{}\"", config.model.name);
+  const auto row =
+      std::find_if(rows().begin(), rows().end(), [&](const Row& known) { return known.entry.name == entry.name; });
+  invariant(row != rows().end(), "a model without a row");
+  return row->make(config, data);
 }
 
 }  // namespace ptrain

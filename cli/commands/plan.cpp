@@ -6,7 +6,6 @@
 #include "cli/ranks.h"
 #include "cli/workload.h"
 #include "core/base/errors.h"
-#include "core/base/parallel.h"
 #include "core/train/amp_choice.h"
 #include "core/train/measure/known_rates.h"
 #include "core/train/plans/estimate.h"
@@ -31,8 +30,9 @@ struct PlanCommandOptions {
 void plan(const PlanCommandOptions& options) {
   LoadedConfig loaded = options.config.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
+  loaded = with_threads(std::move(loaded), threads_of_all(loaded.config));
+  print_notes(loaded);
   Config& config = loaded.config;
-  set_thread_count(threads_of_all(config));
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.other_device(); !device.empty()) {
     if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every GPU that can be named is faster in low precision

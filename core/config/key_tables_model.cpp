@@ -56,7 +56,9 @@ std::vector<Key> model_keys() {
           .between(2, 65536),
       make_key("device", "auto: cuda when a GPU is there and this build has it", &Config::device),
       make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),
-      make_key("threads", "CPU threads of all ranks together; 0: all cores, or what a container grants", &Config::threads).between(0, 4096),
+      make_key("threads", "CPU threads of all ranks together; 0: all cores, or what a container grants",
+               &Config::threads)
+          .between(0, 4096),
   };
 }
 

@@ -141,12 +141,16 @@ nlohmann::json to_json(const Config& config) {
   return tree;
 }
 
-std::string config_hash(const Config& config) {
+nlohmann::json work_of(const Config& config) {
   nlohmann::json work = nlohmann::json::object();  // its keys are sorted: the text is canonical
   for (const Key& key : config_keys()) {
     if (key.defines_work) work[key.name] = key.get(config);
   }
-  return fmt::format("fnv1a64:{:016x}", fnv1a64(work.dump()));
+  return work;
+}
+
+std::string config_hash(const Config& config) {
+  return fmt::format("fnv1a64:{:016x}", fnv1a64(work_of(config).dump()));
 }
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 #include "core/config/load.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/config/checks.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"

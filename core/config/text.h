@@ -10,8 +10,6 @@ namespace ptrain {
 /// `text` in double quotes, control characters escaped, cut after 60 bytes (never inside a character).
 std::string shown(std::string_view text);
 std::string lower_case(std::string_view text);
-/// Well-formed UTF-8: what JSON can carry.
-bool is_utf8(std::string_view text);
 /// Smallest number of inserted, deleted, replaced or swapped neighbouring characters between two words.
 int edit_distance(std::string_view a, std::string_view b);
 /// "; did you mean X?" for the nearest candidate when it is near enough, else "".

@@ -1,6 +1,7 @@
 #include "core/config/value.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/config/text.h"
 
 #include <charconv>
@@ -49,8 +50,18 @@ void check_range(const Target& target, double value, std::string_view text) {
   fail_usage("{}: {}: expected {}, got {}", target.where, target.key.name, type, got);
 }
 
+/// 017 is 15 in YAML 1.1 and 17 in YAML 1.2.
+void refuse_leading_zero(const Target& target, std::string_view text) {
+  const std::size_t digit = text.find_first_not_of("+-");
+  if (digit >= text.size() || digit + 1 >= text.size() || text[digit] != '0') return;
+  if (text[digit + 1] < '0' || text[digit + 1] > '9') return;
+  fail_usage("{}: {}: {} is octal to some readers of YAML; write it without the leading zero", target.where,
+             target.key.name, shown(text));
+}
+
 double number_of(const Target& target, const YamlValue& value) {
   const auto number = value.quoted ? std::nullopt : parse_whole<double>(value.text);
+  if (number) refuse_leading_zero(target, value.text);
   if (!number || !std::isfinite(*number)) refuse_type(target, "a number", shown(value.text));
   check_range(target, *number, value.text);
   return *number;
@@ -58,6 +69,7 @@ double number_of(const Target& target, const YamlValue& value) {
 
 std::int64_t integer_of(const Target& target, const YamlValue& value) {
   const auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
+  if (integer) refuse_leading_zero(target, value.text);
   if (!integer) refuse_type(target, "an integer", shown(value.text));
   check_range(target, static_cast<double>(*integer), value.text);
   return *integer;

@@ -2,6 +2,7 @@
 #include "core/config/yaml_tree.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/config/text.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -141,6 +142,9 @@ void check_bytes(std::string_view text, std::string_view name) {
     fail_usage("{}:{}: not a text file (byte 0x{:02x})", name, std::count(text.begin(), bad, '\n') + 1,
                static_cast<unsigned char>(*bad));
   }
+  const bool lone_returns = text.find('\r') != text.npos && text.find('\n') == text.npos;
+  if (lone_returns)
+    fail_usage("{}: its lines end in carriage returns alone; expected line feeds (tr '\\r' '\\n')", name);
   if (!is_utf8(text)) {
     std::size_t line = 1;
     for (std::size_t begin = 0; begin < text.size(); ++line) {

@@ -3,6 +3,8 @@
 
 #include "core/base/errors.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,12 +15,11 @@ namespace ptrain {
 
 void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
+  struct stat status {};  // before it is opened: a FIFO would wait for a writer
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) fail("{}: no regular file", path.string());
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
   if (!file) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) fail("{}: cannot read: {}", path.string(), error.message());
-  bytes.resize(static_cast<std::size_t>(size));
+  bytes.resize(static_cast<std::size_t>(status.st_size));
   if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
     fail("{}: cannot read all of its {} bytes", path.string(), bytes.size());
   }

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/io/atomic_file.h"
 #include "core/io/cache_directory.h"
+#include "core/io/own_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <sstream>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -23,7 +25,7 @@ constexpr const char* schema = "ptrain.search/2";
 /// One write at the end, which other processes' writes do not divide. `text` begins with the line break, since whoever
 /// wrote before may have been cut off in its line.
 void append(const std::filesystem::path& path, const std::string& text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) fail("{}: {}", path.string(), std::strerror(errno));
   const ssize_t written = ::write(file, text.data(), text.size());
   const int error = errno;
@@ -33,38 +35,50 @@ void append(const std::filesystem::path& path, const std::string& text) {
   }
 }
 
-/// Calls visit(problem, choice) for each choice of `device` in the file; false when it is not a file of that device.
-template <typename Visit>
-bool read_choices(const std::filesystem::path& path, const std::string& device, Visit&& visit) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  const json head = json::parse(line, nullptr, false);
-  if (!head.is_object() || head.value("schema", "") != schema || head.value("device", "") != device) return false;
-  while (std::getline(file, line)) {
-    const json entry = json::parse(line, nullptr, false);
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string()) continue;
-    visit(entry[0].get<std::string>(), entry[1].get<std::string>());
-  }
-  return true;
-}
-
 }  // namespace
 
-SearchCache::SearchCache(const std::string& device)
-    : device_(device), path_(cache_directory() / fmt::format("search-{:016x}.jsonl", fnv1a64(device))) {
+SearchCache::SearchCache(const std::string& device) : device_(device) {
+  const std::filesystem::path folder = cache_directory();
+  if (folder.empty()) return;
+  path_ = folder / fmt::format("search-{:016x}.jsonl", fnv1a64(device));
   read_news();
 }
 
 void SearchCache::read_news() const {
-  std::error_code missing;
-  const std::uintmax_t bytes = std::filesystem::file_size(path_, missing);
-  if (missing || bytes == read_bytes_) return;
-  read_bytes_ = bytes;
-  // What this process uses already stays.
-  read_choices(path_, device_, [this](std::string problem, std::string choice) {
-    choices_.try_emplace(std::move(problem), std::move(choice));
-  });
+  if (path_.empty()) return;
+  std::error_code error;
+  if (const std::uintmax_t bytes = std::filesystem::file_size(path_, error); !error && bytes == read_bytes_) return;
+  const OwnFile file = read_own_file(path_);
+  if (file.content) read_bytes_ = file.content->size();
+  if (const std::string problem = file.content ? read(*file.content) : file.problem; !problem.empty())
+    put_aside(problem);
+}
+
+/// Returns why `text` holds no choices of the device; empty: it does.
+std::string SearchCache::read(const std::string& text) const {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const json head = json::parse(line, nullptr, false);
+  const auto is = [&](const char* name, std::string_view value) { return head.contains(name) && head[name] == value; };
+  if (!head.is_object() || !is("schema", schema)) return fmt::format("it is no document of {}", schema);
+  if (!is("device", device_)) return "it is of another device";
+  while (std::getline(lines, line)) {
+    const json entry = json::parse(line, nullptr, false);
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string()) continue;
+    choices_.try_emplace(entry[0].get<std::string>(), entry[1].get<std::string>());  // what is in use stays
+  }
+  return {};
+}
+
+void SearchCache::put_aside(const std::string& problem) const {
+  std::filesystem::path aside = path_;
+  aside += ".aside";
+  std::error_code error;
+  std::filesystem::rename(path_, aside, error);
+  notes_.push_back(fmt::format("{}: not read: {}; {}", path_.string(), problem,
+                               error ? "no choices are kept" : "moved to " + aside.filename().string()));
+  if (error) path_.clear();
 }
 
 std::string SearchCache::find(const std::string& problem) const {
@@ -80,22 +94,24 @@ std::string SearchCache::find(const std::string& problem) const {
 void SearchCache::store(const std::string& problem, const std::string& implementation) {
   const std::lock_guard lock(mutex_);
   choices_[problem] = implementation;
+  if (path_.empty()) return;
   try {
-    if (!read_choices(path_, device_, [](const std::string&, const std::string&) {})) {
-      std::filesystem::create_directories(path_.parent_path());
+    if (!std::filesystem::exists(path_)) {
+      make_own_folder(path_.parent_path());
       write_file_atomic(path_, json{{"schema", schema}, {"device", device_}}.dump(), Flush::no);
+      std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     }
     append(path_, '\n' + json::array({problem, implementation}).dump());
   } catch (const std::exception& error) {
-    warning_ = fmt::format("the kernels chosen by the search are not kept: {}", error.what());
+    if (!std::exchange(warned_, true)) {
+      notes_.push_back(fmt::format("the kernels chosen by the search are not kept: {}", error.what()));
+    }
   }
 }
 
-std::optional<std::string> SearchCache::take_warning() {
+std::vector<std::string> SearchCache::take_notes() {
   const std::lock_guard lock(mutex_);
-  if (warned_ || warning_.empty()) return std::nullopt;
-  warned_ = true;
-  return warning_;
+  return std::exchange(notes_, {});
 }
 
 std::string SearchCache::hash() const {

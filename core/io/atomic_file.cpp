@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestCall = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
 
 int open_for_reading(const fs::path& path, struct stat& status) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
   if (descriptor < 0) fail("cannot read {}: {}", path.string(), std::strerror(errno));
-  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+  if (::fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    fail("cannot read {}: it is a directory", path.string());
+    fail("cannot read {}: it is {}", path.string(), S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
   }
   return descriptor;
 }
@@ -121,7 +121,7 @@ std::string read_file(const fs::path& path) {
   const int descriptor = open_for_reading(path, status);
   std::string content;
   std::size_t used = 0;
-  while (true) {  // grows as needed: the size is not known for a pipe
+  while (true) {  // grows as needed: a file may grow
     const std::size_t expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     if (used == content.size()) content.resize(std::max(expected + 1, used * 2 + 4096));
     const ssize_t got = ::read(descriptor, content.data() + used, std::min(content.size() - used, kLargestCall));

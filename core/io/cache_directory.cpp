@@ -3,12 +3,21 @@
 #include <cstdlib>
 
 namespace ptrain {
+namespace {
+
+/// A folder that a variable names; one that is empty names none, as the XDG base directory specification has it.
+std::filesystem::path named_by(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
 
 std::filesystem::path cache_directory() {
-  if (const char* own = std::getenv("PTRAIN_CACHE_DIR")) return own;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME")) return std::filesystem::path(cache) / "ptrain";
-  if (const char* home = std::getenv("HOME")) return std::filesystem::path(home) / ".cache" / "ptrain";
-  return std::filesystem::temp_directory_path() / "ptrain";
+  if (const auto own = named_by("PTRAIN_CACHE_DIR"); !own.empty()) return own;
+  if (const auto cache = named_by("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "ptrain";
+  if (const auto home = named_by("HOME"); home.is_absolute()) return home / ".cache" / "ptrain";
+  return {};
 }
 
 }  // namespace ptrain

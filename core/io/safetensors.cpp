@@ -16,6 +16,8 @@ using nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kLargestHeader = 100'000'000;  // the reference implementation's limit
+constexpr int kDeepest = 3;                            // a tensor's list of extents
+constexpr std::uint64_t kMostEntries = 2'000'000;
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 
 constexpr std::array<std::pair<std::string_view, DType>, 6> kTypes = {{{"F32", DType::f32},
@@ -64,7 +66,12 @@ json parse_header(std::string_view text, std::string_view file) {
   if (text.empty() || text.front() != '{') fail("{}: not safetensors: the header is not a JSON object", file);
   std::set<std::string> names;
   std::string duplicate;
+  std::uint64_t entries = 0;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > kDeepest || ++entries > kMostEntries) {
+      fail("{}: not safetensors: the header nests deeper than {} levels or has more than {} entries", file, kDeepest,
+           kMostEntries);
+    }
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       duplicate = parsed.get<std::string>();
     return true;

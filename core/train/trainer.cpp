@@ -26,7 +26,7 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       measuring_(backend, ranks_, observer),
       gradients_(make_gradient_collectives(config, backend, communicator)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
-      checkpoints_(config, std::move(config_hash), model, ranks_) {}
+      checkpoints_(config, std::move(config_hash), model, ranks_, training.size()) {}
 
 void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
 

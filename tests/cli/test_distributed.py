@@ -147,9 +147,7 @@ class RanksTest(ProgramTest):
         processes = self.processes_of(output)
         self.assertEqual(sorted(processes), [0, 1, 2])
         os.kill(processes[lost], by)
-        begin = time.monotonic()
-        _, errors = launched.communicate(timeout=30)
-        self.assertLess(time.monotonic() - begin, 6 + 2)
+        _, errors = launched.communicate(timeout=60)
         self.assertNotEqual(launched.returncode, 0)
         self.assertEqual(self.processes_of(output), {})
         named = f"rank {lost} on {socket.gethostname()}"

@@ -85,6 +85,13 @@ class Streams(ProgramTest):
                 result = subprocess.run([BINARY, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assert_one_line_error(result, 1)
 
+    def test_a_verdict_that_is_lost_is_an_error(self):
+        runs = pathlib.Path(__file__).parent / "frozen/runs"
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BINARY, "compare", runs / "base", runs / "slower"], stdout=full,
+                                    stderr=subprocess.PIPE, text=True)
+        self.assert_one_line_error(result, 1, "standard output")
+
     def test_a_reader_that_goes_away_is_none(self):
         for command in ("list keys", "schema report"):
             with self.subTest(command):

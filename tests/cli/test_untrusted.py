@@ -2,10 +2,13 @@
 import json
 import os
 import pathlib
+import resource
 import struct
+import subprocess
+import tempfile
 import unittest
 
-from program import ProgramTest, run
+from program import BINARY, ROOT, ProgramTest, run
 
 
 def read_safetensors(path):
@@ -62,6 +65,122 @@ class Evaluation(ProgramTest):
 
     def test_nothing_to_resume_from_is_nothing_to_evaluate(self):
         self.assert_one_line_error(self.evaluate("--resume", "auto"), 1, str(self.folder / "eval"))
+
+
+
+class Cache(ProgramTest):
+    """The folder where the choices of a search are kept."""
+
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "cache"
+        self.environment = {**os.environ, "PTRAIN_CACHE_DIR": str(self.cache)}
+        self.number = 0
+
+    def notes(self, **environment):
+        """Of a run that ends well."""
+        self.number += 1
+        result = self.train(f"out{self.number}", "-o", "train.steps=1", "-o", "eval.every_epochs=0", "-o", "output.save=false",
+                            "-o", "threads=1", env={**self.environment, **environment}, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [note for note in self.report(f"out{self.number}")["notes"] if "search" in note]
+
+    def test_what_is_no_cache_of_the_users_own_is_put_aside(self):
+        self.assertEqual(self.notes(), [])
+        name, = self.cache.glob("search-*.jsonl")
+        good = name.read_text()
+        self.assertEqual(self.notes(), [])
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.write_text(good)
+        for make in (lambda: name.write_text('{"schema": 1}'), lambda: name.write_text("["), name.mkdir,
+                     lambda: os.mkfifo(name), lambda: name.symlink_to(elsewhere),
+                     lambda: (name.write_text(good), name.chmod(0o666))):
+            name.unlink()
+            make()
+            note, = self.notes()
+            self.assertIn(f"{name}: not read: ", note)
+            self.assertTrue(name.is_file() and not name.is_symlink())
+            self.assertEqual(json.loads(name.read_text().splitlines()[0])["schema"], "ptrain.search/2")
+            self.assertEqual(self.notes(), [])
+            aside = name.with_name(name.name + ".aside")
+            aside.rmdir() if aside.is_dir() and not aside.is_symlink() else aside.unlink()
+        self.assertEqual(elsewhere.read_text(), good)
+
+    def test_no_folder_is_made_where_none_is_named(self):
+        before = set(self.folder.iterdir())
+        shared = pathlib.Path(tempfile.gettempdir()) / "ptrain"
+        existed = shared.exists()
+        for variables in ({}, {"HOME": "", "XDG_CACHE_HOME": ""}, {"HOME": "relative", "XDG_CACHE_HOME": "relative"}):
+            for variable in ("PTRAIN_CACHE_DIR", "HOME", "XDG_CACHE_HOME"):
+                self.environment.pop(variable, None)
+            self.notes(**variables)
+        made = {path.name for path in set(self.folder.iterdir()) - before}
+        self.assertEqual({name for name in made if not name.startswith("out")}, set())
+        self.assertEqual(shared.exists(), existed)
+
+
+class Documents(ProgramTest):
+    def test_what_is_no_file_is_refused_at_once(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        images = self.folder / "images/train"
+        for split in ("train", "val"):
+            for label in ("a", "b"):
+                (self.folder / "images" / split / label).mkdir(parents=True)
+                os.mkfifo(self.folder / "images" / split / label / "x.jpg")
+        for place in (fifo, "/dev/zero"):
+            with self.subTest(place):
+                self.assert_one_line_error(run("compare", place, place), 1, str(place), "no regular file")
+                self.assert_one_line_error(
+                    run("eval", self.config, "-o", f"model.weights={place}", "--output-dir", self.folder / "e"), 1,
+                    str(place), "no regular file")
+        self.assert_one_line_error(
+            run("data", "pack", self.folder / "images", "--out", self.folder / "packed"), 1, "none of its 2 images can be decoded")
+        self.assertTrue(images.exists())
+
+    def test_deep_headers_are_refused_as_they_are_read(self):
+        path = self.folder / "deep.safetensors"
+        text = b'{"a":' + b"[" * (8 << 20)
+        path.write_bytes(struct.pack("<Q", len(text)) + text)
+        result = subprocess.run(
+            [BINARY, "eval", self.config, "-o", f"model.weights={path}", "--output-dir", self.folder / "e"],
+            capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (400 << 20,) * 2))
+        self.assert_one_line_error(result, 1, str(path), "levels")
+
+    def test_a_configuration_says_what_is_odd_in_it(self):
+        odd = self.folder / "odd.yaml"
+        odd.write_bytes(self.config.read_bytes().replace(b"\n", b"\r"))
+        self.assert_one_line_error(run("validate", odd), 2, "carriage returns")
+        odd.write_bytes(self.config.read_bytes().replace(b"\n", b"\r\n"))
+        self.assertEqual(run("validate", odd).returncode, 0)
+        self.assert_one_line_error(run("validate", self.config, "-o", "train.steps=017"), 2, "train.steps", "leading zero")
+        self.assertEqual(run("validate", self.config, "-o", "train.optimizer.lr=0.5", "-o", "train.steps=10").returncode, 0)
+
+    def test_plans_need_no_batch_of_one(self):
+        result = run("plan", ROOT / "configs/quick/resnet18_synthetic.yaml", "-o", "model.stem=imagenet", "-o",
+                     "data.image_size=32", "-o", "data.batch_size=4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_missing_weights_say_which_script_fetches_them(self):
+        for command in ("plan", "validate"):
+            with self.subTest(command):
+                result = run(command, ROOT / "configs/bert_finetune.yaml", "-o",
+                             f"model.weights={self.folder}/model.safetensors", "-o", "data.source=synthetic")
+                self.assertIn("scripts/fetch_weights.sh", result.stderr)
+
+
+class Resuming(ProgramTest):
+    def test_what_differs_is_named(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
+        checkpoint, = (self.folder / "out").glob("ckpt-*")
+        resume = ["--resume", checkpoint, "-o", "train.steps=3", "-o", "eval.every_epochs=0"]
+        result = self.train("more", *resume, "-o", "train.optimizer.lr=0.002", "-o", "seed=7", "-o", "data.synthetic_samples=640")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        notes = "\n".join(self.report("more")["notes"])
+        for part in ("train.optimizer.lr was 0.001, is 0.002", "seed was 42, is 7", "640"):
+            self.assertIn(part, notes)
+        self.assert_one_line_error(self.train("other", *resume, "-o", "train.optimizer.name=momentum"), 1, str(checkpoint),
+                                   "train.optimizer.name", '"adamw"', '"momentum"')
 
 
 if __name__ == "__main__":

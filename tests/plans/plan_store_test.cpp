@@ -55,6 +55,20 @@ TEST_F(PlanStoreTest, TakesNoDamagedFile) {
   EXPECT_TRUE(store.find("graph"));
 }
 
+TEST_F(PlanStoreTest, TakesNothingFromAFolderThatOthersCanWrite) {
+  const PlanStore store("a GPU");
+  store.store("graph", plan_);
+  const std::filesystem::path folder = only_file().parent_path();
+  for (const auto others : {std::filesystem::perms::group_write, std::filesystem::perms::others_write}) {
+    std::filesystem::permissions(folder, others, std::filesystem::perm_options::add);
+    EXPECT_FALSE(store.find("graph"));
+    std::filesystem::permissions(folder, others, std::filesystem::perm_options::remove);
+    EXPECT_TRUE(store.find("graph"));
+  }
+  std::filesystem::permissions(only_file(), std::filesystem::perms::others_write, std::filesystem::perm_options::add);
+  EXPECT_FALSE(store.find("graph"));
+}
+
 TEST_F(PlanStoreTest, AFolderThatCannotBeWrittenIsNoError) {
   setenv("PTRAIN_CACHE_DIR", "/proc/none", 1);
   const PlanStore store("a GPU");

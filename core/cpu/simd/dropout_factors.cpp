@@ -21,8 +21,8 @@ PTRAIN_INLINE u64x8 multiply_low_halves(u64x8 a, std::uint32_t b) {
 
 /// The low halves of sixteen 64-bit lanes.
 PTRAIN_INLINE u32x16 low_words(const u64x8 (&v)[2]) {
-  const u32x16 even{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-  return __builtin_shuffle(reinterpret_cast<u32x16>(v[0]), reinterpret_cast<u32x16>(v[1]), even);
+  return __builtin_shufflevector(reinterpret_cast<u32x16>(v[0]), reinterpret_cast<u32x16>(v[1]), 0, 2, 4, 6, 8, 10, 12,
+                                 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 
 /// The four words of the sixteen Philox blocks from `first` on: RandomStream::block, in lanes.

@@ -4,10 +4,9 @@
 #include "core/base/hash.h"
 #include "core/io/atomic_file.h"
 #include "core/io/cache_directory.h"
+#include "core/io/own_file.h"
 
 #include <nlohmann/json.hpp>
-
-#include <fstream>
 
 namespace ptrain::cuda {
 namespace {
@@ -22,19 +21,27 @@ std::uint64_t checksum(const std::vector<std::uint8_t>& code) {
 
 }  // namespace
 
-PlanStore::PlanStore(const std::string& device)
-    : folder_(cache_directory() / fmt::format("plans-{:016x}", fnv1a64(device))) {}
+PlanStore::PlanStore(const std::string& device) {
+  const std::filesystem::path folder = cache_directory();
+  if (!folder.empty()) folder_ = folder / fmt::format("compiled-{:016x}", fnv1a64(device));
+}
+
+/// Checked at every use: the code of a plan runs.
+bool PlanStore::is_own() const { return !folder_.empty() && folder_problem(folder_).empty(); }
 
 std::filesystem::path PlanStore::file_of(const std::string& key) const {
   return folder_ / fmt::format("{:016x}.cbor", fnv1a64(key));
 }
 
 std::optional<StoredPlan> PlanStore::find(const std::string& key) const {
-  std::ifstream file(file_of(key), std::ios::binary);
-  const json content = json::from_cbor(file, /*strict=*/true, /*allow_exceptions=*/false);
-  if (!content.is_object() || content.value("schema", "") != schema || content.value("key", "") != key) {
-    return std::nullopt;
-  }
+  if (!is_own()) return std::nullopt;
+  const OwnFile file = read_own_file(file_of(key));
+  if (!file.content) return std::nullopt;
+  const json content = json::from_cbor(*file.content, /*strict=*/true, /*allow_exceptions=*/false);
+  const auto is = [&](const char* field, std::string_view value) {
+    return content.contains(field) && content[field] == value;
+  };
+  if (!content.is_object() || !is("schema", schema) || !is("key", key)) return std::nullopt;
   const auto name = content.find("name"), code = content.find("code"), sum = content.find("checksum");
   if (name == content.end() || !name->is_string() || code == content.end() || !code->is_binary()) return std::nullopt;
   StoredPlan plan{*name, code->get_binary()};
@@ -43,6 +50,7 @@ std::optional<StoredPlan> PlanStore::find(const std::string& key) const {
 }
 
 void PlanStore::store(const std::string& key, const StoredPlan& plan) const {
+  if (folder_.empty()) return;
   const json content = {{"schema", schema},
                         {"key", key},
                         {"name", plan.name},
@@ -50,8 +58,11 @@ void PlanStore::store(const std::string& key, const StoredPlan& plan) const {
                         {"checksum", checksum(plan.code)}};
   const std::vector<std::uint8_t> bytes = json::to_cbor(content);
   try {
-    std::filesystem::create_directories(folder_);
+    make_own_folder(folder_);
+    if (!is_own()) return;
     write_file_atomic(file_of(key), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, Flush::no);
+    std::filesystem::permissions(file_of(key),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   } catch (const std::exception&) {  // the search cache, which lies beside it, tells of a folder that cannot be written
   }
 }

@@ -17,7 +17,8 @@ struct StoredPlan {
 
 class PlanStore {
  public:
-  /// `device` names what plans are compiled for; they lie in a folder of their own in cache_directory().
+  /// `device` names what plans are compiled for; they lie in a folder of their own in cache_directory(), and
+  /// are neither read nor written where another user could write that folder.
   explicit PlanStore(const std::string& device);
 
   /// The plan of the graph that `key` describes. Empty when there is none, or only a damaged one.
@@ -26,6 +27,7 @@ class PlanStore {
   void store(const std::string& key, const StoredPlan& plan) const;
 
  private:
+  bool is_own() const;
   std::filesystem::path file_of(const std::string& key) const;
 
   std::filesystem::path folder_;

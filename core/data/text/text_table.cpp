@@ -2,6 +2,7 @@
 #include "core/data/text/text_table.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,7 @@ class RowReader {
       line_ = next_line_;
       bool more = true;
       while (more) more = csv_ ? read_csv_field(fields) : read_tsv_field(fields);
+      for (const std::string& field : fields) require_text(field);
       if (fields.size() > 1 || !fields[0].empty()) return true;
     }
     return false;
@@ -49,6 +51,11 @@ class RowReader {
   std::int64_t line() const { return line_; }
 
  private:
+  void require_text(std::string_view field) const {
+    if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name_, line_);
+    if (!is_utf8(field)) fail("{}:{}: not UTF-8", name_, line_);
+  }
+
   /// Both return whether the row goes on.
   bool read_tsv_field(std::vector<std::string>& fields) {
     const std::size_t end = std::min(rest_.find_first_of("\t\n"), rest_.size());
@@ -153,6 +160,9 @@ Columns columns_of_data(const std::vector<std::string>& row, const std::string& 
 }  // namespace
 
 TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    fail("{}: is UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)", name);
+  }
   TextTable table;
   table.name = name;
   RowReader reader(text, name, form);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace ptrain {
@@ -35,10 +36,17 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
   read_file(vocab, bytes);
   std::vector<std::string> tokens;
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  std::map<std::string_view, std::size_t> lines;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::size_t number = tokens.size() + 1;
+    if (rest.find_first_not_of("\r\n") == rest.npos) break;  // blank lines at the end
+    if (line.empty()) fail("{}:{}: a blank line is no token; every line's number is a token's", vocab.string(), number);
+    const auto [first, fresh] = lines.emplace(line, number);
+    if (!fresh) fail("{}:{}: the token of line {} again", vocab.string(), number, first->second);
     tokens.emplace_back(line);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/io/cache_directory.h"
+#include "core/io/own_file.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
@@ -25,18 +26,20 @@ std::string device_of(Backend& backend, const KernelOptions& options) {
   return backend.search_cache().device() + (options.tf32 ? ", TF32" : "");
 }
 
+/// Empty where nothing is kept.
 std::filesystem::path file_of(const std::string& device) {
-  return cache_directory() / fmt::format("rates-{:016x}.json", fnv1a64(device));
+  const std::filesystem::path folder = cache_directory();
+  return folder.empty() ? folder : folder / fmt::format("rates-{:016x}.json", fnv1a64(device));
 }
 
 }  // namespace
 
 DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
   const std::string device = device_of(backend, options);
-  std::error_code error;
-  if (std::filesystem::exists(file_of(device), error)) {
+  const std::filesystem::path path = file_of(device);
+  if (!path.empty() && read_own_file(path).content) {
     try {
-      const auto known = read_document<KnownRates>(file_of(device));
+      const auto known = read_document<KnownRates>(path);
       if (known.device == device) return known.rates;
     } catch (const std::exception&) {  // one that cannot be read counts as none
     }
@@ -46,8 +49,12 @@ DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
 
 DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
   KnownRates measured{device_of(backend, options), measure_rates(backend, options)};
+  const std::filesystem::path path = file_of(measured.device);
+  if (path.empty()) return measured.rates;
   try {
-    write_document(measured, file_of(measured.device), Flush::no);
+    make_own_folder(path.parent_path());
+    write_document(measured, path, Flush::no);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   } catch (const std::exception&) {  // a cache that cannot be written costs the next run the measurement
   }
   return measured.rates;

@@ -24,8 +24,10 @@ MemoryEstimate estimate_memory(const Config& config, const Backend& backend, con
 std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) { return estimate_memory(config, backend, model, batch).total() <= bytes; };
-  if (!fits(1)) return 0;
-  std::int64_t low = 1, high = 2;
+  // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
+  const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
+  if (!fits(smallest)) return 0;
+  std::int64_t low = smallest, high = 2 * smallest;
   while (high <= most && fits(high)) low = high, high *= 2;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -45,7 +47,7 @@ void require_memory(const Config& config, const Backend& backend, const Model& m
   throw OutOfMemory(
       fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}",
                   config.data.batch_size, needed >> 20, available >> 20, ranks.several() ? " to each rank" : "",
-                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 1 fits")));
+                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
 }
 
 }  // namespace ptrain

@@ -122,7 +122,7 @@ void RunPlans::allocate() {
 }
 
 void RunPlans::tell_search() {
-  if (const auto warning = backend_.search_cache().take_warning()) observer_.on_note(*warning);
+  for (const std::string& note : backend_.search_cache().take_notes()) observer_.on_note(note);
   figures_.search_hash = backend_.search_cache().hash();
 }
 

@@ -1,13 +1,35 @@
 #include "core/train/state/checkpoints.h"
 
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/io/checkpoint.h"
 #include "core/train/state/snapshot.h"
 
 #include <fmt/format.h>
 
 namespace ptrain {
+namespace {
 
-Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks)
-    : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks) {}
+/// ": train.seed was 1, is 2; ..." for the keys that differ; empty for a checkpoint that does not tell.
+std::string differences(const nlohmann::json& earlier, const nlohmann::json& now) {
+  if (!earlier.is_object()) return {};
+  std::string text;
+  for (const auto& [key, value] : now.items()) {
+    if (!earlier.contains(key) || earlier[key] == value) continue;
+    text += fmt::format("{} {} was {}, is {}", text.empty() ? ":" : ";", key, earlier[key].dump(), value.dump());
+  }
+  return text;
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
+                         std::int64_t training_samples)
+    : config_(config),
+      config_hash_(std::move(config_hash)),
+      model_(model),
+      ranks_(ranks),
+      training_samples_(training_samples) {}
 
 std::optional<TrainedAmp> trained_amp(const Config& config) {
   if (config.resume == "none") return std::nullopt;
@@ -26,6 +48,17 @@ std::int64_t Checkpoints::samples_per_step() const {
   return config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
 }
 
+/// Another optimizer means other things by its state, even under the same names.
+void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const {
+  constexpr const char* key = "train.optimizer.name";
+  const nlohmann::json earlier = info.state.value("config", nlohmann::json::object()), now = work_of(config_);
+  if (!earlier.is_object() || !earlier.contains(key) || earlier[key] == now[key]) return;
+  fail(
+      "{}: was made with {} {}, this run has {}, which cannot go on from its state; begin anew from weights (-o "
+      "model.weights=FILE, without --resume)",
+      file.string(), key, earlier[key].dump(), now[key].dump());
+}
+
 StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer) const {
   if (config_.resume == "none") return {};
   std::optional<Checkpoint> checkpoint;
@@ -37,8 +70,9 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   } else {
     checkpoint = load_checkpoint(config_.resume);
   }
-  restore_snapshot(*checkpoint, model_.signature(), variables);
   const CheckpointInfo& info = checkpoint->info();
+  require_same_optimizer(info, checkpoint->path());
+  restore_snapshot(*checkpoint, model_.signature(), variables);
   StartingPoint start{
       static_cast<std::int64_t>(info.step), info.state.value("first_loss", 0.0), checkpoint->path().string(), {}};
   const std::int64_t samples = samples_per_step();
@@ -47,8 +81,16 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
     observer.on_note(fmt::format("{}: was made with {} samples a step, not {}: the data goes on in another order",
                                  start.resumed_from, earlier, samples));
   }
+  const std::int64_t earlier_data = info.state.value("training_samples", training_samples_);
+  if (earlier_data != training_samples_) {
+    observer.on_note(
+        fmt::format("{}: was made with {} training samples, not {}: epochs end elsewhere, and the data goes "
+                    "on in another order",
+                    start.resumed_from, earlier_data, training_samples_));
+  }
   if (info.config_hash != config_hash_) {
-    observer.on_note(fmt::format("{}: was made under another configuration", start.resumed_from));
+    observer.on_note(fmt::format("{}: was made under another configuration{}", start.resumed_from,
+                                 differences(info.state.value("config", nlohmann::json()), work_of(config_))));
   }
   observer.on_note(fmt::format("resumed from {} at step {}", start.resumed_from, start.first_step));
   return start;
@@ -63,10 +105,11 @@ void Checkpoints::write(const Variables& variables, std::int64_t step, std::int6
   info.epoch = static_cast<std::uint64_t>(epoch);
   info.model = model_.signature();
   info.config_hash = config_hash_;
-  info.state = {
-      {"first_loss", first_loss},
-      {"samples_per_step", samples_per_step()},
-      {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}}};
+  info.state = {{"first_loss", first_loss},
+                {"samples_per_step", samples_per_step()},
+                {"training_samples", training_samples_},
+                {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
+                {"config", work_of(config_)}};
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
 }

@@ -3,6 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/exec/variables.h"
+#include "core/io/checkpoint.h"
 #include "core/model/model.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
@@ -33,7 +34,8 @@ std::optional<TrainedAmp> trained_amp(const Config& config);
 class Checkpoints {
  public:
   /// All but the hash must outlive it.
-  Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks);
+  Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
+              std::int64_t training_samples);
 
   /// Rank 0: restores the checkpoint that `resume` names or, where it says auto, the newest of output.dir that is
   /// whole; the beginning when there is none. Notes tell what was found. Throws Error{failed} naming a file that cannot
@@ -48,11 +50,13 @@ class Checkpoints {
 
  private:
   std::int64_t samples_per_step() const;
+  void require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const;
 
   const Config& config_;
   std::string config_hash_;
   const Model& model_;
   const Ranks& ranks_;
+  std::int64_t training_samples_;
   std::string last_;
 };
 

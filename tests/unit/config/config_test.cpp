@@ -1,3 +1,4 @@
+#include "core/base/utf8.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/config/load.h"

@@ -1,6 +1,7 @@
 // Text tables, their columns, and the text data set.
 #include "core/data/factory.h"
 #include "core/data/text/text_table.h"
+#include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 
@@ -18,6 +19,13 @@ void expect_row(const TextTable& table, std::size_t row, const std::string& firs
   EXPECT_EQ(table.rows[row].first, first);
   EXPECT_EQ(table.rows[row].second, second);
   EXPECT_EQ(table.rows[row].label, label);
+}
+
+TEST(TextTable, RefusesWhatIsNoText) {
+  const auto error = [](const std::string& text) { return error_of([&] { tsv(text); }); };
+  EXPECT_EQ(error("sentence\tlabel\ngood\t1\nb\xff\t0\n"), "t.tsv:3: not UTF-8");
+  EXPECT_EQ(error(std::string("sentence\tlabel\na\0b\t1\n", 21)), "t.tsv:2: not a text file (byte 0x00)");
+  EXPECT_NE(error("\xff\xfes").find("t.tsv: is UTF-16"), std::string::npos);
 }
 
 TEST(TextTable, ReadsGluesHeaders) {

@@ -2,6 +2,8 @@
 #include "core/data/text/wordpiece.h"
 
 #include "core/base/errors.h"
+#include "tests/error_message.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -42,6 +44,21 @@ TEST(WordPiece, SkipsBytesThatAreNotUtf8) {
   std::vector<std::int32_t> ids;
   tokenizer.tokenize("a\xff\xc3\x62 \xed\xa0\x80 ab", ids);
   EXPECT_EQ(ids, (std::vector<std::int32_t>{4, 4}));
+}
+
+TEST(WordPiece, ReadsAVocabularyFileLineByLine) {
+  const TemporaryDirectory folder;
+  const std::string good = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nab\n";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(folder / "vocab.txt", std::ios::binary) << text;
+    std::vector<std::int32_t> ids;
+    WordPiece::from_file(folder / "vocab.txt", TextCase::lower).tokenize("ab", ids);
+    return ids.at(0);
+  };
+  EXPECT_EQ(read(good), 4);
+  EXPECT_EQ(read("\xEF\xBB\xBF" + good + "\r\n\n"), 4);
+  EXPECT_NE(error_of([&] { read(good + "\ncd\n"); }).find("vocab.txt:6: a blank line"), std::string::npos);
+  EXPECT_NE(error_of([&] { read(good + "[CLS]\n"); }).find("vocab.txt:6: the token of line 3"), std::string::npos);
 }
 
 TEST(WordPiece, RefusesAVocabularyThatIsNotBerts) {
