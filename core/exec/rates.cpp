@@ -173,9 +173,12 @@ std::unique_ptr<TrialOp> convolution(Backend& backend, DType dtype, const Convol
       options, nullptr);
 }
 
-/// Bytes/s of adding two tensors too large for any cache.
+/// Bytes/s of adding two tensors too large for any cache, or as large as there is memory to spare.
 double measure_bandwidth(const Timed& device, const KernelOptions& options) {
-  constexpr std::int64_t count = std::int64_t{1} << 25;
+  constexpr std::int64_t least = std::int64_t{1} << 22;
+  std::int64_t count = std::int64_t{1} << 25;
+  const std::size_t spare = device.backend.available_memory() / 4;
+  while (count > least && 3 * sizeof(float) * static_cast<std::size_t>(count) > spare) count /= 2;
   const TensorDesc desc{DType::f32, Shape{count}};
   TrialOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
   return add.cost().bytes / time_by_turns(device, {[&] { add.run(); }}).front();

@@ -90,16 +90,14 @@ AmpChoice settle_amp(Config& config, const Backend& backend, const DeviceRates* 
     if (trained && !asked.level) asked.level = trained->level;
     if (trained && asked.dtype == AmpDType::automatic) asked.dtype = trained->dtype;
     choice = choose_amp(asked, advise_amp(known, reads, preferred), preferred);
-    if (!config.amp.level) {
-      choice.requested = "auto";
-      if (trained) choice.reason = "the checkpoint's";
-    }
+    if (!config.amp.level && trained) choice.reason = "the checkpoint's";
     choice.note = slower_note(choice, known, reads, preferred);
   }
   std::array<double, 2> agreed{static_cast<double>(choice.level), static_cast<double>(choice.dtype)};
   ranks.broadcast(agreed);
-  config.amp.level = static_cast<AmpLevel>(agreed[0]);
-  config.amp.dtype = static_cast<AmpDType>(agreed[1]);
+  choice.requested = config.amp.level ? choice_name(*config.amp.level) : "auto";
+  config.amp.level = choice.level = static_cast<AmpLevel>(agreed[0]);
+  config.amp.dtype = choice.dtype = static_cast<AmpDType>(agreed[1]);
   return choice;
 }
 

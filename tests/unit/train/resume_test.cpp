@@ -56,7 +56,7 @@ TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
   const auto message = [](const Config& other) { return error_of([&] { train(other); }); };
   Config adam = config;
   adam.train.optimizer.name = OptimizerKind::adamw;
-  EXPECT_NE(message(adam).find("has no optimizer.moment2"), std::string::npos) << message(adam);
+  EXPECT_NE(message(adam).find("was made with train.optimizer.name \"momentum\""), std::string::npos) << message(adam);
   Config classes = config;
   classes.model.classes = 3;
   EXPECT_NE(message(classes).find("is a checkpoint of \"bert"), std::string::npos) << message(classes);
