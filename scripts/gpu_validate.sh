@@ -62,7 +62,9 @@ failed=() skipped=() running=0 stopped=''
 deadline=$((SECONDS + seconds - 15)) # what packing takes
 
 pack() {
-  tar -C "$out" --exclude='*.tar.gz' -czf "$out/.$part.tar.gz" . && mv "$out/.$part.tar.gz" "$out/$part.tar.gz"
+  # Elsewhere, since the folder would change while it is read; 1: a file of it did, and is in there as it was.
+  tar -C "$out" --exclude='*.tar.gz' -czf "$work/$part.tar.gz" . || (($? == 1)) || return
+  mv "$work/$part.tar.gz" "$out/$part.tar.gz"
   rm -rf "$work"
   echo "$out/$part.tar.gz"
 }

@@ -59,6 +59,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Sensors> make_sensors() const override {
     char pci_bus_id[32];
     CUDA_CHECK(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, device_.index()));
+    if (pci_bus_id[0] == '\0') return nullptr;  // no GPU on a bus
     return std::make_unique<Nvml>(pci_bus_id);
   }
 
