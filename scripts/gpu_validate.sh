@@ -56,7 +56,7 @@ fi
 mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd)
 export PTRAIN_CACHE_DIR=$out/cache
-if [[ -n $cache ]]; then tar -C "$out" -xzf "$cache" cache || exit 1; fi
+if [[ -n $cache ]]; then tar -C "$out" -xzf "$cache" ./cache || exit 1; fi
 work=$(mktemp -d)
 failed=() skipped=() running=0 stopped=''
 deadline=$((SECONDS + seconds - 15)) # what packing takes
