@@ -23,5 +23,5 @@ COPY scripts/launch/ssh_server.conf /etc/ssh/sshd_config.d/ptrain.conf
 COPY --from=build /out/ptrain /opt/ptrain
 RUN ln -s /opt/ptrain/bin/ptrain /usr/local/bin/ptrain && ptrain --version
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-WORKDIR /work
+WORKDIR /ptrain
 ENTRYPOINT ["ptrain"]

@@ -38,7 +38,7 @@ json amp_advice(const DeviceRates& rates, DType preferred) {
   const auto advice = [&](DataKind reads) {
     const AmpAdvice amp = advise_amp(rates, reads, preferred);
     return json{{"level", choice_name(amp.level)},
-                {"dtype", amp.dtype == DType::f16 ? "fp16" : "bf16"},
+                {"dtype", choice_name(amp_dtype_of(amp.dtype))},
                 {"gain", amp.gain},
                 {"reason", amp.reason}};
   };
@@ -148,7 +148,7 @@ void add_doctor_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("doctor", "say what this machine offers and what is missing");
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "print JSON");
-  command->footer("Measures for about a second.\nExample:\n  ptrain doctor --json");
+  command->footer("Measures for a few seconds.\nExample:\n  ptrain doctor --json");
   command->callback([as_json] {
     const json state = diagnose();
     if (*as_json) {

@@ -23,9 +23,7 @@ const PrecisionRates& rates_of(const DeviceRates& rates, DType low) {
   return low == DType::f16 ? rates.fp16 : rates.bf16;
 }
 
-std::string_view short_name(DType dtype) { return dtype == DType::f16 ? "fp16" : "bf16"; }
-
-AmpDType choice_of(DType dtype) { return dtype == DType::f16 ? AmpDType::fp16 : AmpDType::bf16; }
+std::string_view short_name(DType dtype) { return choice_name(amp_dtype_of(dtype)); }
 
 std::string reason_for(DType dtype, const DeviceRates& rates, DataKind reads) {
   const std::optional<double> fp32 = rate_of(rates.fp32, reads), low = rate_of(rates_of(rates, dtype), reads);
@@ -52,6 +50,8 @@ std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, DataK
 
 }  // namespace
 
+AmpDType amp_dtype_of(DType low) { return low == DType::f16 ? AmpDType::fp16 : AmpDType::bf16; }
+
 AmpAdvice advise_amp(const DeviceRates& rates, DataKind reads, DType preferred) {
   const std::optional<double> fp32 = rate_of(rates.fp32, reads);
   const auto gain = [&](DType dtype) { return fp32 ? rate_of(rates_of(rates, dtype), reads).value_or(0) / *fp32 : 0; };
@@ -66,13 +66,12 @@ AmpAdvice advise_amp(const DeviceRates& rates, DataKind reads, DType preferred) 
 
 AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType preferred) {
   AmpChoice choice;
-  choice.requested = asked.level ? choice_name(*asked.level) : "auto";
   choice.level = asked.level.value_or(advice.level);
   choice.dtype = asked.dtype;
   if (!asked.level) choice.reason = advice.reason;
   if (choice.level == AmpLevel::O0) return choice;
   if (asked.dtype == AmpDType::automatic && advice.dtype != preferred) {
-    choice.dtype = choice_of(advice.dtype);
+    choice.dtype = amp_dtype_of(advice.dtype);
     choice.reason = advice.reason;
   }
   return choice;

@@ -24,6 +24,9 @@ struct AmpAdvice {
 /// `preferred` is the backend's low precision, which stands unless the other is clearly faster.
 AmpAdvice advise_amp(const DeviceRates& rates, DataKind reads, DType preferred);
 
+/// The choice that names `low`, one of the two low precisions.
+AmpDType amp_dtype_of(DType low);
+
 /// What one run takes.
 struct AmpChoice {
   std::string requested;  // amp.level as it was asked for

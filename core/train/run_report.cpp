@@ -2,6 +2,7 @@
 
 #include "core/config/choices.h"
 #include "core/dist/bench.h"
+#include "core/train/amp_choice.h"
 #include "core/train/settings.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ AmpReport amp_report(AmpReport amp, const Config& config, const Backend& backend
   amp.level = choice_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
     const DType dtype = training_options(config, backend.preferred_low_precision()).amp.dtype;
-    amp.dtype = dtype == DType::f16 ? "fp16" : "bf16";
+    amp.dtype = choice_name(amp_dtype_of(dtype));
   }
   amp.casts = result.amp.casts;
   amp.scaler.enabled = result.loss_scaling;

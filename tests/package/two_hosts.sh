@@ -25,7 +25,7 @@ trap 'remove_hosts; rm -rf "$root"' EXIT
 lend_packages bash coreutils $(sed -n 's/.*apt-get install .*--no-install-recommends \(.*\) \\$/\1/p' Dockerfile)
 cp -a /etc/alternatives "$root/etc/" # mpirun is one of them
 ln -sf /etc/alternatives/mpirun "$root/usr/bin/mpirun"
-mkdir -p "$root"/{sys,etc/ssh/{ssh,sshd}_config.d,opt,root/.ssh,run/sshd,usr/local/bin,work/runs}
+mkdir -p "$root"/{sys,etc/ssh/{ssh,sshd}_config.d,opt,root/.ssh,run/sshd,usr/local/bin,ptrain/runs}
 for file in ssh_config sshd_config; do
   echo "Include /etc/ssh/$file.d/*.conf" >"$root/etc/ssh/$file"
 done
@@ -48,7 +48,7 @@ on() {
     root=$1 && hostname "$2" && shift 2
     for device in null zero random urandom; do mount --bind "/dev/$device" "$root/dev/$device"; done
     mount --rbind /sys "$root/sys"
-    exec chroot "$root" /usr/bin/env -C /work -i "$@"' - "$root" "$host" "${environment[@]}" "$@"
+    exec chroot "$root" /usr/bin/env -C /ptrain -i "$@"' - "$root" "$host" "${environment[@]}" "$@"
 }
 
 # command_of FILE NAME: the words of the first command behind the line "NAME:" or "name: NAME", a line each.
@@ -63,7 +63,7 @@ PYTHON
 
 # check_run NAME: two ranks trained.
 check_run() {
-  python3 - "$root/work/runs/$1/report.json" <<'PYTHON'
+  python3 - "$root/ptrain/runs/$1/report.json" <<'PYTHON'
 import json, sys
 report = json.load(open(sys.argv[1]))
 assert report["status"] == "ok", report
@@ -100,7 +100,7 @@ cat >"$root/usr/local/bin/apptainer" <<'APPTAINER'
 [[ "$1 $2" == "exec ptrain.sif" ]] && exec "${@:3}"
 APPTAINER
 chmod +x "$root"/usr/local/bin/{srun,apptainer}
-cp scripts/launch/ptrain.sbatch "$root/work/"
+cp scripts/launch/ptrain.sbatch "$root/ptrain/"
 environment+=(IMAGE=ptrain.sif SLURM_JOB_NAME=sbatch SLURM_JOB_ID=7)
 on "$near" first /bin/bash ptrain.sbatch configs/quick/bert_synthetic.yaml -o threads=1 -o train.steps=8 -o eval.max_samples=32
 check_run sbatch-7

@@ -21,6 +21,15 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
   return text;
 }
 
+/// What `config` resumes from; none where it begins anew.
+LatestCheckpoint checkpoint_to_resume(const Config& config) {
+  if (config.resume == "none") return {};
+  if (config.resume == "auto") return find_latest(config.output.dir);
+  LatestCheckpoint named;
+  named.checkpoint = load_checkpoint(config.resume);
+  return named;
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
@@ -32,9 +41,7 @@ Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Mo
       training_samples_(training_samples) {}
 
 std::optional<TrainedAmp> trained_amp(const Config& config) {
-  if (config.resume == "none") return std::nullopt;
-  const std::optional<Checkpoint> checkpoint =
-      config.resume == "auto" ? find_latest(config.output.dir).checkpoint : load_checkpoint(config.resume);
+  const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(config).checkpoint;
   if (!checkpoint || !checkpoint->info().state.contains("amp")) return std::nullopt;
   const nlohmann::json& amp = checkpoint->info().state.at("amp");
   const auto level = choice_from_name<AmpLevel>(amp.value("level", ""));
@@ -60,16 +67,9 @@ void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::
 }
 
 StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer) const {
-  if (config_.resume == "none") return {};
-  std::optional<Checkpoint> checkpoint;
-  if (config_.resume == "auto") {
-    LatestCheckpoint latest = find_latest(config_.output.dir);
-    for (const std::string& warning : latest.warnings) observer.on_note(warning);
-    if (!latest.checkpoint) return {};
-    checkpoint = std::move(latest.checkpoint);
-  } else {
-    checkpoint = load_checkpoint(config_.resume);
-  }
+  const auto [checkpoint, warnings] = checkpoint_to_resume(config_);
+  for (const std::string& warning : warnings) observer.on_note(warning);
+  if (!checkpoint) return {};
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
   restore_snapshot(*checkpoint, model_.signature(), variables);
