@@ -1,5 +1,6 @@
 #include "cli/bench_view.h"
 
+#include "core/analysis/speed.h"
 #include "core/base/clock.h"
 #include "core/report/progress.h"
 
@@ -8,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace ptrain {
@@ -31,15 +31,10 @@ std::string outcomes(const CaseProgress& progress) {
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Samples per second at the typical step, "812.3 +-1.2 %"; a median alone where runs are too few for an interval.
+/// "812.3 images/s ±1.2 %"; without the interval for one run.
 std::string speed(const CaseProgress& progress) {
-  const auto good = std::find_if(progress.records.begin(), progress.records.end(),
-                                 [](const RunRecord& r) { return r.outcome == RunOutcome::ok && r.figures; });
-  if (good == progress.records.end()) return "-";
-  const Interval interval = relative_interval(progress.records);
-  const auto per_step = static_cast<double>(good->figures->samples) / static_cast<double>(good->figures->step_ms.count);
-  const std::string value = fmt::format("{:.1f}", per_step / interval.estimate * 1e3);
-  return interval.bounded ? fmt::format("{} ±{:.1f} %", value, interval.half_width() * 100) : value;
+  const std::vector<const RunFigures*> good = progress.figures();
+  return good.empty() ? "-" : speed_text(good, SpeedEstimator::typical_step);
 }
 
 std::string row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width) {
@@ -50,8 +45,17 @@ std::string row(const Suite& suite, std::size_t index, const CaseProgress& progr
     if (record.figures->top1) accuracy = fmt::format("{:.4f}", *record.figures->top1);
   }
   const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
-  return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>18}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
+  return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>26}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
                      progress.records.size(), progress.planned, outcomes(progress), speed(progress), memory, accuracy);
+}
+
+/// When the runs of all cases started.
+std::string measured_when(const std::vector<CaseProgress>& cases) {
+  MeasuredSpan span;
+  for (const CaseProgress& progress : cases) {
+    for (const RunRecord& record : progress.records) span.add(record.started);
+  }
+  return span.text();
 }
 
 /// One line per run that ended.
@@ -61,7 +65,7 @@ class PlainView : public SweepObserver {
 
   void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
     fmt::print(stream_, "{}: {} cases, {} repeats{}\n", suite_.name, cases.size(), suite_.repeats,
-               kept > 0 ? fmt::format(", {} runs are there already", kept) : "");
+               kept > 0 ? fmt::format(", {} runs are there already, measured {}", kept, measured_when(cases)) : "");
   }
   void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
     const CaseProgress& progress = cases[index];
@@ -70,7 +74,8 @@ class PlainView : public SweepObserver {
     std::string line =
         fmt::format("{} {}/{}: {}", record.case_name, record.repeat + 1, progress.planned, name_of(record.outcome));
     if (record.figures) {
-      line += fmt::format(", {:.1f} {}, step {:.3f} ms, {:.1f} s", record.figures->throughput, record.figures->unit,
+      line += fmt::format(", {:.1f} {} at the typical step of {:.3f} ms, {:.1f} s",
+                          speed_of(*record.figures, SpeedEstimator::typical_step), record.figures->unit,
                           record.figures->typical_step_ms, record.wall_seconds);
     }
     if (!record.message.empty()) line += ": " + record.message;
@@ -133,8 +138,8 @@ class NoView : public SweepObserver {
 
 std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CaseProgress>& cases) {
   const std::size_t width = name_width(suite);
-  std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>18}  {:>9}  {:>7}", "case", width, "runs",
-                                               "ended", "samples/s", "memory", "top-1")};
+  std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>26}  {:>9}  {:>7}", "case", width, "runs",
+                                               "ended", "speed at the typical step", "memory", "top-1")};
   for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width));
   return rows;
 }

@@ -20,9 +20,12 @@ void add_compare_command(CLI::App& program);
 void add_table_command(CLI::App& program);
 void add_export_report_command(CLI::App& program);
 void add_baseline_command(CLI::App& program);
+void add_infer_command(CLI::App& program);
+void add_export_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
 void add_man_command(CLI::App& program);
 /// Below `bench`, after which it is added.
 void add_bench_comm_command(CLI::App& program);
+void add_bench_infer_command(CLI::App& program);
 
 }  // namespace ptrain

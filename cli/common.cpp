@@ -20,14 +20,16 @@ namespace {
 struct ShortWay {
   const char* option;
   const char* key;
+  const char* earlier = nullptr;  // name of the option, still taken
 };
 constexpr std::array<ShortWay, 6> kShortWays = {{{"--device", "device"},
                                                  {"--amp", "amp.level"},
                                                  {"--report", "output.report"},
-                                                 {"--output-dir", "output.dir"},
+                                                 {"--out", "output.dir", "--output-dir"},
                                                  {"--resume", "resume"},
                                                  {"--seed", "seed"}}};
 constexpr std::size_t kDevice = 0;
+constexpr const char* kFresh = "output.fresh";
 
 }  // namespace
 
@@ -42,11 +44,13 @@ void ConfigOptions::add_to(CLI::App& command) {
     const Key* key = find_key(kShortWays[i].key);
     short_options_[i] =
         command.add_option(kShortWays[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
+    if (kShortWays[i].earlier != nullptr) add_hidden_option(command, kShortWays[i].earlier, short_values_[i]);
     if (!key->choices.empty()) short_options_[i]->type_name(fmt::format("{}", fmt::join(key->choices, "|")));
   }
 }
 
-void ConfigOptions::add_progress_to(CLI::App& command) {
+void ConfigOptions::add_output_to(CLI::App& command) {
+  command.add_flag("--fresh", fresh_, fmt::format("{}: {}", kFresh, find_key(kFresh)->help));
   command.add_option("--progress", progress_, "how a run's progress is shown")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
@@ -63,11 +67,12 @@ LoadedConfig ConfigOptions::load() const {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
   for (std::size_t i = 0; i < kShortWays.size(); ++i) {
-    if (short_options_[i]->count() == 0) continue;
-    const auto& [option, key] = kShortWays[i];
+    if (short_values_[i].empty() && short_options_[i]->count() == 0) continue;
+    const auto& [option, key, earlier] = kShortWays[i];
     if (i == kDevice && !other_device().empty()) continue;
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
+  if (fresh_) overrides.push_back({kFresh, "true", "--fresh"});
   return load_config(shipped_file(file_), overrides);
 }
 

@@ -15,10 +15,10 @@ namespace ptrain {
 /// Must live as long as the command that it was added to.
 class ConfigOptions {
  public:
-  /// Adds CONFIG, -o/--set and the short ways: --device, --amp, --report, --output-dir, --resume, --seed.
+  /// Adds CONFIG, -o/--set and the short ways: --device, --amp, --report, --out, --resume, --seed.
   void add_to(CLI::App& command);
-  /// Adds --progress auto|bar|plain|none.
-  void add_progress_to(CLI::App& command);
+  /// Adds what a command has that writes into a folder: --fresh, and --progress auto|bar|plain|none.
+  void add_output_to(CLI::App& command);
 
   /// Lets --device name a device that is no choice of the key; other_device() then has it, and load() leaves the key.
   void take_other_devices() { takes_other_devices_ = true; }
@@ -34,6 +34,7 @@ class ConfigOptions {
   std::vector<std::string> assignments_;
   std::array<std::string, 6> short_values_;  // in the order of the short ways
   std::array<CLI::Option*, 6> short_options_{};
+  bool fresh_ = false;
   std::string progress_ = "auto";
   bool takes_other_devices_ = false;
 };

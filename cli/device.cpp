@@ -10,6 +10,14 @@ std::unique_ptr<Backend> make_backend(DeviceKind device, int index) {
   return cuda ? cuda::make_backend(index) : cpu::make_backend();
 }
 
+Software installed_software() {
+  Software software{cuda::cuda_info().versions};
+  const std::string library = cpu::make_backend()->library();
+  const std::size_t space = library.rfind(' ');
+  software.versions[library.substr(0, space)] = library.substr(space + 1);
+  return software;
+}
+
 nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices) {
   nlohmann::json list = nlohmann::json::array();
   for (const DeviceInfo& device : devices) {

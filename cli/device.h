@@ -1,6 +1,7 @@
 // From `device: auto|cpu|cuda` to a backend.
 #pragma once
 
+#include "core/analysis/run_set.h"
 #include "core/config/config.h"
 #include "core/cuda/backend.h"
 #include "core/exec/backend.h"
@@ -12,6 +13,9 @@ namespace ptrain {
 /// `index`: which of the GPUs. `automatic` is cuda where it can be used, else cpu. Throws Error{failed} with the reason
 /// when cuda is asked for and is not there.
 std::unique_ptr<Backend> make_backend(DeviceKind device, int index = 0);
+
+/// Versions of the libraries that compute here, and of the GPUs' driver and libraries where the program knows them.
+Software installed_software();
 
 /// Devices for reports: name, memory_bytes and compute_capability of each.
 nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);

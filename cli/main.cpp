@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -20,34 +21,65 @@ namespace ptrain {
 namespace {
 
 constexpr void (*kCommands[])(CLI::App&) = {
-    add_run_command,        add_eval_command,   add_plan_command,          add_validate_command, add_list_command,
-    add_schema_command,     add_doctor_command, add_data_command,          add_bench_command,    add_effects_command,
-    add_compare_command,    add_table_command,  add_export_report_command, add_baseline_command, add_bench_comm_command,
-    add_completion_command, add_man_command,
+    add_run_command,        add_eval_command,        add_infer_command,         add_export_command,
+    add_plan_command,       add_validate_command,    add_list_command,          add_schema_command,
+    add_doctor_command,     add_data_command,        add_bench_command,         add_effects_command,
+    add_compare_command,    add_table_command,       add_export_report_command, add_baseline_command,
+    add_bench_comm_command, add_bench_infer_command, add_completion_command,    add_man_command,
 };
 
 constexpr const char* kFooter =
+    "ptrain help COMMAND is COMMAND --help.\n"
     "Example:\n"
     "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
     "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
     "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted (128 and the signal).";
 
 /// CLI11 would say only that an argument was not expected, or that a subcommand is.
-void refuse_unknown_command(const CLI::App& program, int argc, char** argv) {
+void refuse_unknown_command(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* above = &program;
-  for (int i = 1; i < argc && argv[i][0] != '-' && above->get_require_subcommand_min() > 0; ++i) {
+  for (const std::string& word : words) {
+    if (word.starts_with('-') || above->get_require_subcommand_min() == 0) break;
     std::vector<std::string> names;
     const CLI::App* found = nullptr;
     for (const CLI::App* command : above->get_subcommands({})) {
       names.push_back(command->get_name());
-      if (names.back() == argv[i]) found = command;
+      if (names.back() == word) found = command;
     }
     if (found == nullptr) {
-      fail_usage("unknown command {}{} ({} --help lists them)", shown(argv[i]), did_you_mean(argv[i], names),
+      fail_usage("unknown command {}{} ({} --help lists them)", shown(word), did_you_mean(word, names),
                  above == &program ? "ptrain" : "ptrain " + above->get_name());
     }
     above = found;
   }
+}
+
+/// Of what parsing left over, the first option that the command does not have.
+void refuse_unknown_option(const CLI::App& program) {
+  const CLI::App* command = &program;
+  std::string path = "ptrain";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (std::string word : program.remaining(true)) {
+    if (!word.starts_with('-')) continue;
+    word.resize(std::min(word.find('='), word.size()));
+    fail_usage("unknown option {}{} ({} --help lists them)", shown(word), did_you_mean(word, known), path);
+  }
+}
+
+/// "help run" asks what "run --help" does.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
 }
 
 int run_program(int argc, char** argv) {
@@ -59,11 +91,14 @@ int run_program(int argc, char** argv) {
   program.require_subcommand(1);
   for (const auto add : kCommands) add(program);
   try {
-    if (argc < 2) fail_usage("expected a command (ptrain --help lists them)");
-    refuse_unknown_command(program, argc, argv);
-    program.parse(argc, argv);
+    std::vector<std::string> words = words_of(argc, argv);
+    if (words.empty()) fail_usage("expected a command (ptrain --help lists them)");
+    refuse_unknown_command(program, words);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    program.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    refuse_unknown_option(program);
     std::string line = error.what();
     line.resize(std::min(line.find('\n'), line.size()));
     fail_usage("{}", line);
@@ -84,9 +119,9 @@ int main(int argc, char** argv) {
   // Buffers from a mebibyte on return to the system when freed; glibc would raise this bound as it goes and keep them.
   ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  ptrain::give_signals_a_thread();
-  ptrain::keep_to_cpu_quota();
   try {
+    ptrain::give_signals_a_thread();
+    ptrain::keep_to_cpu_quota();
     const int code = ptrain::run_program(argc, argv);
     ptrain::finish_output();
     return code;

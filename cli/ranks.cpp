@@ -2,6 +2,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/standard_streams.h"
+#include "core/base/threads.h"
 #include "core/dist/cores.h"
 #include "core/dist/launch.h"
 #include "core/dist/mpi.h"
@@ -10,6 +11,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -86,6 +92,26 @@ std::exception_ptr telling(const std::vector<std::exception_ptr>& failures) {
   return any;
 }
 
+/// body(0) to body(count - 1), a thread each; none runs where one of them cannot start.
+void run_together(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::promise<bool> complete;
+  const std::shared_future<bool> go = complete.get_future().share();
+  std::vector<std::thread> running;
+  std::exception_ptr refused;
+  try {
+    while (running.size() < count) {
+      running.push_back(start_thread([&body, go, rank = running.size()] {
+        if (go.get()) body(rank);
+      }));
+    }
+  } catch (const Error&) {
+    refused = std::current_exception();
+  }
+  complete.set_value(!refused);
+  for (std::thread& thread : running) thread.join();
+  if (refused) std::rethrow_exception(refused);
+}
+
 void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
   const auto ranks = static_cast<int>(loaded.config.dist.ranks);
   auto transports = make_thread_transports(ranks, detection_seconds(loaded.config));
@@ -93,18 +119,16 @@ void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
   const int threads = std::max(1, threads_of_all(loaded.config) / ranks);
   std::vector<std::exception_ptr> failures(transports.size());
   const auto run = [&](std::size_t rank) {
-    stay_on_cores(share_of_cores(cores, static_cast<int>(rank), ranks));
-    const LoadedConfig mine = with_threads(loaded, threads);
-    Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config));
     try {
+      stay_on_cores(share_of_cores(cores, static_cast<int>(rank), ranks));
+      const LoadedConfig mine = with_threads(loaded, threads);
+      Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config));
       work(mine, &communicator);
     } catch (...) {
       failures[rank] = std::current_exception();
     }
   };
-  std::vector<std::thread> running;
-  for (std::size_t rank = 0; rank < transports.size(); ++rank) running.emplace_back(run, rank);
-  for (std::thread& thread : running) thread.join();
+  run_together(transports.size(), run);
   if (const std::exception_ptr failure = telling(failures)) std::rethrow_exception(failure);
 }
 
@@ -114,8 +138,8 @@ LoadedConfig with_threads(LoadedConfig loaded, int threads) {
   const int granted = set_thread_count(threads);
   if (granted < threads) {
     loaded.notes.push_back(
-        fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT "
-                    "and OMP_MAX_ACTIVE_LEVELS to use all",
+        fmt::format("threads: {} instead of {}: no more are granted; unset OMP_THREAD_LIMIT and "
+                    "OMP_MAX_ACTIVE_LEVELS, and raise ulimit -u, to use all",
                     granted, threads));
   }
   return loaded;

@@ -45,8 +45,9 @@ EnvironmentReport environment_of(const Backend& backend, int ranks, const std::o
 /// One rank of a run; rank 0 shows its progress and writes its report, whatever happens.
 class TrainingRun {
  public:
-  TrainingRun(const LoadedConfig& loaded, ProgressStyle style, Communicator* communicator)
+  TrainingRun(const LoadedConfig& loaded, ProgressStyle style, OutputUse use, Communicator* communicator)
       : config_(loaded.config),
+        use_(use),
         report_(make_report(config_)),
         communicator_(communicator),
         observer_(config_, is_main() ? style : ProgressStyle::none) {
@@ -98,11 +99,12 @@ class TrainingRun {
     write_failed(prepared_, RunStatus::error, lost.what(), Flush::no);
   }
 
-  /// Nothing is written, not even a report, where another run writes.
+  /// Nothing is written, not even a report, where another run writes or has written.
   void lock_output() {
     if (!is_main()) return;
     try {
       lock_.emplace(config_.output.dir);
+      claim_output(config_, use_);
     } catch (const Error& error) {
       if (communicator_ != nullptr) communicator_->abort(error.what());
       throw;
@@ -163,6 +165,7 @@ class TrainingRun {
 
   void fill() {
     if (trainer_) fill_report(report_, config_, *workload_.backend, *workload_.model, trainer_->result());
+    if (workload_.training) report_.model.labels = label_names(workload_.training->info());
     report_.notes = observer_.notes();
   }
 
@@ -191,6 +194,7 @@ class TrainingRun {
 
   const Stopwatch watch_;
   Config config_;  // as settle_precision leaves it
+  const OutputUse use_;
   std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss
@@ -204,14 +208,10 @@ class TrainingRun {
 
 }  // namespace
 
-std::filesystem::path report_path(const Config& config) {
-  return config.output.report.empty() ? std::filesystem::path(config.output.dir) / "report.json"
-                                      : std::filesystem::path(config.output.report);
-}
-
-void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work) {
+void run_with_report(const LoadedConfig& loaded, ProgressStyle style, OutputUse use,
+                     const std::function<void(Trainer&)>& work) {
   on_every_rank(loaded, [&](const LoadedConfig& mine, Communicator* communicator) {
-    TrainingRun(mine, style, communicator).run(work);
+    TrainingRun(mine, style, use, communicator).run(work);
     if (communicator == nullptr || communicator->rank() == 0)
       fmt::print("report: {}\n", report_path(mine.config).string());
   });

@@ -1,6 +1,7 @@
 // A run from a resolved configuration to the report on disk; what `ptrain run` and `ptrain eval` share.
 #pragma once
 
+#include "cli/output_folder.h"
 #include "core/config/load.h"
 #include "core/report/progress.h"
 #include "core/train/trainer.h"
@@ -10,12 +11,10 @@
 
 namespace ptrain {
 
-/// Where a run's report goes: output.report, or report.json in output.dir.
-std::filesystem::path report_path(const Config& config);
-
 /// On every rank opens device, data and model, prepares a trainer and hands it to `work`; writes the report, also when
 /// something failed, and prints where it is. Throws what failed; Error{diverged} or the signal's exit code when the run
 /// ended that way.
-void run_with_report(const LoadedConfig& loaded, ProgressStyle style, const std::function<void(Trainer&)>& work);
+void run_with_report(const LoadedConfig& loaded, ProgressStyle style, OutputUse use,
+                     const std::function<void(Trainer&)>& work);
 
 }  // namespace ptrain

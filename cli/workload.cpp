@@ -6,11 +6,17 @@
 
 namespace ptrain {
 
-Workload open_workload(const Config& config, int device_index) {
-  Workload workload;
+Workload open_workload(Config& config, int device_index) {
+  Workload workload = open_data_and_model(config);
   workload.backend = make_backend(config.device, device_index);
-  const DataSettings settings = data_settings(config);
+  return workload;
+}
+
+Workload open_data_and_model(Config& config) {
+  Workload workload;
+  DataSettings settings = data_settings(config);
   workload.training = open_dataset(settings, Split::train);
+  if (config.model.classes == 0) config.model.classes = settings.classes = workload.training->info().classes;
   if (config.eval.every_epochs > 0) workload.evaluation = open_dataset(settings, Split::eval);
   workload.model = make_model(config, workload.training->info());
   return workload;

@@ -15,8 +15,10 @@ struct Workload {
   std::unique_ptr<Model> model;
 };
 
-/// `device_index`: which GPU, where the device is one. Throws Error when the device is not there, the data cannot be
-/// read or model and data do not fit.
-Workload open_workload(const Config& config, int device_index = 0);
+/// `device_index`: which GPU, where the device is one. Where `config` leaves model.classes to the data it is settled.
+/// Throws Error when the device is not there, the data cannot be read or model and data do not fit.
+Workload open_workload(Config& config, int device_index = 0);
+/// The same without a backend.
+Workload open_data_and_model(Config& config);
 
 }  // namespace ptrain

@@ -21,7 +21,8 @@ struct BertSpec {
   std::int64_t token_types = 2;
   float layer_norm_epsilon = 1e-12f;
   std::int64_t classes = 2;
-  std::int64_t max_length = 128;  // tokens per sequence
+  std::vector<std::string> labels = {};  // names of the classes; empty where they have none
+  std::int64_t max_length = 128;         // tokens per sequence
   Padding padding = Padding::max_length;
   float dropout = 0.1f;  // hidden states and attention weights
   AttentionAlgorithm attention = AttentionAlgorithm::flash;

@@ -1,6 +1,7 @@
 // Sizes of BERT: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
 #include "core/config/choices.h"
+#include "core/data/factory.h"
 #include "models/bert.h"
 
 #include <nlohmann/json.hpp>
@@ -51,6 +52,7 @@ BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
                config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
   }
   spec.classes = config.model.classes;
+  spec.labels = label_names(data);
   spec.max_length = data.max_length;
   spec.padding = config.data.padding;
   spec.dropout = static_cast<float>(config.model.dropout);
@@ -98,7 +100,10 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
 
 std::string bert_config_json(const BertSpec& spec) {
   nlohmann::json labels = nlohmann::json::object();
-  for (std::int64_t i = 0; i < spec.classes; ++i) labels[std::to_string(i)] = fmt::format("LABEL_{}", i);
+  for (std::int64_t i = 0; i < spec.classes; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    labels[std::to_string(i)] = at < spec.labels.size() ? spec.labels[at] : fmt::format("LABEL_{}", i);
+  }
   const nlohmann::json json = {{"architectures", {"BertForSequenceClassification"}},
                                {"model_type", "bert"},
                                {"num_hidden_layers", spec.layers},

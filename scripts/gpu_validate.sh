@@ -113,7 +113,7 @@ train() {
   shift 3
   for key in "$@"; do overrides+=(-o "$key"); done
   limited "$limit" "$ptrain" run "$work/$name.yaml" --device cuda --progress none --report "$out/$name.json" \
-    --output-dir "$work/$name" -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
+    --output-dir "$work/$name" --fresh -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
     -o data.workers="$(($(nproc) > 3 ? $(nproc) - 2 : 2))" "${overrides[@]}" >"$out/$name.log" 2>&1
   check "$name" $?
 }

@@ -13,7 +13,7 @@ if [[ ! -f build/release/CMakeCache.txt ]]; then cmake --preset release -DPTRAIN
 cmake --build build/release --target ptrain
 echo "built after $SECONDS s"
 mkdir -p "$out"
-"$ptrain" run configs/quick/resnet50_fashion_mnist.yaml --output-dir "$out" "$@"
+"$ptrain" run configs/quick/resnet50_fashion_mnist.yaml --output-dir "$out" --fresh "$@"
 "$ptrain" table "$out/report.json" --columns run,work,precision,precision_reason,speed,memory,accuracy \
   --format html --output "$out/index.html"
 cat <<END

@@ -3,18 +3,20 @@
 # Where nvcc is, the CUDA build is compiled too; its tests run on a GPU where there is one, and on emulated libraries.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
+#   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal (minutes)
 #   --tidy  also runs clang-tidy over all sources (minutes)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-asan=0 fuzz=0 tidy=0
+asan=0 fuzz=0 tsan=0 tidy=0
 for argument in "$@"; do
   case "$argument" in
     --asan) asan=1 ;;
     --fuzz) fuzz=1 ;;
+    --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
     *)
-      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      sed -n '2,7s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
@@ -22,6 +24,7 @@ done
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
+export OMP_WAIT_POLICY=passive # tests share the cores: a thread that waits leaves its core to those that compute
 formatter=14 # the clang-format whose output the sources carry; other versions differ in detail
 
 step() { printf '\n== %s (after %s s)\n' "$1" "$SECONDS"; }
@@ -64,6 +67,22 @@ if ((asan)); then
     ctest --test-dir "build/asan/tests/$folder" --parallel "$jobs" --output-on-failure --progress \
       --exclude-regex 'DataParallel\.(Losses|Reproducible|Resumes)'
   done
+fi
+if ((tsan)); then
+  step "thread sanitizer: ranks, loaders, signals"
+  cmake --preset tsan
+  cmake --build build/tsan --parallel "$jobs" --target ptrain unit_dist
+  # One thread to each team: the sanitizer does not know libgomp's barriers.
+  OMP_NUM_THREADS=1 build/tsan/bin/unit_dist
+  runs=$(mktemp -d)
+  train=(env OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66 build/tsan/bin/ptrain run configs/quick/bert_synthetic.yaml -o threads=2
+    -o dist.ranks=2 -o data.workers=2 --progress none)
+  "${train[@]}" -o train.steps=10 --out "$runs/whole"
+  code=0
+  timeout --preserve-status --signal=TERM 20 "${train[@]}" -o train.steps=1000000 --out "$runs/ended" || code=$?
+  ((code == 143)) || { echo "expected an end by SIGTERM without a race, got exit code $code"; exit 1; }
+  grep -q '"interrupted"' "$runs/ended/report.json"
+  rm -r "$runs"
 fi
 if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   step "CUDA build: the program and the device tests, on emulated libraries where there is no GPU"

@@ -4,6 +4,7 @@
 #include "core/analysis/compare.h"
 #include "core/analysis/fingerprint.h"
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 
 #include <fmt/format.h>
 
@@ -42,8 +43,18 @@ void save(const BaselineOptions& options) {
   fs::remove_all(kept);
   fs::create_directories(kept);
   fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
-  fs::copy(fs::path(options.folder) / "runs", kept / "runs", fs::copy_options::recursive);
-  fmt::print("{}: {} cases of {}\n", kept.string(), runs.cases.size(), runs.suite->machine.name);
+  MeasuredSpan span;
+  for (const MeasuredCase& item : runs.cases) {
+    for (const MeasuredRun& run : item.runs) {
+      const fs::path from = run.record_file.parent_path();
+      fs::create_directories(kept / from.lexically_relative(options.folder));
+      fs::copy(from, kept / from.lexically_relative(options.folder), fs::copy_options::recursive);
+      span.add(run.record.started);
+    }
+  }
+  for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
+  fmt::print("{}: {} cases of {}, measured {}\n", kept.string(), runs.cases.size(), runs.suite->machine.name,
+             span.text());
 }
 
 void check(const BaselineOptions& options) {

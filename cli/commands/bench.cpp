@@ -1,6 +1,7 @@
 // ptrain bench: runs a suite's cases, interleaved, each in a fresh process, and says what its axes do.
 #include "cli/bench_view.h"
 #include "cli/commands.h"
+#include "cli/device.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
 #include "core/analysis/effects.h"
@@ -69,6 +70,7 @@ void bench(const BenchOptions& options) {
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
   sweep.machine = this_machine();
+  sweep.software = installed_software();
   const std::string machine = options.machine.empty() ? sweep.machine.name : options.machine;
   sweep.folder = options.out.empty() ? std::filesystem::path("results") / machine / suite.name
                                      : std::filesystem::path(options.out);
@@ -76,6 +78,7 @@ void bench(const BenchOptions& options) {
   const SignalGuard signals;
   sweep.stopped = [] { return SignalGuard::received() != 0; };
 
+  for (const std::string& line : shortages(suite)) print_error_line("note: " + line);
   const auto view = make_bench_view(suite, view_style(options.progress));
   if (!run_sweep(suite, program, sweep, *view)) {
     throw Error(

@@ -1,6 +1,7 @@
 // ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
 #include "core/analysis/compare.h"
 #include "cli/commands.h"
+#include "cli/device.h"
 #include "cli/output_format.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
@@ -11,10 +12,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace ptrain {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct CompareOptions {
   std::string base, changed;
@@ -27,7 +31,8 @@ struct CompareOptions {
   std::string program, against_program;
   double budget = 120;
   std::int64_t seed = 1;
-  std::string out = "runs/compare";
+  std::string out;
+  bool fresh = false;
   FormatOptions format;
 
   bool live() const { return !against.empty() || !against_program.empty(); }
@@ -56,7 +61,9 @@ Comparison compare_live(const CompareOptions& options) {
   ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
   ab.budget_seconds = options.budget;
   ab.seed = options.seed;
-  ab.folder = options.out;
+  ab.folder = options.out.empty() ? fs::path("runs/compare") / folder_name(utc_time()) : fs::path(options.out);
+  ab.fresh = options.fresh;
+  ab.software = installed_software();
   const SignalGuard signals;
   ab.stopped = [] { return SignalGuard::received() != 0; };
   ab.on_pair = [](const CaseComparison& so_far) {
@@ -65,7 +72,9 @@ Comparison compare_live(const CompareOptions& options) {
         stderr, "pair {}: {:+.2f} %{}\n", speed.runs, speed.percent.estimate,
         speed.percent.bounded ? fmt::format(" ({:+.2f} to {:+.2f})", speed.percent.lower, speed.percent.upper) : "");
   };
-  return run_ab_comparison(ab);
+  Comparison comparison = run_ab_comparison(ab);
+  fmt::print(stderr, "records: {}\n", ab.folder.string());
+  return comparison;
 }
 
 void compare_command(const CompareOptions& options) {
@@ -106,7 +115,8 @@ void add_compare_command(CLI::App& program) {
   command->add_option("--against-program", options->against_program, "live: the new side's ptrain");
   command->add_option("--budget", options->budget, "live: seconds of measuring")->capture_default_str();
   command->add_option("--seed", options->seed, "live: of who goes first in each pair")->capture_default_str();
-  command->add_option("--out", options->out, "live: folder of the records")->capture_default_str();
+  command->add_option("--out", options->out, "live: folder of the records; default runs/compare/TIME");
+  command->add_flag("--fresh", options->fresh, "live: throw away what an earlier comparison left in --out");
   options->format.add_to(*command);
   command->footer(
       "Exit codes: 0 same or faster; 4 slower or less accurate; 5 inconclusive or not comparable.\nExamples:\n"

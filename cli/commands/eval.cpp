@@ -16,7 +16,7 @@ void eval(const ConfigOptions& options) {
     fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (loaded.config.eval.every_epochs == 0) loaded.config.eval.every_epochs = 1;
-  run_with_report(loaded, options.progress(), [](Trainer& trainer) {
+  run_with_report(loaded, options.progress(), OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();
   });
@@ -28,9 +28,9 @@ void add_eval_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("eval", "evaluate weights or a checkpoint");
   const auto options = std::make_shared<ConfigOptions>();
   options->add_to(*command);
-  options->add_progress_to(*command);
+  options->add_output_to(*command);
   command->footer(
-      "Example:\n  ptrain eval configs/resnet50.yaml -o model.weights=runs/resnet50/model.safetensors --output-dir "
+      "Example:\n  ptrain eval configs/resnet50.yaml -o model.weights=runs/resnet50/model.safetensors --out "
       "runs/eval");
   command->callback([options] { eval(*options); });
 }

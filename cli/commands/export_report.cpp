@@ -1,5 +1,6 @@
 // ptrain export-report: a report in another suite's dialect.
 #include "cli/commands.h"
+#include "cli/reference/command_tree.h"
 #include "core/analysis/export/export.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"
@@ -49,8 +50,9 @@ void add_export_report_command(CLI::App& program) {
     formats += fmt::format("\n  {}: {}", exporter.name, exporter.help);
   }
   command->add_option("--format", options->format, "the dialect:" + formats)->required()->type_name(names);
-  command->add_option("--output", options->output, "file to write; default: standard output");
-  command->footer("Example:\n  ptrain export-report runs/resnet50 --format mllog --output result_0.txt");
+  add_hidden_option(*command, "--output", options->output);
+  command->add_option("--out", options->output, "file to write; default: standard output");
+  command->footer("Example:\n  ptrain export-report runs/resnet50 --format mllog --out result_0.txt");
   command->callback([options] { export_report(*options); });
 }
 

@@ -1,12 +1,15 @@
 // ptrain list: what can be asked for.
 #include "cli/commands.h"
+#include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
+#include "core/config/text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -41,9 +44,23 @@ void list_data() {
   for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);
 }
 
-void list_keys(std::string_view prefix) {
+/// "train" of "train.optimizer.lr", "seed" of "seed".
+std::string section_of(const Key& key) { return key.name.substr(0, key.name.find('.')); }
+
+/// Keys of one section, or of all with a line above each.
+void list_keys(const std::string& section) {
+  std::vector<std::string> sections;
+  for (const Key& key : config_keys()) sections.push_back(section_of(key));
+  if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
+    fail_usage("list keys: no section {}{}", shown(section), did_you_mean(section, sections));
+  }
+  std::string current = section;
   for (const Key& key : config_keys()) {
-    if (!key.name.starts_with(prefix)) continue;
+    if (!section.empty() && key.name != section && !key.name.starts_with(section + ".")) continue;
+    if (section.empty() && section_of(key) != current) {
+      fmt::print("{}[{}]\n", current.empty() ? "" : "\n", section_of(key));
+      current = section_of(key);
+    }
     const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
     fmt::print("{}\n    {}\n    {}; {}{}\n", key.name, key.help, describe(key), fallback,
                key.environment.empty() ? "" : "; environment " + key.environment);
@@ -58,8 +75,11 @@ void add_list_command(CLI::App& program) {
   command->footer("Example:\n  ptrain list keys");
   command->add_subcommand("models", "what model.name takes")->callback(list_models);
   command->add_subcommand("data", "what data.source takes, and the files each reads")->callback(list_data);
-  command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags."); });
-  command->add_subcommand("keys", "every configuration key")->callback([] { list_keys(""); });
+  command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags"); });
+  const auto section = std::make_shared<std::string>();
+  CLI::App* keys = command->add_subcommand("keys", "every configuration key, or those of a section");
+  keys->add_option("SECTION", *section, "such as train, or train.optimizer");
+  keys->callback([section] { list_keys(*section); });
 }
 
 }  // namespace ptrain

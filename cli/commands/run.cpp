@@ -13,11 +13,11 @@ namespace {
 
 void run(const ConfigOptions& options) {
   const LoadedConfig loaded = options.load();
-  run_with_report(loaded, options.progress(), [&](Trainer& trainer) {
+  run_with_report(loaded, options.progress(), OutputUse::training, [&](Trainer& trainer) {
     trainer.train();
     const OutputConfig& output = loaded.config.output;
     if (trainer.result().status != RunStatus::ok || !output.save) return;
-    trainer.export_weights(std::filesystem::path(output.dir) / "model.safetensors");
+    trainer.export_model(output.dir);
   });
 }
 
@@ -27,9 +27,9 @@ void add_run_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("run", "train, evaluate and write a report");
   const auto options = std::make_shared<ConfigOptions>();
   options->add_to(*command);
-  options->add_progress_to(*command);
+  options->add_output_to(*command);
   command->footer(
-      "Example:\n  ptrain run configs/resnet50.yaml --amp O2 -o data.batch_size=128 --output-dir runs/resnet50-o2");
+      "Example:\n  ptrain run configs/resnet50.yaml --amp O2 -o data.batch_size=128 --out runs/resnet50-o2");
   command->callback([options] { run(*options); });
 }
 

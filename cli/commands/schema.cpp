@@ -5,6 +5,8 @@
 #include "core/analysis/run_set.h"
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
+#include "core/infer/inference.h"
+#include "core/infer/scenarios.h"
 #include "core/report/report.h"
 
 #include <fmt/format.h>
@@ -28,6 +30,9 @@ nlohmann::json schema_of() {
 constexpr Published kSchemas[] = {
     {"config", "of the YAML configuration", config_schema},
     {"report", "of report.json", schema_of<Report>},
+    {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
+    {"infer", "of ptrain infer --report", schema_of<InferenceReport>},
+    {"bench-infer", "of ptrain bench infer --json", schema_of<ScenarioReport>},
     {"bench", "of suite.json, a benchmark's own description", schema_of<SuiteRecord>},
     {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
     {"effects", "of ptrain effects --json", schema_of<EffectsReport>},

@@ -2,6 +2,7 @@
 #include "core/analysis/table.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
+#include "cli/reference/command_tree.h"
 #include "core/analysis/document_tables.h"
 #include "core/analysis/html/page.h"
 #include "core/base/errors.h"
@@ -46,7 +47,10 @@ void update_document(const std::string& document) {
 
 std::string rendered(const TableOptions& options) {
   std::vector<RunSet> sets;
-  for (const std::string& path : options.paths) sets.push_back(load_runs(path));
+  for (const std::string& path : options.paths) {
+    sets.push_back(load_runs(path));
+    for (const std::string& note : sets.back().left_out_notes()) print_error_line("note: " + note);
+  }
   const Table table = make_table(sets, options.columns);
   const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
   if (options.format == "text") return table_text(table);
@@ -81,12 +85,13 @@ void add_table_command(CLI::App& program) {
   command->add_option("--format", options->format, "form of the table")
       ->capture_default_str()
       ->type_name("text|markdown|csv|json|html");
-  command->add_option("--output", options->output, "file to write; default: standard output");
+  add_hidden_option(*command, "--output", options->output);
+  command->add_option("--out", options->output, "file to write; default: standard output");
   command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
   command->add_option("--update", options->update, "document whose marked tables are written anew");
   command->footer(
       "A table is marked by the lines \"<!-- ptrain table PATHS --columns LIST -->\" and \"<!-- /ptrain -->\".\n"
-      "Examples:\n  ptrain table runs/smoke --format html --output smoke.html\n  ptrain table --check README.md");
+      "Examples:\n  ptrain table runs/smoke --format html --out smoke.html\n  ptrain table --check README.md");
   command->callback([options] { table(*options); });
 }
 

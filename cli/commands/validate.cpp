@@ -1,7 +1,9 @@
-// ptrain validate: checks a configuration without running it.
+// ptrain validate: checks a configuration, and the data, vocabulary and weights that it names, without running it.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/workload.h"
 #include "core/config/keys.h"
+#include "core/io/safetensors.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +19,15 @@ struct ValidateOptions {
   bool json = false;
 };
 
+/// Opens what a run would read: data, vocabulary, weights. Returns a line on the data.
+std::string check_files(LoadedConfig loaded) {
+  const Workload workload = open_data_and_model(loaded.config);
+  if (!loaded.config.model.weights.empty()) SafetensorsFile(loaded.config.model.weights);
+  const auto samples = [](const Dataset* data) { return data == nullptr ? 0 : data->size(); };
+  return fmt::format("{} training and {} evaluation samples, {} classes", samples(workload.training.get()),
+                     samples(workload.evaluation.get()), loaded.config.model.classes);
+}
+
 void validate(const ValidateOptions& options) {
   const LoadedConfig loaded = options.config.load();
   print_notes(loaded);
@@ -29,17 +40,19 @@ void validate(const ValidateOptions& options) {
       fmt::print("{:<44} {:<28} {}\n", key.name, key.get(loaded.config).dump(), loaded.origins.at(key.name));
     }
   }
-  fmt::print("{}: ok, {}\n", loaded.file, config_hash(loaded.config));
+  const std::string data = check_files(loaded);
+  fmt::print("{}: ok, {}; {}\n", loaded.file, config_hash(loaded.config), data);
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("validate", "check a configuration without running it");
+  CLI::App* command =
+      program.add_subcommand("validate", "check a configuration, and the files it names, without running it");
   const auto options = std::make_shared<ValidateOptions>();
   options->config.add_to(*command);
   command->add_flag("--show", options->show, "print every key, its value and where that came from");
-  command->add_flag("--json", options->json, "print the resolved configuration as JSON");
+  command->add_flag("--json", options->json, "print the resolved configuration as JSON, and check no files");
   command->footer("Example:\n  ptrain validate configs/resnet50.yaml -o train.optimizer.lr=0.1 --show");
   command->callback([options] { validate(*options); });
 }

@@ -25,6 +25,7 @@ CommandDescription describe_command(const CLI::App& command, const std::string& 
   result.help = command.get_description();
   result.footer = command.get_footer();
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // add_hidden_option
     (option->get_positional() ? result.arguments : result.options).push_back(describe_option(*option));
   }
   for (const CLI::App* below : command.get_subcommands(std::function<bool(const CLI::App*)>{})) {

@@ -11,6 +11,11 @@ namespace ptrain {
 /// The name that an option's value has where it takes a configuration key: -o KEY=VALUE.
 inline constexpr const char* kKeyValue = "KEY=VALUE";
 
+/// An earlier name of an option, which --help, completions and the manual page leave out.
+inline void add_hidden_option(CLI::App& command, const char* name, std::string& value) {
+  command.add_option(name, value)->group("");
+}
+
 struct OptionDescription {
   std::vector<std::string> names;    // "-o", "--set"; of an argument its name alone, "CONFIG"
   std::string value;                 // "DIR", "auto|cpu|cuda"; empty for a flag

@@ -13,22 +13,50 @@ namespace {
 
 using Runs = std::vector<const MeasuredRun*>;
 
-/// Whether both sides know every step's time; else medians are compared, which every report has.
-bool all_steps_known(const Runs& base, const Runs& changed) {
-  const auto known = [](const MeasuredRun* run) { return !run->record.figures->summary; };
-  return std::all_of(base.begin(), base.end(), known) && std::all_of(changed.begin(), changed.end(), known);
-}
-
 /// Logarithm of the time per sample of each run.
-StepLogs logs_of(const Runs& runs, bool all_steps) {
+StepLogs logs_of(const Runs& runs, SpeedEstimator estimator) {
   StepLogs logs;
   for (const MeasuredRun* run : runs) {
     const RunFigures& figures = *run->record.figures;
-    const double per_step = static_cast<double>(figures.samples) / static_cast<double>(figures.step_ms.count);
-    logs.typical.push_back(std::log((all_steps ? figures.typical_step_ms : figures.step_ms.p50) / per_step));
+    logs.typical.push_back(-std::log(speed_of(figures, estimator)));
     logs.mean.push_back(std::log(figures.seconds / static_cast<double>(figures.samples)));
   }
   return logs;
+}
+
+/// Of both sides, as far as both know.
+SpeedEstimator estimator_of(const Runs& base, const Runs& changed) {
+  return std::max(speed_estimator(base), speed_estimator(changed));
+}
+
+/// Whether two records are of one and the same run.
+bool same_run(const RunRecord& a, const RunRecord& b) {
+  return a.started == b.started && a.wall_seconds == b.wall_seconds && a.config_hash == b.config_hash &&
+         a.figures->typical_step_ms == b.figures->typical_step_ms;
+}
+
+/// The runs of `changed` that are not among `base` too.
+Runs new_runs(const Runs& base, Runs changed) {
+  std::erase_if(changed, [&](const MeasuredRun* run) {
+    return std::any_of(base.begin(), base.end(),
+                       [&](const MeasuredRun* other) { return same_run(other->record, run->record); });
+  });
+  return changed;
+}
+
+std::optional<SideFigures> side_figures(const Runs& runs, SpeedEstimator estimator) {
+  if (runs.empty()) return std::nullopt;
+  const Interval speed = speed_interval(runs, estimator);
+  SideFigures side;
+  side.speed = speed.estimate;
+  side.unit = runs.front()->record.figures->unit;
+  side.runs = static_cast<std::int64_t>(runs.size());
+  if (speed.bounded) {
+    side.lower = speed.lower;
+    side.upper = speed.upper;
+  }
+  for (const MeasuredRun* run : runs) side.started.add(run->record.started);
+  return side;
 }
 
 /// Runs of the same round of the same sweep, base and changed.
@@ -53,11 +81,10 @@ StepLogs minus(StepLogs changed, const StepLogs& base) {
   return changed;
 }
 
-SpeedChange judge_speed(const Runs& base, const Runs& changed, const SpeedRule& rule) {
-  const bool all_steps = all_steps_known(base, changed);
+SpeedChange judge_speed(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
   const auto [first, second] = interleaved_pairs(base, changed);
-  if (!first.empty()) return judge_pairs(minus(logs_of(second, all_steps), logs_of(first, all_steps)), rule);
-  return judge_groups(logs_of(base, all_steps), logs_of(changed, all_steps), rule);
+  if (!first.empty()) return judge_pairs(minus(logs_of(second, estimator), logs_of(first, estimator)), rule);
+  return judge_groups(logs_of(base, estimator), logs_of(changed, estimator), rule);
 }
 
 /// "2 of 3 runs ended well (1 oom: does not fit)", why a side has too little.
@@ -91,9 +118,9 @@ struct Accuracies {
   std::vector<double> values;
   double run_variance = 0;
   double counting_variance = 0;
+  std::int64_t samples = 1;
 
   explicit Accuracies(const Runs& runs) {
-    std::int64_t samples = 1;
     for (const MeasuredRun* run : runs) {
       if (!run->record.figures->top1) continue;
       values.push_back(*run->record.figures->top1);
@@ -103,19 +130,13 @@ struct Accuracies {
     const double centre = mean_of(values);
     const double deviation = summarize(values).stdev;
     run_variance = deviation * deviation / static_cast<double>(values.size());
-    counting_variance = centre * (1 - centre) / static_cast<double>(samples);
+    counting_variance = counting_error(centre, samples);
   }
 };
 
 bool equal_throughout(const Accuracies& a, const Accuracies& b) {
   const auto same = [&](double value) { return value == a.values.front(); };
   return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
-}
-
-/// Student's 97.5 % quantile, by Cornish and Fisher's expansion (within 1 % from 3 degrees of freedom on).
-double student(double freedom) {
-  const double z = normal_quantile(0.975), f = std::max(freedom, 3.0);
-  return z + (z * z * z + z) / (4 * f) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * f * f);
 }
 
 }  // namespace
@@ -132,11 +153,12 @@ AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double marg
   change.base = mean_of(before.values);
   change.changed = mean_of(after.values);
   const double estimate = change.changed - change.base;
-  double reach = 0;
+  const std::int64_t samples = std::min(before.samples, after.samples);
+  double reach = 1 - std::pow(0.025, 1 / static_cast<double>(samples));
   if (!equal_throughout(before, after)) {
-    const auto freedom = static_cast<double>(before.values.size() + after.values.size()) - 2;
-    const double runs = before.run_variance + after.run_variance;
-    reach = std::hypot(student(freedom) * std::sqrt(runs),
+    const auto freedom = static_cast<std::int64_t>(before.values.size() + after.values.size()) - 2;
+    const double runs = std::sqrt(before.run_variance + after.run_variance);
+    reach = std::hypot(freedom > 0 ? student_quantile(0.975, freedom) * runs : 0,
                        normal_quantile(0.975) * std::sqrt(before.counting_variance + after.counting_variance));
   }
   change.lower = estimate - reach;
@@ -145,7 +167,10 @@ AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double marg
   if (change.lower > -margin) change.verdict = AccuracyVerdict::not_worse;
   if (change.upper < 0 && estimate < -margin) change.verdict = AccuracyVerdict::worse;
   if (change.verdict == AccuracyVerdict::inconclusive) {
-    change.reason = "more seeds (vary_seed), or more evaluation samples (eval.max_samples), would narrow it";
+    change.reason = fmt::format(
+        "{} evaluation samples tell no loss of {:g} from none: more of them (eval.max_samples), or more seeds "
+        "(vary_seed), would narrow it",
+        samples, margin);
   }
   return change;
 }
@@ -153,9 +178,16 @@ AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double marg
 CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& changed, const CompareRule& rule) {
   CaseComparison result;
   result.name = base.name == changed.name ? base.name : fmt::format("{} -> {}", base.name, changed.name);
-  const Runs before = base.good(), after = changed.good();
-  if (before.empty() || after.empty()) {
+  const Runs before = base.good(), all = changed.good(), after = new_runs(before, all);
+  if (!before.empty() && !all.empty()) result.estimator = estimator_of(before, all);
+  result.base = side_figures(before, result.estimator);
+  result.changed = side_figures(after.empty() ? all : after, result.estimator);
+  if (before.empty() || all.empty()) {
     result.speed.reason = before.empty() ? shortfall(base, "base") : shortfall(changed, "new");
+    return result;
+  }
+  if (after.empty()) {
+    result.speed.reason = "both sides are the same runs: nothing was measured since (bench --fresh measures anew)";
     return result;
   }
   const MeasuredRun *first = base.reported(), *second = changed.reported();
@@ -164,7 +196,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
   });
   result.memory_percent = memory_change(before, after);
-  result.speed = judge_speed(before, after, rule.speed);
+  result.speed = judge_speed(before, after, result.estimator, rule.speed);
   result.accuracy = judge_accuracy(before, after, rule.accuracy_margin);
   if (result.refused) {
     result.speed.verdict = Verdict::inconclusive;
@@ -179,7 +211,9 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
 }
 
 Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule& rule) {
-  Comparison comparison{base.path.string(), changed.path.string(), rule, {}};
+  Comparison comparison{base.path.string(), changed.path.string(), rule, {}, base.left_out_notes()};
+  const std::vector<std::string> left_out = changed.left_out_notes();
+  comparison.notes.insert(comparison.notes.end(), left_out.begin(), left_out.end());
   if (base.cases.size() == 1 && changed.cases.size() == 1) {
     comparison.cases.push_back(compare_cases(base.cases.front(), changed.cases.front(), rule));
     return comparison;

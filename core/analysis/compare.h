@@ -3,6 +3,7 @@
 
 #include "core/analysis/environment_diff.h"
 #include "core/analysis/run_set.h"
+#include "core/analysis/speed.h"
 #include "core/analysis/verdict.h"
 #include "core/base/errors.h"
 
@@ -40,8 +41,28 @@ struct AccuracyChange {
   }
 };
 
+/// A side's speed as the table shows it, and when its runs started.
+struct SideFigures {
+  double speed = 0;
+  std::string unit;
+  std::optional<double> lower, upper;
+  std::int64_t runs = 0;
+  MeasuredSpan started;
+
+  void describe(Fields& field) {
+    field("speed", speed, "by the comparison's estimator");
+    field("unit", unit, "");
+    field.any_sign("lower", lower, "of the 95 % interval; null: of one run");
+    field.any_sign("upper", upper, "");
+    field("runs", runs, "good ones");
+    field("started", started, "when the first and the last of them did");
+  }
+};
+
 struct CaseComparison {
   std::string name;
+  SpeedEstimator estimator = SpeedEstimator::typical_step;
+  std::optional<SideFigures> base, changed;  // absent without a good run
   SpeedChange speed;
   AccuracyChange accuracy;
   std::optional<double> memory_percent;  // change of the mean peak; absent without figures
@@ -51,7 +72,10 @@ struct CaseComparison {
   void describe(Fields& field) {
     field("case", name, "");
     field.choice("verdict", speed.verdict, Verdict::inconclusive, "");
-    field("step_time_percent", speed.percent, "");
+    field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "what stands for a run's speed");
+    field("base", base, "");
+    field("new", changed, "");
+    field("step_time_percent", speed.percent, "change of the time per sample by this estimator");
     field("mean_step_percent", speed.stalls, "");
     field("paired", speed.paired, "from interleaved pairs");
     field("runs", speed.runs, "pairs, or runs of the smaller side");
@@ -68,6 +92,7 @@ struct Comparison {
   std::string base, changed;  // as they were named
   CompareRule rule;
   std::vector<CaseComparison> cases;
+  std::vector<std::string> notes = {};  // on records that were left out
 
   /// regressed when any case is slower or less accurate, else inconclusive when any is without a verdict, else ok.
   ExitCode outcome() const;
@@ -82,16 +107,19 @@ struct Comparison {
     field.any_sign("accuracy_margin", rule.accuracy_margin, "");
     field("exit_code", exit_code, "0, 4 or 5");
     field("cases", cases, "");
+    field("notes", notes, "on records that were left out");
   }
 };
 
 /// Accuracy is not worse when the interval of its change lies above -margin, worse when it lies below 0 and the
-/// estimate past the margin. The interval is Welch's over runs with the evaluation's binomial error added; equal
-/// figures in every run are no change.
+/// estimate past the margin. The interval is Student's over runs with the evaluation's binomial error added. Where
+/// every run of both sides has the same figure, none of N evaluation samples is known to have changed sides, of which
+/// up to 1 - 0.025^(1/N) may: Clopper and Pearson's bound for none of N (Biometrika 26, 1934).
 AccuracyChange judge_accuracy(const std::vector<const MeasuredRun*>& base,
                               const std::vector<const MeasuredRun*>& changed, double margin);
 
-/// One case against another, whatever their names.
+/// One case against another, whatever their names. Runs that both have are left out of `changed`; when it has no other,
+/// there is no verdict.
 CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& changed, const CompareRule& rule);
 
 /// Compares the cases that both have, by name; two sets of one case each are compared whatever their names. A case that

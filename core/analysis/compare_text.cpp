@@ -1,5 +1,6 @@
 // A comparison as text and as markdown.
 #include "core/analysis/compare.h"
+#include "core/analysis/markdown.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,20 @@ std::string range_text(const Interval& percent) {
 
 std::string step_text(const CaseComparison& item) {
   return item.speed.runs == 0 ? "-" : range_text(item.speed.percent);
+}
+
+/// "79.3 -> 50.6 images/s"
+std::string speed_text(const CaseComparison& item) {
+  if (!item.base || !item.changed) return "-";
+  return fmt::format("{:.1f} -> {:.1f} {}", item.base->speed, item.changed->speed, item.base->unit);
+}
+
+/// "Typical step, change": the estimator that all cases have.
+std::string step_title(const Comparison& comparison) {
+  const bool typical = std::all_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& item) {
+    return item.estimator == SpeedEstimator::typical_step;
+  });
+  return typical ? "typical step, change" : "time per sample, change";
 }
 
 std::string memory_text(const CaseComparison& item) {
@@ -39,6 +54,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   const auto add = [&](const std::string& line) {
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   };
+  for (const std::string& note : comparison.notes) add(note);
   for (const CaseComparison& item : comparison.cases) {
     if (!item.speed.reason.empty()) add(fmt::format("{}: {}", item.name, item.speed.reason));
     if (!item.accuracy.reason.empty()) add(fmt::format("{}: accuracy: {}", item.name, item.accuracy.reason));
@@ -53,6 +69,14 @@ std::vector<std::string> remarks(const Comparison& comparison) {
       add("the two were not interleaved: what the machine did between them cannot be told from what the program did");
     }
   }
+  MeasuredSpan before, after;
+  for (const CaseComparison& item : comparison.cases) {
+    if (item.base) before.add(item.base->started);
+    if (item.changed) after.add(item.changed->started);
+  }
+  if (!before.first.empty() && !after.first.empty()) {
+    add(fmt::format("measured: base {}; new {}", before.text(), after.text()));
+  }
   return lines;
 }
 
@@ -61,22 +85,25 @@ std::vector<std::string> remarks(const Comparison& comparison) {
 std::string comparison_text(const Comparison& comparison) {
   std::size_t width = 4;
   for (const CaseComparison& item : comparison.cases) width = std::max(width, item.name.size());
-  std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
-                                 "step time, change", "runs", "memory", "top-1");
+  std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
+                                 step_title(comparison), "speed", "runs", "memory", "top-1");
   for (const CaseComparison& item : comparison.cases) {
-    text += fmt::format("{:<{}}  {:<12}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, name_of(item.speed.verdict),
-                        step_text(item), runs_text(item), memory_text(item), accuracy_text(item));
+    text +=
+        fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, name_of(item.speed.verdict),
+                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("{}\n", line);
   return text;
 }
 
 std::string comparison_markdown(const Comparison& comparison) {
-  std::string text =
-      "| Case | Verdict | Step time, change | Runs | Memory | Top-1 |\n| --- | --- | ---: | ---: | ---: | --- |\n";
+  std::string text = fmt::format(
+      "| Case | Verdict | {} | Speed | Runs | Memory | Top-1 |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
+      step_title(comparison));
   for (const CaseComparison& item : comparison.cases) {
-    text += fmt::format("| {} | **{}** | {} | {} | {} | {} |\n", item.name, name_of(item.speed.verdict),
-                        step_text(item), runs_text(item), memory_text(item), accuracy_text(item));
+    text +=
+        fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name), name_of(item.speed.verdict),
+                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";

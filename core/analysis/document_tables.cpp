@@ -51,10 +51,12 @@ std::string render_mark(const std::string& mark, const std::filesystem::path& fo
 
 DocumentTables render_document(const std::filesystem::path& document) {
   DocumentTables result;
-  const std::vector<std::string> lines = lines_of(read_file(document));
+  const std::string content = read_file(document);
+  const std::string line_end = content.find("\r\n") != std::string::npos ? "\r\n" : "\n";
+  const std::vector<std::string> lines = lines_of(content);
   const std::filesystem::path folder = document.has_parent_path() ? document.parent_path() : ".";
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    result.rendered += lines[i] + "\n";
+    result.rendered += lines[i] + line_end;
     if (!lines[i].starts_with(kMark)) continue;
     const std::size_t mark = i;
     const std::string where = fmt::format("{}:{}", document.string(), mark + 1);
@@ -70,7 +72,8 @@ DocumentTables render_document(const std::filesystem::path& document) {
       result.differences.push_back(
           fmt::format("{}:{}: says \"{}\", the reports say \"{}\"", document.string(), mark + 2 + k, says, should));
     }
-    result.rendered += made + std::string(kEnd) + "\n";
+    for (const std::string& line : wanted) result.rendered += line + line_end;
+    result.rendered += std::string(kEnd) + line_end;
     ++result.tables;
     i = end;
   }

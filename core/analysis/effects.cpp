@@ -2,13 +2,13 @@
 
 #include "core/base/errors.h"
 #include "core/report/json_file.h"
+#include "core/report/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <set>
 
 namespace ptrain {
@@ -16,23 +16,26 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kConfidence = 0.95;
+
 /// A case as a point of the factorial, with one value per good run and its round.
 struct Cell {
   std::vector<std::size_t> levels;  // by axis
   std::vector<double> values;
   std::vector<std::int64_t> rounds;
   double mean = 0;
+  double centre = 0;         // that stands for the case
+  std::int64_t samples = 0;  // that each run evaluated
 };
 
 /// Weights of cells' means.
 using Contrast = std::map<std::size_t, double>;
 
-std::optional<double> value_of(const MeasuredRun& run, Response response) {
+std::optional<double> value_of(const MeasuredRun& run, Response response, SpeedEstimator estimator) {
   const RunFigures& figures = *run.record.figures;
   switch (response) {
     case Response::throughput:
-      return std::log(static_cast<double>(figures.samples) / static_cast<double>(figures.step_ms.count) /
-                      figures.typical_step_ms);
+      return std::log(speed_of(figures, estimator));
     case Response::memory:
       return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
     case Response::accuracy:
@@ -61,20 +64,23 @@ class Factorial {
   const std::vector<Cell>& cells() const { return cells_; }
 
   /// Fills the cells with one response of the good runs; cases without one are left out.
-  void measure(Response response) {
+  void measure(Response response, SpeedEstimator estimator) {
     cells_.clear();
     for (const MeasuredCase& item : runs_.cases) {
       Cell cell;
       cell.levels = levels_of(item);
       for (const MeasuredRun* run : item.good()) {
-        const auto value = value_of(*run, response);
+        const auto value = value_of(*run, response, estimator);
         if (!value) continue;
+        cell.samples = run->record.figures->eval_samples;
         cell.values.push_back(*value);
         cell.rounds.push_back(run->record.repeat);
       }
       if (cell.values.empty()) continue;
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
+      const bool counted = response == Response::accuracy;
+      cell.centre = counted ? cell.mean : centre_interval(cell.values, kConfidence).estimate;
       cells_.push_back(std::move(cell));
     }
   }
@@ -112,9 +118,14 @@ class Factorial {
   std::vector<Cell> cells_;
 };
 
-/// What is left of every run after its case's mean and, in complete rounds, its round's; scaled by the degrees of
-/// freedom that the means took. Empty when none are left.
-std::vector<double> residuals(const std::vector<Cell>& cells) {
+/// The variance of a run, and how many degrees of freedom it is known with; none: 0.
+struct RunNoise {
+  double variance = 0;
+  std::int64_t freedom = 0;
+};
+
+/// From what is left of every run after its case's mean and, in complete rounds, its round's.
+RunNoise run_noise(const std::vector<Cell>& cells) {
   std::vector<double> rest;
   std::map<std::int64_t, std::pair<double, std::size_t>> rounds;
   for (const Cell& cell : cells) {
@@ -125,28 +136,29 @@ std::vector<double> residuals(const std::vector<Cell>& cells) {
       ++count;
     }
   }
-  auto freedom = static_cast<double>(rest.size()) - static_cast<double>(cells.size());
+  RunNoise noise;
+  noise.freedom = static_cast<std::int64_t>(rest.size()) - static_cast<std::int64_t>(cells.size());
   const bool complete =
       std::all_of(rounds.begin(), rounds.end(), [&](const auto& entry) { return entry.second.second == cells.size(); });
-  if (complete && cells.size() > 2) {
+  if (complete) {
     std::size_t at = 0;
     for (const Cell& cell : cells) {
       for (const std::int64_t round : cell.rounds)
         rest[at++] -= rounds[round].first / static_cast<double>(cells.size());
     }
-    freedom -= static_cast<double>(rounds.size()) - 1;
+    noise.freedom -= static_cast<std::int64_t>(rounds.size()) - 1;
   }
-  if (freedom < 1) return {};
-  const double scale = std::sqrt(static_cast<double>(rest.size()) / freedom);
-  for (double& r : rest) r *= scale;
-  return rest;
+  if (noise.freedom < 1) return {};
+  noise.variance = std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0) / static_cast<double>(noise.freedom);
+  return noise;
 }
 
 class EffectFinder {
  public:
-  EffectFinder(const RunSet& runs, const EffectsOptions& options)
-      : factorial_(runs), options_(options), random_(static_cast<std::uint64_t>(options.seed)) {
+  explicit EffectFinder(const RunSet& runs) : factorial_(runs) {
     report_.suite = runs.suite ? runs.suite->suite : runs.path.string();
+    report_.estimator = speed_estimator(std::span(&runs, 1));
+    report_.notes = runs.left_out_notes();
     for (const MeasuredCase& item : runs.cases) {
       if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
       for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
@@ -155,17 +167,21 @@ class EffectFinder {
 
   EffectsReport find() {
     for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
-      factorial_.measure(response);
+      factorial_.measure(response, report_.estimator);
       if (factorial_.cells().size() < 2) {
         if (response == Response::throughput) fail("{}: fewer than two cases with good runs", report_.suite);
         continue;
       }
-      residuals_ = residuals(factorial_.cells());
+      noise_ = run_noise(factorial_.cells());
       if (response == Response::accuracy && seeds_.size() == 1) {
-        residuals_.clear();
-        report_.notes.emplace_back("accuracy: of one training seed, so without intervals (vary_seed: true varies it)");
-      } else if (residuals_.empty()) {
-        report_.notes.push_back(fmt::format("{}: too few repeats for intervals", name_of(response)));
+        noise_ = {};
+        report_.notes.emplace_back(
+            "accuracy: of one training seed (vary_seed: true varies it), so its intervals are of counting the "
+            "evaluation "
+            "samples alone");
+      } else if (noise_.freedom == 0) {
+        report_.notes.push_back(
+            fmt::format("{}: too few repeats for intervals, at least 2 of each case", name_of(response)));
       }
       add_main(response);
       add_interactions(response);
@@ -227,41 +243,39 @@ class EffectFinder {
     for (const Contrast& part : parts) {
       for (const auto& [cell, weight] : part) contrast[cell] += weight / static_cast<double>(parts.size());
     }
-    report_.effects.push_back(
-        {response, std::move(changes), interval_of(contrast, response), static_cast<std::int64_t>(parts.size())});
+    std::size_t fewest = factorial_.cells().front().values.size();
+    for (const auto& [cell, weight] : contrast) fewest = std::min(fewest, factorial_.cells()[cell].values.size());
+    report_.effects.push_back({response, std::move(changes), interval_of(contrast, response),
+                               static_cast<std::int64_t>(parts.size()), static_cast<std::int64_t>(fewest)});
   }
 
-  Interval interval_of(const Contrast& contrast, Response response) {
-    double estimate = 0;
-    for (const auto& [cell, weight] : contrast) estimate += weight * factorial_.cells()[cell].mean;
+  Interval interval_of(const Contrast& contrast, Response response) const {
+    double estimate = 0, mean = 0, run_parts = 0, counting_variance = 0;
+    for (const auto& [index, weight] : contrast) {
+      const Cell& cell = factorial_.cells()[index];
+      estimate += weight * cell.centre;
+      mean += weight * cell.mean;
+      run_parts += weight * weight / static_cast<double>(cell.values.size());
+      if (response == Response::accuracy)
+        counting_variance += weight * weight * counting_error(cell.mean, cell.samples);
+    }
     Interval interval;
     interval.estimate = told(estimate, response);
-    if (residuals_.empty()) return interval;
-    std::vector<double> drawn;
-    for (std::int64_t r = 0; r < options_.resamples; ++r) drawn.push_back(estimate + draw_error(contrast));
-    const double tail = (1 - options_.confidence) / 2;
-    interval.lower = told(quantile(drawn, tail), response);
-    interval.upper = told(quantile(drawn, 1 - tail), response);
+    const bool counted = response == Response::accuracy && seeds_.size() == 1;
+    if (noise_.freedom == 0 && !counted) return interval;
+    constexpr double part = (1 + kConfidence) / 2;
+    const double runs =
+        noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
+    const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));
+    interval.lower = told(std::min(mean - reach, estimate), response);
+    interval.upper = told(std::max(mean + reach, estimate), response);
     interval.bounded = true;
     return interval;
   }
 
-  double draw_error(const Contrast& contrast) {
-    double error = 0;
-    for (const auto& [cell, weight] : contrast) {
-      const std::size_t count = factorial_.cells()[cell].values.size();
-      double sum = 0;
-      for (std::size_t i = 0; i < count; ++i) sum += residuals_[random_() % residuals_.size()];
-      error += weight * sum / static_cast<double>(count);
-    }
-    return error;
-  }
-
   Factorial factorial_;
-  const EffectsOptions options_;
-  std::mt19937_64 random_;
   std::set<std::int64_t> seeds_;
-  std::vector<double> residuals_;
+  RunNoise noise_;  // of the response at hand
   EffectsReport report_;
 };
 
@@ -279,8 +293,6 @@ std::string_view name_of(Response response) {
   return "accuracy";
 }
 
-EffectsReport find_effects(const RunSet& runs, const EffectsOptions& options) {
-  return EffectFinder(runs, options).find();
-}
+EffectsReport find_effects(const RunSet& runs) { return EffectFinder(runs).find(); }
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 
 #include "core/analysis/intervals.h"
 #include "core/analysis/run_set.h"
+#include "core/analysis/speed.h"
 
 #include <cstdint>
 #include <string>
@@ -19,36 +20,35 @@ struct Effect {
   std::vector<std::string> changes;  // "level: O0 -> O1"; one for a main effect, two for an interaction
   Interval interval;                 // percent for throughput and memory, points for accuracy
   std::int64_t combinations = 0;
+  std::int64_t runs = 0;  // of the case with the fewest
 
   void describe(Fields& field);
 };
 
 struct EffectsReport {
   std::string suite;
+  SpeedEstimator estimator = SpeedEstimator::typical_step;
   std::vector<Effect> effects;
   std::vector<std::string> notes;
 
   void describe(Fields& field) {
     field.document("ptrain.effects/1", "What the axes of a benchmark do.");
     field("suite", suite, "");
+    field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "what stands for a run's throughput");
     field("effects", effects, "");
     field("notes", notes, "what is missing and why");
   }
 };
 
-struct EffectsOptions {
-  double confidence = 0.95;
-  std::int64_t resamples = 4000;
-  std::int64_t seed = 1;
-};
-
 /// An effect is the mean, over all combinations of the other axes whose runs were good, of the change from an axis's
-/// first value to another (of logarithms for throughput, at the typical step, and memory). An interaction is how much
-/// the second change differs under the first. Intervals are from a residual bootstrap: what is left of every run after
-/// its case's mean (and its round's, where all cases have all rounds), scaled by the lost degrees of freedom and drawn
-/// again with replacement (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, 6.3). Listed cases are
-/// one axis. Throws Error{failed} when fewer than two cases have good runs.
-EffectsReport find_effects(const RunSet& runs, const EffectsOptions& options = {});
+/// first value to another. A case is stood for by the Hodges-Lehmann centre of its runs (of logarithms for speed and
+/// memory), which the table shows, or by its mean accuracy. An interaction is how much the second change differs under
+/// the first. The 95 % intervals are Student's, around the change of means (in which what slows a round down cancels
+/// out), from what is left of every run after its case's mean (and its round's, where all cases have all rounds),
+/// pooled over the cases (Montgomery, "Design and Analysis of Experiments", 8th ed., 3.5 and 4.1); an accuracy's have
+/// the binomial error of its evaluation samples added. Listed cases are one axis. Throws Error{failed} when fewer than
+/// two cases have good runs.
+EffectsReport find_effects(const RunSet& runs);
 
 /// One line per effect, aligned; for a terminal.
 std::string effects_text(const EffectsReport& report);

@@ -12,6 +12,9 @@ namespace {
 /// Beyond these sizes the normal approximation of the rank statistics is good to a rank or two.
 constexpr std::size_t kExactPairs = 60;
 constexpr std::size_t kExactOfEach = 25;
+/// Part of the tail that Student's interval of two to five skewed values may use and still hold their centre: at all of
+/// it, 95 % became 91 on recorded step times (tests/trust/cover.py).
+constexpr double kSkewedTail = 0.4;
 
 /// Largest k with P(statistic <= k) <= tail, -1 for none; `probabilities` of 0, 1, ...
 std::int64_t lower_cut(const std::vector<double>& probabilities, double tail) {
@@ -109,6 +112,24 @@ Interval rank_sum_interval(std::span<const double> base, std::span<const double>
     for (const double c : changed) differences.push_back(c - b);
   }
   return interval_of(std::move(differences), rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
+}
+
+Interval centre_interval(std::span<const double> values, double confidence) {
+  Interval interval = signed_rank_interval(values, confidence);
+  if (interval.bounded || values.size() < 2) return interval;
+  const Statistics known = summarize(values);
+  const double reach = student_quantile(1 - kSkewedTail * (1 - confidence) / 2, known.count - 1) * known.stdev /
+                       std::sqrt(static_cast<double>(known.count));
+  interval.lower = std::min(known.mean - reach, interval.estimate);
+  interval.upper = std::max(known.mean + reach, interval.estimate);
+  interval.bounded = true;
+  return interval;
+}
+
+double counting_error(double part, std::int64_t samples) {
+  const double n = static_cast<double>(std::max<std::int64_t>(samples, 0)) + 4;
+  const double centre = (part * (n - 4) + 2) / n;
+  return centre * (1 - centre) / n;
 }
 
 std::int64_t fewest_pairs(double confidence) {

@@ -27,6 +27,16 @@ Interval signed_rank_interval(std::span<const double> values, double confidence)
 /// (same book, 4.2-4.3).
 Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence);
 
+/// Of the centre of few `values`: the Hodges-Lehmann estimate; its bounds are signed_rank_interval's where these values
+/// suffice for it, below that Student's around the mean, with two fifths of the tails, since step times are skewed.
+/// Unbounded for fewer than two values.
+Interval centre_interval(std::span<const double> values, double confidence);
+
+/// Variance of a share `part` (0 to 1) of `samples` that were counted: binomial, with two more counted and two more not
+/// (Agresti and Coull, "Approximate is better than exact", The American Statistician 52(2), 1998), so that a share of 1
+/// is not certain.
+double counting_error(double part, std::int64_t samples);
+
 /// Fewest values for which signed_rank_interval is bounded: 6 at 0.95.
 std::int64_t fewest_pairs(double confidence);
 /// Fewest values on each side for which rank_sum_interval is bounded: 4 at 0.95.

@@ -4,7 +4,10 @@
 #include "core/config/text.h"
 #include "core/report/json_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
 
 namespace ptrain {
 namespace {
@@ -97,6 +100,10 @@ void load_benchmark(RunSet& set) {
   for (const fs::path& file : sorted_files(set.path / "runs")) {
     if (file.filename() != "record.json") continue;
     MeasuredRun run = read_benchmark_run(file);
+    if (const std::string reason = reason_to_leave_out(*set.suite, run.record); !reason.empty()) {
+      set.left_out.push_back({file.parent_path(), reason});
+      continue;
+    }
     const std::string name = run.record.case_name;
     add(set, std::move(run), name);
   }
@@ -160,6 +167,40 @@ const MeasuredCase* RunSet::find(std::string_view name) const {
   const auto found = std::find_if(cases.begin(), cases.end(), [&](const auto& c) { return c.name == name; });
   return found == cases.end() ? nullptr : &*found;
 }
+
+std::vector<std::string> RunSet::left_out_notes() const {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const LeftOutRecord& record : left_out) {
+    by_reason[record.reason].push_back(record.folder.lexically_relative(path).string());
+  }
+  std::vector<std::string> notes;
+  for (const auto& [reason, folders] : by_reason) {
+    notes.push_back(fmt::format("{}: left out, and kept: {} ({})", path.string(), fmt::join(folders, ", "), reason));
+  }
+  return notes;
+}
+
+std::string reason_to_leave_out(const SuiteRecord& suite, const RunRecord& record) {
+  const auto item = std::find_if(suite.cases.begin(), suite.cases.end(),
+                                 [&](const SuiteCase& known) { return known.name == record.case_name; });
+  if (record.suite != suite.suite) return fmt::format("of suite {}", record.suite);
+  if (item == suite.cases.end()) return "of a case that the suite does not have";
+  if (record.config_hash != item->config_hash || record.settings != item->settings) return "another configuration";
+  if (record.sweep == suite.sweep) return {};
+  return record.binary == suite.binary ? fmt::format("of another sweep, {}", record.sweep) : "another program";
+}
+
+void MeasuredSpan::add(const std::string& started) {
+  if (first.empty() || started < first) first = started;
+  if (started > last) last = started;
+}
+
+void MeasuredSpan::add(const MeasuredSpan& other) {
+  add(other.first);
+  add(other.last);
+}
+
+std::string MeasuredSpan::text() const { return first == last ? first : fmt::format("{} to {}", first, last); }
 
 RunSet load_runs(const std::string& path) {
   RunSet set;

@@ -5,6 +5,7 @@
 #include "core/analysis/run_record.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,22 +49,33 @@ struct SuiteCase {
   std::string folder;
   nlohmann::json settings = nlohmann::json::object();
   std::string config_hash;
+  nlohmann::json work = nullptr;  // null in older ones
 
   void describe(Fields& field) {
     field("name", name, "");
     field("folder", folder, "below runs/");
     field.any("settings", settings, "object", "keys that make the case, with their values");
     field("config_hash", config_hash, "");
+    field.maybe_any("work", work, "object", "keys that define its work, where they are not the defaults");
   }
 };
 
-/// suite.json: what a benchmark was asked to do, and with which machine and program.
+/// Versions of the driver and of the libraries that compute, by name.
+struct Software {
+  std::map<std::string, std::string> versions;
+
+  bool operator==(const Software&) const = default;
+  void describe(Fields& field) { field("versions", versions, "of driver and libraries, by name"); }
+};
+
+/// suite.json: what a benchmark was asked to do, and with which machine, program and libraries.
 struct SuiteRecord {
   std::string suite;
   std::string about;
   std::string config;
   std::string sweep;
   Fingerprint machine;
+  std::optional<Software> software;  // absent in older ones
   std::string binary;
   std::int64_t seed = 0;
   std::int64_t repeats = 0;
@@ -77,6 +89,7 @@ struct SuiteRecord {
     field("config", config, "base configuration, as the suite names it");
     field("sweep", sweep, "equal for runs that were interleaved with each other");
     field("machine", machine, "the machine");
+    field.maybe("software", software, "driver and libraries; absent in older ones");
     field("binary", binary, "hash of the program");
     field("seed", seed, "of the order");
     field("repeats", repeats, "rounds asked for");
@@ -85,12 +98,38 @@ struct SuiteRecord {
   }
 };
 
+/// A record in a benchmark's folder that is of another sweep than the one the folder's suite.json describes.
+struct LeftOutRecord {
+  std::filesystem::path folder;  // of the run
+  std::string reason;            // "another configuration"
+};
+
 struct RunSet {
   std::filesystem::path path;
   std::optional<SuiteRecord> suite;  // absent when this is no benchmark
   std::vector<MeasuredCase> cases;
+  std::vector<LeftOutRecord> left_out = {};
 
   const MeasuredCase* find(std::string_view name) const;
+  /// A line for each reason, which names what was left out.
+  std::vector<std::string> left_out_notes() const;
+};
+
+/// Why a record is not of the sweep that `suite` describes; empty when it is.
+std::string reason_to_leave_out(const SuiteRecord& suite, const RunRecord& record);
+
+/// When the first and the last of some runs started, UTC.
+struct MeasuredSpan {
+  std::string first, last;
+
+  void add(const std::string& started);
+  void add(const MeasuredSpan& other);
+  /// "2025-01-31T12:00:00Z to 2025-01-31T12:04:10Z"
+  std::string text() const;
+  void describe(Fields& field) {
+    field("first", first, "UTC");
+    field("last", last, "UTC");
+  }
 };
 
 /// `path` is a report, a benchmark's folder (one with suite.json), any other folder (every report below it that is

@@ -11,7 +11,6 @@
 namespace ptrain {
 namespace {
 
-constexpr std::int64_t kFewestSteps = 8;
 /// From the median absolute deviation to a normal distribution's standard deviation.
 constexpr double kDeviationScale = 1.4826;
 /// Standard error of a median over that of a mean, for a normal distribution.

@@ -9,6 +9,9 @@
 
 namespace ptrain {
 
+/// Below these nothing can be told of a warm-up.
+constexpr std::int64_t kFewestSteps = 8;
+
 struct SteadyRule {
   std::int64_t most_warmup_steps = 0;  // bound of the warm-up; 0: half of the steps
   double drift_percent = 10;           // change between the halves of what follows that is still called steady

@@ -1,20 +1,17 @@
 #include "core/analysis/table.h"
 
-#include "core/analysis/intervals.h"
+#include "core/analysis/speed.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
+#include <set>
 #include <sstream>
 
 namespace ptrain {
 namespace {
-
-constexpr double kIntervalConfidence = 0.95;
 
 /// A case with its good runs; what cells are made from.
 struct Source {
@@ -22,6 +19,7 @@ struct Source {
   std::vector<const MeasuredRun*> good;
 
   const MeasuredRun* reported;  // null: no run left a report
+  SpeedEstimator estimator;     // of the whole table
 
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
 };
@@ -37,25 +35,27 @@ CellSource source_of(const MeasuredRun& run, const char* in_record, const char* 
   return run.record_file.empty() ? CellSource{run.report_file, in_report} : CellSource{run.record_file, in_record};
 }
 
-/// The centre of one figure over the good runs, with how far its interval reaches where runs suffice for one.
-struct Centre {
-  double value = 0;
-  std::string reach;  // " ±1.2 %"
-  std::vector<CellSource> sources;
-};
-
-Centre centre_of(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* in_record,
-                 const char* in_report) {
-  Centre centre;
-  std::vector<double> values;
-  for (const MeasuredRun* run : source.good) {
-    values.push_back(figure(*run->record.figures));
-    centre.sources.push_back(source_of(*run, in_record, in_report));
+/// A figure of `runs` runs, with its interval; its text and sources are left to the caller.
+TableCell measured_cell(const Interval& interval, const std::string& unit, std::size_t runs) {
+  TableCell cell;
+  cell.value = interval.estimate;
+  cell.unit = unit;
+  cell.runs = static_cast<std::int64_t>(runs);
+  if (interval.bounded) {
+    cell.lower = interval.lower;
+    cell.upper = interval.upper;
   }
-  const Interval interval = signed_rank_interval(values, kIntervalConfidence);
-  centre.value = interval.estimate;
-  if (interval.bounded) centre.reach = fmt::format(" ±{:.1f} %", 100 * interval.half_width() / interval.estimate);
-  return centre;
+  return cell;
+}
+
+/// The centre of one figure over the good runs.
+TableCell centre_of(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* unit,
+                    const char* in_record, const char* in_report) {
+  std::vector<double> values;
+  for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
+  TableCell cell = measured_cell(centre_interval(values, kSpeedConfidence), unit, values.size());
+  for (const MeasuredRun* run : source.good) cell.sources.push_back(source_of(*run, in_record, in_report));
+  return cell;
 }
 
 TableCell run_cell(const Source& source) {
@@ -97,43 +97,59 @@ TableCell batch_cell(const Source& source) {
   return {std::to_string(batch), batch, {{source.reported->report_file, "/global_batch_size"}}};
 }
 
-TableCell speed_cell(const Source& source) {
+TableCell speed_cell_by(const Source& source, SpeedEstimator estimator) {
   if (source.good.empty()) return nothing();
-  const Centre centre = centre_of(
-      source, [](const RunFigures& f) { return f.throughput; }, "/measured/throughput/value", "/throughput/value");
-  const std::string& unit = source.good.front()->record.figures->unit;
-  return {fmt::format("{:.1f} {}{}", centre.value, unit, centre.reach), centre.value, centre.sources};
+  const bool typical = estimator == SpeedEstimator::typical_step;
+  const Interval speed = speed_interval(source.good, estimator);
+  TableCell cell = measured_cell(speed, source.good.front()->record.figures->unit, source.good.size());
+  for (const MeasuredRun* run : source.good) {
+    cell.sources.push_back(
+        source_of(*run, typical ? "/measured/typical_step_ms" : "/measured/throughput/value", "/throughput/value"));
+  }
+  cell.text = fmt::format("{:.1f} {}{}", speed.estimate, cell.unit, reach_text(speed));
+  return cell;
 }
+
+TableCell speed_cell(const Source& source) { return speed_cell_by(source, source.estimator); }
+TableCell throughput_cell(const Source& source) { return speed_cell_by(source, SpeedEstimator::samples_over_time); }
 
 TableCell step_cell(const Source& source) {
   if (source.good.empty()) return nothing();
-  const Centre median = centre_of(
-      source, [](const RunFigures& f) { return f.step_ms.p50; }, "/measured/step_ms/p50", "/latency_ms/step/p50");
-  const Centre late = centre_of(
-      source, [](const RunFigures& f) { return f.step_ms.p99; }, "/measured/step_ms/p99", "/latency_ms/step/p99");
-  const int digits = median.value < 100 ? 1 : 0;
-  return {fmt::format("{:.{}f} / {:.{}f} ms", median.value, digits, late.value, digits), median.value, median.sources};
+  TableCell cell = centre_of(
+      source, [](const RunFigures& f) { return f.step_ms.p50; }, "ms", "/measured/step_ms/p50", "/latency_ms/step/p50");
+  const double median = cell.value;
+  const double late = centre_of(
+                          source, [](const RunFigures& f) { return f.step_ms.p99; }, "ms", "/measured/step_ms/p99",
+                          "/latency_ms/step/p99")
+                          .value;
+  const int digits = median < 100 ? 1 : 0;
+  cell.text = fmt::format("{:.{}f} / {:.{}f} ms", median, digits, late, digits);
+  return cell;
 }
 
 TableCell memory_cell(const Source& source) {
   if (source.good.empty()) return nothing();
-  const Centre centre = centre_of(
-      source, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "/measured/memory_bytes",
-      "/memory/measured_peak_bytes");
-  return {fmt::format("{:.0f} MiB", centre.value / (1 << 20)), centre.value, centre.sources};
+  TableCell cell = centre_of(
+      source, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "bytes",
+      "/measured/memory_bytes", "/memory/measured_peak_bytes");
+  cell.text = fmt::format("{:.0f} MiB", cell.value.get<double>() / (1 << 20));
+  return cell;
 }
 
 TableCell accuracy_cell(const Source& source) {
   double sum = 0;
-  std::vector<CellSource> sources;
+  TableCell cell;
   for (const MeasuredRun* run : source.good) {
     if (!run->record.figures->top1) continue;
     sum += *run->record.figures->top1;
-    sources.push_back(source_of(*run, "/measured/top1", "/accuracy/top1"));
+    ++cell.runs;
+    cell.sources.push_back(source_of(*run, "/measured/top1", "/accuracy/top1"));
   }
-  if (sources.empty()) return nothing();
-  const double mean = sum / static_cast<double>(sources.size());
-  return {fmt::format("{:.4f}", mean), mean, sources};
+  if (cell.runs == 0) return nothing();
+  cell.unit = "of 1";
+  cell.value = sum / static_cast<double>(cell.runs);
+  cell.text = fmt::format("{:.4f}", cell.value.get<double>());
+  return cell;
 }
 
 /// A share of the report's utilization.
@@ -199,10 +215,11 @@ const std::vector<ColumnMaker>& makers() {
       {{"precision", "Precision", false}, precision_cell},
       {{"precision_reason", "Why this precision", false}, precision_reason_cell},
       {{"batch", "Batch", true}, batch_cell},
-      {{"speed", "Speed", true}, speed_cell},
-      {{"step", "Step, p50 / p99", true}, step_cell},
-      {{"memory", "Peak memory", true}, memory_cell},
-      {{"accuracy", "Top-1", true}, accuracy_cell},
+      {{"speed", "Speed", true, true}, speed_cell},
+      {{"throughput", "Speed (samples over time)", true, true}, throughput_cell},
+      {{"step", "Step, p50 / p99", true, true}, step_cell},
+      {{"memory", "Peak memory", true, true}, memory_cell},
+      {{"accuracy", "Top-1", true, true}, accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
       {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
       {{"search", "Kernel search", true}, search_cell},
@@ -221,6 +238,22 @@ const ColumnMaker& maker_of(const std::string& id) {
     known.push_back(maker.column.id);
   }
   fail_usage("--columns: no column {}{} (there are {})", shown(id), did_you_mean(id, known), fmt::join(known, ", "));
+}
+
+/// Where all figures of a speed are of as many runs, its title says how many, else each of them does.
+void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
+  std::set<std::int64_t> counts;
+  for (const TableRow& row : table.rows) {
+    if (row.cells[column].runs > 0) counts.insert(row.cells[column].runs);
+  }
+  std::string& title = table.columns[column].title;
+  title =
+      fmt::format("Speed ({}{})", name_of(estimator), counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
+  if (counts.size() < 2) return;
+  for (TableRow& row : table.rows) {
+    TableCell& cell = row.cells[column];
+    if (cell.runs > 0) cell.text += fmt::format(", n {}", cell.runs);
+  }
 }
 
 /// A single report, or the folder that holds a case's runs.
@@ -251,13 +284,18 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
     chosen.push_back(&maker_of(id));
     table.columns.push_back(chosen.back()->column);
   }
+  const SpeedEstimator estimator = table.estimator = speed_estimator(sets);
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Source source{item, item.good(), item.reported()};
+      const Source source{item, item.good(), item.reported(), estimator};
       TableRow row{item.name, link_of(item), {}};
       for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
       table.rows.push_back(std::move(row));
     }
+  }
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].id == "speed") name_speed(table, i, estimator);
+    if (table.columns[i].id == "throughput") name_speed(table, i, SpeedEstimator::samples_over_time);
   }
   return table;
 }

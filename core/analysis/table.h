@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/analysis/run_set.h"
+#include "core/analysis/speed.h"
 
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,16 +23,21 @@ struct TableCell {
   std::string text;      // "113.8 images/s"; "-" where nothing was measured
   nlohmann::json value;  // number or text; null where nothing was measured
   std::vector<CellSource> sources;
+  // Of a measured figure:
+  std::string unit = {};  // of the value: "images/s"
+  std::int64_t runs = 0;  // that it is made from
+  std::optional<double> lower = {}, upper = {};
 };
 
 struct TableColumn {
   std::string id;
   std::string title;
   bool numeric = false;
+  bool measured = false;  // its cells have a unit, a number of runs and an interval
 
   void describe(Fields& field) {
     field("id", id, "");
-    field("title", title, "");
+    field("title", title, "names the estimator of a speed");
   }
 };
 
@@ -42,6 +49,7 @@ struct TableRow {
 
 struct Table {
   std::vector<TableColumn> columns;
+  SpeedEstimator estimator = SpeedEstimator::typical_step;
   std::vector<TableRow> rows;
 };
 
@@ -59,12 +67,19 @@ struct CellDocument {
   std::string column;
   std::string text;
   nlohmann::json value;
+  std::string unit;
+  std::int64_t runs = 0;
+  std::optional<double> lower, upper;
   std::vector<SourceDocument> sources;
 
   void describe(Fields& field) {
     field("column", column, "id");
     field("text", text, "as shown");
     field.any("value", value, {"number", "string", "null"}, "null: nothing was measured");
+    field("unit", unit, "of value; empty: of no measured figure");
+    field("runs", runs, "that the figure is made from");
+    field.any_sign("lower", lower, "of the 95 % interval; null: none");
+    field.any_sign("upper", upper, "");
     field("sources", sources, "what it was made from");
   }
 };
@@ -84,11 +99,13 @@ struct RowDocument {
 /// The table as `ptrain.table/1`.
 struct TableDocument {
   std::vector<TableColumn> columns;
+  SpeedEstimator estimator = SpeedEstimator::typical_step;
   std::vector<RowDocument> rows;
 
   void describe(Fields& field) {
     field.document("ptrain.table/1", "A benchmark table.");
     field("columns", columns, "");
+    field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "what stands for a run's speed");
     field("rows", rows, "");
   }
 };

@@ -1,5 +1,7 @@
 // The table as markdown, CSV, JSON and plain text.
+#include "core/analysis/markdown.h"
 #include "core/analysis/table.h"
+#include "core/report/csv.h"
 
 #include <fmt/format.h>
 
@@ -14,19 +16,6 @@ namespace fs = std::filesystem;
 std::string relative_to(const fs::path& file, const fs::path& from) {
   if (file.empty()) return "";
   return fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(from / ".").lexically_normal()).string();
-}
-
-/// A pipe would end the cell.
-std::string markdown_escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
-  return text;
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string csv_value(const json& value) {
@@ -50,7 +39,7 @@ std::string table_markdown(const Table& table, const fs::path& from) {
   for (const TableRow& row : table.rows) {
     body += "|";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string text = markdown_escaped(row.cells[i].text);
+      const std::string text = markdown_cell(row.cells[i].text);
       const std::string link = table.columns[i].id == "run" ? relative_to(row.link, from) : "";
       body += link.empty() ? fmt::format(" {} |", text) : fmt::format(" [{}]({}) |", text, link);
     }
@@ -61,22 +50,32 @@ std::string table_markdown(const Table& table, const fs::path& from) {
 
 std::string table_csv(const Table& table, const fs::path& from) {
   std::string text;
-  for (const TableColumn& column : table.columns) text += column.id + ",";
-  text += "source\n";
+  for (const TableColumn& column : table.columns) {
+    text += column.id + ",";
+    if (column.measured) text += fmt::format("{0}_lower,{0}_upper,{0}_unit,{0}_n,", column.id);
+  }
+  text += "speed_estimator,source\n";
   for (const TableRow& row : table.rows) {
-    for (const TableCell& cell : row.cells) text += csv_value(cell.value) + ",";
-    text += csv_field(relative_to(row.link, from)) + "\n";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const TableCell& cell = row.cells[i];
+      text += csv_value(cell.value) + ",";
+      if (!table.columns[i].measured) continue;
+      for (const auto& bound : {cell.lower, cell.upper}) text += (bound ? json(*bound).dump() : "") + ",";
+      text += fmt::format("{},{},", cell.unit, cell.runs);
+    }
+    text += fmt::format("{},{}\n", name_of(table.estimator), csv_field(relative_to(row.link, from)));
   }
   return text;
 }
 
 TableDocument table_document(const Table& table, const fs::path& from) {
-  TableDocument document{table.columns, {}};
+  TableDocument document{table.columns, table.estimator, {}};
   for (const TableRow& row : table.rows) {
     RowDocument& written = document.rows.emplace_back(RowDocument{row.name, relative_to(row.link, from), {}});
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const TableCell& cell = row.cells[i];
-      CellDocument& made = written.cells.emplace_back(CellDocument{table.columns[i].id, cell.text, cell.value, {}});
+      CellDocument& made = written.cells.emplace_back(
+          CellDocument{table.columns[i].id, cell.text, cell.value, cell.unit, cell.runs, cell.lower, cell.upper, {}});
       for (const CellSource& s : cell.sources) made.sources.push_back({relative_to(s.file, from), s.pointer});
     }
   }

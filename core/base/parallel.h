@@ -11,8 +11,8 @@ namespace ptrain {
 /// Threads that a parallel loop started from this thread uses.
 inline int thread_count() { return omp_get_max_threads(); }
 /// Sets it for the calling thread; ranks that share a machine get a part of the cores each. Returns what OpenMP grants:
-/// OMP_THREAD_LIMIT and its kin may hold it below `threads`, and thread_count() then is what was granted. oneDNN splits
-/// its work over thread_count() threads and computes wrongly with fewer.
+/// OMP_THREAD_LIMIT and its kin, or the system by a limit of processes, may hold it below `threads`, and thread_count()
+/// then is what was granted. oneDNN splits its work over thread_count() threads and computes wrongly with fewer.
 int set_thread_count(int threads);
 
 /// Holds thread_count() of the calling thread to the CPU time that control groups grant, of which each of `processes`
@@ -29,10 +29,11 @@ void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
     if (count > 0) body(std::int64_t{0}, count);
     return;
   }
-#pragma omp parallel num_threads(static_cast <int>(parts))
+  // Always the whole team, some of it idle: libgomp ends the threads that a smaller team leaves over, and starts them
+  // again for the next. The runtime may grant fewer than asked for (nested regions, OMP_THREAD_LIMIT): each then takes
+  // more parts.
+#pragma omp parallel
   {
-    // The runtime may grant fewer threads than asked for (nested regions, OMP_THREAD_LIMIT): each then takes more
-    // parts.
     for (std::int64_t part = omp_get_thread_num(); part < parts; part += omp_get_num_threads()) {
       const std::int64_t begin = count * part / parts;
       const std::int64_t end = count * (part + 1) / parts;

@@ -1,11 +1,12 @@
 #include "core/base/signals.h"
 
+#include "core/base/threads.h"
+
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <thread>
 
 namespace ptrain {
 namespace {
@@ -47,7 +48,7 @@ void give_signals_a_thread() {
   // Writing then fails instead: to a reader that is gone, past the largest size that a file may have.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::thread([] {
+  start_thread([] {
     for (;;) pause();
   }).detach();
   change_mask(SIG_BLOCK);

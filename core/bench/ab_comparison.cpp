@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/bench/sweep.h"
+#include "core/bench/sweep_identity.h"
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
@@ -44,10 +45,14 @@ class AbComparison {
 
   Comparison run() {
     lock_.emplace(options_.folder);
+    if (!options_.fresh && has_records(options_.folder)) {
+      fail_usage("{}: has the runs of an earlier comparison; --fresh replaces them, another --out keeps them",
+                 options_.folder.string());
+    }
     clear_runs(options_.folder);
     describe();
     std::mt19937_64 random(static_cast<std::uint64_t>(options_.seed));
-    Comparison comparison{kBase, kNew, options_.rule, {}};
+    Comparison comparison{kBase, kNew, options_.rule, {}, {}};
     const Stopwatch watch;
     double longest = 0;
     for (std::int64_t pair = 0;; ++pair) {
@@ -67,17 +72,16 @@ class AbComparison {
   }
 
  private:
-  void describe() const { write_suite(suite_, options_.base.program, this_machine(), sweep_, options_.folder); }
+  void describe() const {
+    write_suite(suite_, options_.base.program, this_machine(), options_.software, sweep_, options_.folder);
+  }
 
   BenchCase case_of(const char* name, const ComparisonSide& side) const {
     const LoadedConfig loaded = load_config(options_.config, side.overrides);
-    BenchCase item;
+    BenchCase item = case_of_config(loaded.config, options_.config.string());
     item.name = item.folder = name;
     item.overrides = side.overrides;
-    item.settings = nlohmann::json::object();
     for (const Override& o : side.overrides) item.settings[o.key] = find_key(o.key)->get(loaded.config);
-    item.config_hash = config_hash(loaded.config);
-    item.seed = loaded.config.seed;
     return item;
   }
 

@@ -25,6 +25,8 @@ struct AbComparisonOptions {
   double timeout_seconds = 600;  // of one run
   std::int64_t seed = 1;         // of who goes first in each pair
   SteadyRule steady;
+  Software software;
+  bool fresh = false;                                         // throws away what is in the folder
   std::filesystem::path folder;                               // of the records; a benchmark of the cases base and new
   std::function<bool()> stopped;                              // asked often; true ends it
   std::function<void(const CaseComparison& so_far)> on_pair;  // after every pair

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/bench/child_process.h"
 #include "core/io/atomic_file.h"
+#include "core/io/mapped_file.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 
@@ -78,7 +79,9 @@ BenchProgram bench_program(const fs::path& path) {
   if (!fs::is_regular_file(file, error)) fail_usage("{}: no program there", file.string());
   const MappedFile bytes(file);
   const auto* begin = reinterpret_cast<const char*>(bytes.bytes().data());
-  return {file, fmt::format("fnv1a64:{:016x}", fnv1a64({begin, bytes.bytes().size()}))};
+  BenchProgram program{file, fmt::format("fnv1a64:{:016x}", fnv1a64({begin, bytes.bytes().size()}))};
+  bytes.check();
+  return program;
 }
 
 BenchRun run_of(const Suite& suite, const BenchCase& item, std::int64_t repeat) {
@@ -100,8 +103,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
                                   const std::function<bool()>& stopped) {
   std::error_code error;
   fs::remove_all(run.folder, error);
-  fs::create_directories(run.folder, error);
-  if (error) fail("{}: cannot make the folder: {}", run.folder.string(), error.message());
+  make_folder(run.folder);
   RunRecord record = run.record;
   record.binary = program.hash;
   record.started = utc_time();

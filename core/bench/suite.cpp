@@ -91,7 +91,7 @@ class SuiteReader {
   void read_entry(const YamlEntry& entry) {
     const std::string& key = entry.key;
     if (key == "name") {
-      suite_.name = text_of(entry);
+      suite_.name = require_name(text_of(entry));
     } else if (key == "about") {
       suite_.about = text_of(entry);
     } else if (key == "config") {
@@ -209,20 +209,32 @@ class SuiteReader {
       add_factorial(axis + 1, extended);
     }
   }
+  /// A name of one line, short enough to be a folder's.
+  const std::string& require_name(const std::string& name) const {
+    constexpr std::size_t longest = 200;
+    if (const auto odd = std::find_if(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; });
+        odd != name.end()) {
+      fail_usage("{}: {}: a name has no line ends or other control characters", suite_.file.string(), shown(name));
+    }
+    if (name.size() > longest) {
+      fail_usage("{}: {}...: a name of {} characters is no folder's ({} at most); name the cases in a list (cases:)",
+                 suite_.file.string(), shown(name.substr(0, 40)), name.size(), longest);
+    }
+    return name;
+  }
   void add_case(const std::string& name, const std::vector<Setting>& settings) {
     if (suite_.cases.size() >= kMostCases) fail_usage("{}: more than {} cases", suite_.file.string(), kMostCases);
-    BenchCase item;
+    std::vector<Override> overrides;
+    for (const Setting& s : common_) overrides.push_back({s.key, s.value, s.where});
+    for (const Setting& s : settings) overrides.push_back({s.key, s.value, s.where});
+    overrides.insert(overrides.end(), extra_.begin(), extra_.end());
+    const LoadedConfig loaded = load_config(suite_.config, overrides);
+    BenchCase item = case_of_config(loaded.config, fmt::format("{}: {}", suite_.file.string(), name));
     item.name = name;
-    item.folder = folder_name(name);
+    item.folder = folder_name(require_name(name));
+    item.overrides = std::move(overrides);
     if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", suite_.file.string(), shown(name));
-    for (const Setting& s : common_) item.overrides.push_back({s.key, s.value, s.where});
-    for (const Setting& s : settings) item.overrides.push_back({s.key, s.value, s.where});
-    item.overrides.insert(item.overrides.end(), extra_.begin(), extra_.end());
-    const LoadedConfig loaded = load_config(suite_.config, item.overrides);
-    item.settings = nlohmann::json::object();
     for (const Setting& s : settings) item.settings[s.key] = find_key(s.key)->get(loaded.config);
-    item.config_hash = config_hash(loaded.config);
-    item.seed = loaded.config.seed;
     for (BenchAxis& axis : suite_.axes) {
       const nlohmann::json& value = item.settings[axis.key];
       if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end()) axis.values.push_back(value);
@@ -239,6 +251,24 @@ class SuiteReader {
 };
 
 }  // namespace
+
+BenchCase case_of_config(const Config& config, const std::string& where) {
+  if (config.train.steps > 0 && config.train.steps < kFewestSteps) {
+    fail_usage("{}: train.steps: {} are too few to see where the warm-up ends, expected at least {}", where,
+               config.train.steps, kFewestSteps);
+  }
+  BenchCase item;
+  item.work = nlohmann::json::object();
+  for (const Key& key : config_keys()) {
+    nlohmann::json value = key.get(config);
+    if (key.defines_work && value != default_of(key)) item.work[key.name] = std::move(value);
+  }
+  item.settings = nlohmann::json::object();
+  item.config_hash = config_hash(config);
+  item.seed = config.seed;
+  item.evaluates = config.eval.every_epochs > 0;
+  return item;
+}
 
 Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra) {
   std::error_code error;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/analysis/steady_state.h"
+#include "core/config/config.h"
 #include "core/config/load.h"
 
 #include <nlohmann/json.hpp>
@@ -40,8 +41,10 @@ struct BenchCase {
   std::string folder;               // name, fit for a folder
   std::vector<Override> overrides;  // the suite's `set`, then the case's own, then the command line's
   nlohmann::json settings;          // the case's own, typed
+  nlohmann::json work;              // keys that define it, by dotted name, where they are not the defaults
   std::string config_hash;
   std::int64_t seed = 0;  // of the training, at repeat 0
+  bool evaluates = false;
 };
 
 struct ConfidenceTarget {
@@ -63,6 +66,10 @@ struct Suite {
   SteadyRule steady;
   std::optional<ConfidenceTarget> confidence;
 };
+
+/// A case with what `config` says of it; name, overrides and settings are left to the caller. Throws Error{usage} when
+/// it has too few steps for a benchmark; `where` names it.
+BenchCase case_of_config(const Config& config, const std::string& where);
 
 /// Reads a suite and resolves the configuration of every case, so that nothing is refused once runs have begun.
 /// `extra` overrides keys of every case. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".

@@ -1,13 +1,13 @@
 #include "core/bench/sweep.h"
 
-#include "core/analysis/run_set.h"
+#include "core/analysis/speed.h"
 #include "core/base/errors.h"
+#include "core/bench/sweep_identity.h"
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -16,8 +16,6 @@ namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kConfidence = 0.95;
 
 class Sweep {
  public:
@@ -51,20 +49,17 @@ class Sweep {
     lock_.emplace(options_.folder);
     const fs::path file = options_.folder / "suite.json";
     sweep_ = fmt::format("{} seed {}", utc_time(), suite_.seed);
-    if (fs::exists(file) && options_.kept != Kept::none) {
+    if (options_.kept != Kept::none && has_records(options_.folder)) {
       const auto before = read_document<SuiteRecord>(file);
-      if (before.suite != suite_.name) {
-        fail_usage("{}: belongs to suite {}, this is {} (give another --out)", file.string(),
-                   fmt::format("\"{}\"", before.suite), suite_.name);
+      const std::string difference = sweep_difference(before, suite_, {program_, options_.machine, options_.software});
+      if (!difference.empty()) {
+        fail_usage("{}: has runs of another sweep: {}; --fresh replaces them, another --out keeps them", file.string(),
+                   difference);
       }
-      if (before.machine.hash != options_.machine.hash) {
-        fail_usage("{}: was measured on another machine ({}); give another --out, or --fresh to replace it",
-                   file.string(), before.machine.name);
-      }
-      if (before.binary == program_.hash && before.seed == suite_.seed) sweep_ = before.sweep;
+      sweep_ = before.sweep;
     }
     if (options_.kept == Kept::none) clear_runs(options_.folder);
-    write_suite(suite_, program_, options_.machine, sweep_, options_.folder);
+    write_suite(suite_, program_, options_.machine, options_.software, sweep_, options_.folder);
   }
 
   bool stands(const RunRecord& record, std::size_t index, std::int64_t repeat) const {
@@ -72,8 +67,7 @@ class Sweep {
     const bool good = record.outcome == RunOutcome::ok;
     const bool same_work = record.case_name == item.name && record.settings == item.settings &&
                            record.seed == seed_of(index, repeat) && record.config_hash == item.config_hash;
-    return same_work && record.binary == program_.hash && record.sweep == sweep_ &&
-           (good || options_.kept == Kept::all);
+    return same_work && record.sweep == sweep_ && (good || options_.kept == Kept::all);
   }
 
   void read_kept() {
@@ -107,8 +101,10 @@ class Sweep {
                                    [&](const RunRecord& r) { return r.repeat == round; });
     if (there || progress.given_up) return false;
     if (round < suite_.repeats) return true;
-    const Interval interval = relative_interval(progress.records);
-    return !interval.bounded || interval.half_width() * 100 > suite_.confidence->percent;
+    const std::vector<const RunFigures*> good = progress.figures();
+    if (static_cast<std::int64_t>(good.size()) < fewest_pairs(kSpeedConfidence)) return true;
+    const Interval interval = speed_interval(good, SpeedEstimator::typical_step);
+    return interval.half_width() / interval.estimate * 100 > suite_.confidence->percent;
   }
 
   bool run_case(std::size_t index, std::int64_t repeat) {
@@ -149,30 +145,40 @@ std::vector<std::size_t> round_order(std::int64_t seed, std::int64_t round, std:
   return order;
 }
 
-Interval relative_interval(const std::vector<RunRecord>& records) {
-  std::vector<double> logs;
+std::vector<const RunFigures*> CaseProgress::figures() const {
+  std::vector<const RunFigures*> good;
   for (const RunRecord& record : records) {
-    if (record.outcome == RunOutcome::ok && record.figures) logs.push_back(std::log(record.figures->typical_step_ms));
+    if (record.outcome == RunOutcome::ok && record.figures) good.push_back(&*record.figures);
   }
-  const Interval of_logs = signed_rank_interval(logs, kConfidence);
-  return {std::exp(of_logs.estimate), std::expm1(of_logs.lower - of_logs.estimate),
-          std::expm1(of_logs.upper - of_logs.estimate), of_logs.bounded};
+  return good;
 }
 
-void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const std::string& sweep,
-                 const fs::path& folder) {
+std::vector<std::string> shortages(const Suite& suite) {
+  std::vector<std::string> lines;
+  if (suite.repeats < 2) lines.emplace_back("1 run of each case is too few for an interval (--repeats 2 or more)");
+  const bool evaluates =
+      std::any_of(suite.cases.begin(), suite.cases.end(), [](const BenchCase& item) { return item.evaluates; });
+  if (evaluates && suite.repeats > 1 && !suite.vary_seed) {
+    lines.emplace_back("accuracy will be of one training seed (vary_seed: true varies it)");
+  }
+  return lines;
+}
+
+void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const Software& software,
+                 const std::string& sweep, const fs::path& folder) {
   SuiteRecord record;
   record.suite = suite.name;
   record.about = suite.about;
   record.config = suite.config.string();
   record.sweep = sweep;
   record.machine = machine;
+  record.software = software;
   record.binary = program.hash;
   record.seed = suite.seed;
   record.repeats = suite.repeats;
   for (const BenchAxis& axis : suite.axes) record.axes.push_back({axis.key, axis.label, axis.values});
   for (const BenchCase& item : suite.cases) {
-    record.cases.push_back({item.name, item.folder, item.settings, item.config_hash});
+    record.cases.push_back({item.name, item.folder, item.settings, item.config_hash, item.work});
   }
   write_document(record, folder / "suite.json");
 }

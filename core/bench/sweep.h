@@ -4,6 +4,7 @@
 
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/intervals.h"
+#include "core/analysis/run_set.h"
 #include "core/bench/bench_run.h"
 
 #include <cstdint>
@@ -17,6 +18,7 @@ enum class Kept { all, good_only, none };  // which records of an earlier sweep 
 struct SweepOptions {
   std::filesystem::path folder;  // of the results: suite.json and runs/
   Fingerprint machine;
+  Software software;
   Kept kept = Kept::all;
   std::function<bool()> stopped;  // asked often; true ends the sweep
 };
@@ -27,6 +29,9 @@ struct CaseProgress {
   std::int64_t planned = 0;  // runs, so far as known
   bool running = false;
   bool given_up = false;  // failed twice the same way: not run again
+
+  /// Of the good runs.
+  std::vector<const RunFigures*> figures() const;
 };
 
 class SweepObserver {
@@ -41,19 +46,19 @@ class SweepObserver {
 /// The cases' order in a round; the same for the same seed on every machine.
 std::vector<std::size_t> round_order(std::int64_t seed, std::int64_t round, std::size_t cases);
 
-/// The interval (95 %) of the centre of a case's typical step times, in parts of it: estimate in ms, lower and upper
-/// relative to it.
-Interval relative_interval(const std::vector<RunRecord>& records);
-
 /// Writes suite.json into `folder`. `sweep` names the runs that are interleaved with each other.
-void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const std::string& sweep,
-                 const std::filesystem::path& folder);
+void write_suite(const Suite& suite, const BenchProgram& program, const Fingerprint& machine, const Software& software,
+                 const std::string& sweep, const std::filesystem::path& folder);
+
+/// Lines on what a sweep of `suite` will have too little of to say anything, as far as it is known before it runs.
+std::vector<std::string> shortages(const Suite& suite);
 
 /// Removes the records below `folder`. Throws Error{usage} when it has a folder `runs` that no benchmark made.
 void clear_runs(const std::filesystem::path& folder);
 
-/// Runs what is missing. Records of the same settings, configuration, program and seed are kept. Returns false when
-/// `stopped` ended it. Throws Error{usage} when the folder belongs to another machine or suite.
+/// Runs what is missing. Records of the same settings, configuration, program, driver, libraries and seed are kept.
+/// Returns false when `stopped` ended it. Throws Error{usage} naming what differs where the folder has runs of another
+/// machine, suite, program, driver, library, seed or configuration, which a new sweep would overwrite.
 bool run_sweep(const Suite& suite, const BenchProgram& program, const SweepOptions& options, SweepObserver& observer);
 
 }  // namespace ptrain

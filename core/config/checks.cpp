@@ -101,6 +101,10 @@ void check_distribution(const DistConfig& dist, const Refusal& refuse) {
   }
 }
 
+void check_classes(const Config& config, const Refusal& refuse) {
+  if (config.model.classes == 1) refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1");
+}
+
 void check_run(const Config& config, const Refusal& refuse) {
   if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
   if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
@@ -113,6 +117,7 @@ void check_run(const Config& config, const Refusal& refuse) {
 
 void check_across(LoadedConfig& loaded) {
   const Refusal refuse(loaded);
+  check_classes(loaded.config, refuse);
   check_amp(loaded.config, refuse);
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);

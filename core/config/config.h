@@ -14,7 +14,7 @@ namespace ptrain {
 struct ModelConfig {
   std::string name;  // required; a row of models/registry.cpp, whose other names are mapped to it
   ModelSize size = ModelSize::base;
-  std::int64_t classes = 10;       // output classes; required
+  std::int64_t classes = 0;        // output classes; 0: as many as the data has, settled by open_workload
   Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
   bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
@@ -127,6 +127,7 @@ struct OutputConfig {
   bool save = true;     // the last checkpoint and the weights, at the end
   std::string report;   // empty: report.json in dir
   bool per_op = false;  // time every op in the report
+  bool fresh = false;   // what an earlier run left in dir is thrown away
 };
 
 struct Config {

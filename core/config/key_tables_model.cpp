@@ -43,7 +43,8 @@ std::vector<Key> model_keys() {
           .also_called(other_names)
           .must_be_set(),
       model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
-      model_key("classes", &ModelConfig::classes, "number of classes").between(2, 1'000'000).must_be_set(),
+      model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
+          .between(0, 1'000'000),
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch as nothing (torchvision's option of that name)"),

@@ -155,7 +155,8 @@ Override parse_override(std::string_view assignment, std::string_view option) {
   const std::string spelled = fmt::format("{} {}", option, assignment);
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    fail_usage("{} {}: expected key.path=value, such as train.optimizer.lr=0.1", option, shown(assignment));
+    fail_usage("{} {}: sets a key of the configuration, expected key.path=value, such as train.optimizer.lr=0.1{}",
+               option, shown(assignment), option == "-o" ? " (where results go is --out)" : "");
   }
   return {std::string(assignment.substr(0, equals)), std::string(assignment.substr(equals + 1)), spelled};
 }

@@ -26,6 +26,10 @@ std::string shown(std::string_view text) {
   return quoted + (length < text.size() ? "...\"" : "\"");
 }
 
+void add_change(std::string& list, std::string_view name, std::string_view before, std::string_view now) {
+  list += fmt::format("{}{} was {}, is {}", list.empty() ? "" : "; ", name, before, now);
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -51,6 +51,7 @@ class CpuBackend final : public Backend {
   std::function<void()> int8_convolution(const ConvolutionSize& size) override { return make_int8_convolution(size); }
 
   bool syncs_batch_norm() const override { return true; }
+  ConvolutionEpilogue convolution_epilogue() const override { return ConvolutionEpilogue::fused; }
 
   OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> /*kernels*/) const override {
     return {{options.exhaustive_search,

@@ -57,11 +57,12 @@ std::optional<std::size_t> fastest(const KernelContext& context,
   return find_fastest(*make_host_lap_timer(), launches);
 }
 
-/// The key of a choice: the problem, and what there was to choose from.
+/// The key of a choice: the problem, whether weights are packed at each run, and what there was to choose from.
 std::string question(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
   std::string names;
   for (const auto& candidate : candidates) names += candidate->record().implementation + "|";
-  return fmt::format("{} of {:016x}", describe_problem(context), fnv1a64(names));
+  const char* weights = context.options.constant_weights ? " constant weights" : "";
+  return fmt::format("{}{} of {:016x}", describe_problem(context), weights, fnv1a64(names));
 }
 
 }  // namespace

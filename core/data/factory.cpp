@@ -3,6 +3,11 @@
 
 #include "core/data/sources.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
 namespace ptrain {
 
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural) {
@@ -14,10 +19,23 @@ void require_path(const DataSettings& settings, std::string_view source) {
   if (settings.path.empty()) fail_usage("data source {} needs a path", source);
 }
 
+void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place) {
+  constexpr std::size_t most_shown = 10;
+  if (settings.classes == 0 || settings.classes == static_cast<int>(names.size())) return;
+  const auto shown = std::span(names).first(std::min(names.size(), most_shown));
+  fail_usage("{}: has {} classes ({}{}), but model.classes is {}; without it the data's are taken", place, names.size(),
+             fmt::join(shown, ", "), names.size() > most_shown ? ", ..." : "", settings.classes);
+}
+
 std::vector<std::string> numbered_classes(int classes) {
   std::vector<std::string> names;
   for (int i = 0; i < classes; ++i) names.push_back(std::to_string(i));
   return names;
+}
+
+std::vector<std::string> label_names(const DatasetInfo& info) {
+  if (info.class_names == numbered_classes(info.classes)) return {};
+  return info.class_names;
 }
 
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {

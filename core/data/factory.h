@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ptrain {
 
@@ -31,5 +32,8 @@ struct DataSettings {
 /// evaluation images are not. Throws Error when files are missing or malformed, when a label is out of range, or when
 /// there are no samples; the message names the file (and line), and what was expected.
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split);
+
+/// Names of the classes by label; empty where they are numbers.
+std::vector<std::string> label_names(const DatasetInfo& info);
 
 }  // namespace ptrain

@@ -20,6 +20,8 @@ std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
 /// Throws Error when a path that this source needs is empty; the message names the source.
 void require_path(const DataSettings& settings, std::string_view source);
+/// Throws Error{usage} naming the classes that `place` has and the key where another number of them was asked for.
+void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place);
 /// "0", "1", ... for sources whose classes have no names.
 std::vector<std::string> numbered_classes(int classes);
 

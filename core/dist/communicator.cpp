@@ -1,5 +1,7 @@
 #include "core/dist/communicator.h"
 
+#include "core/base/threads.h"
+
 #include <algorithm>
 
 namespace ptrain {
@@ -20,7 +22,7 @@ ExchangeTimes ExchangeTimes::operator-(const ExchangeTimes& before) const {
 
 Communicator::Communicator(std::unique_ptr<Transport> transport, CommunicatorOptions options)
     : transport_(std::move(transport)), activity_(transport_->activity()), options_(std::move(options)) {
-  thread_ = std::thread([this] { exchange_all(); });
+  thread_ = start_thread([this] { exchange_all(); });
 }
 
 Communicator::~Communicator() { stop(); }

@@ -5,6 +5,7 @@
 #include "core/exec/kernel.h"
 #include "core/exec/rate_size.h"
 #include "core/exec/sensors.h"
+#include "core/passes/fuse_epilogues.h"
 
 #include <functional>
 #include <map>
@@ -101,6 +102,8 @@ class Backend {
   virtual bool syncs_batch_norm() const { return false; }
   /// Whether it has kernels that may make it worth while to fuse norms into convolutions.
   virtual bool fuses_convolutions() const { return false; }
+  /// Whether its convolutions add bias and residual and apply an activation as they store their sums.
+  virtual ConvolutionEpilogue convolution_epilogue() const { return ConvolutionEpilogue::none; }
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
   /// FLOP/s of matrix products in `dtype` that the device's data sheet gives; absent where there is none to know.

@@ -45,6 +45,8 @@ class Kernel {
   /// Scratch bytes needed while running; shared by all kernels of a plan.
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual KernelRecord record() const { return {}; }
+  /// What KernelOptions::constant_weights calls constant has other values from the next run on.
+  virtual void weights_changed() {}
   /// Of a kernel that is guarded; waits for the device.
   virtual std::optional<GuardFinding> guard_finding() const { return std::nullopt; }
 };
@@ -57,6 +59,7 @@ struct KernelOptions {
   std::int64_t batch_norm_guard_every = 0;               // persistent batch norms' runs per compared one; 0: none is
   bool tf32 = false;                                     // fp32 convolutions and products may use TF32
   bool deterministic = false;                            // nothing that adds in an order that varies
+  bool constant_weights = false;                         // weights stay as they are while a plan is bound: packed once
   std::size_t workspace_limit = std::size_t{512} << 20;  // bytes a convolution may use to work in
 };
 

@@ -67,6 +67,7 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
     }
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].kernel->weights_changed();
     for (const ValueId id : graph_.nodes()[i].inputs) steps_[i].inputs.push_back(address(id));
     for (const ValueId id : graph_.nodes()[i].outputs) steps_[i].outputs.push_back(address(id));
   }

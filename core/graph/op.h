@@ -98,5 +98,9 @@ class GradientBuilder {
 /// A descriptor that stands for an absent optional input.
 inline TensorDesc absent_input() { return {DType::u8, Shape{}}; }
 inline bool is_absent(const TensorDesc& desc) { return desc.dtype == DType::u8 && desc.shape.rank() == 0; }
+/// Whether optional input `index` is given.
+inline bool has_input(std::span<const TensorDesc> inputs, int index) {
+  return inputs.size() > static_cast<std::size_t>(index) && !is_absent(inputs[static_cast<std::size_t>(index)]);
+}
 
 }  // namespace ptrain

@@ -1,9 +1,6 @@
 #include "core/io/atomic_file.h"
 
-#include "core/base/errors.h"
-
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -21,16 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestCall = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
-
-int open_for_reading(const fs::path& path, struct stat& status) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
-  if (descriptor < 0) fail("cannot read {}: {}", path.string(), std::strerror(errno));
-  if (::fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
-    fail("cannot read {}: it is {}", path.string(), S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
-  }
-  return descriptor;
-}
 
 /// Makes the rename itself durable. Some file systems cannot flush a directory; then there is nothing to do.
 void flush_directory(const fs::path& directory) {
@@ -116,20 +103,35 @@ void write_file_atomic(const fs::path& path, std::string_view content, Flush flu
   file.commit(flush);
 }
 
-std::string read_file(const fs::path& path) {
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) fail("{}: cannot make the folder: {}", folder.string(), error.message());
+}
+
+OpenFile open_for_reading(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
+  if (descriptor < 0) throw UnreadableFile(path, std::strerror(errno));
   struct stat status {};
-  const int descriptor = open_for_reading(path, status);
+  if (::fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw UnreadableFile(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is no regular file");
+  }
+  return {descriptor, static_cast<std::size_t>(std::max<off_t>(status.st_size, 0))};
+}
+
+std::string read_file(const fs::path& path) {
+  const auto [descriptor, expected] = open_for_reading(path);
   std::string content;
   std::size_t used = 0;
   while (true) {  // grows as needed: a file may grow
-    const std::size_t expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     if (used == content.size()) content.resize(std::max(expected + 1, used * 2 + 4096));
     const ssize_t got = ::read(descriptor, content.data() + used, std::min(content.size() - used, kLargestCall));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       const int error = errno;
       ::close(descriptor);
-      fail("cannot read {}: {}", path.string(), std::strerror(error));
+      throw UnreadableFile(path, std::strerror(error));
     }
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
@@ -137,35 +139,6 @@ std::string read_file(const fs::path& path) {
   ::close(descriptor);
   content.resize(used);
   return content;
-}
-
-MappedFile::MappedFile(const fs::path& path) {
-  struct stat status {};
-  const int descriptor = open_for_reading(path, status);
-  size_ = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-  if (size_ > 0) {
-    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    const int error = errno;
-    if (address == MAP_FAILED) {
-      ::close(descriptor);
-      fail("cannot map {}: {}", path.string(), std::strerror(error));
-    }
-    data_ = static_cast<const std::byte*>(address);
-  }
-  ::close(descriptor);
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {

@@ -1,6 +1,7 @@
-// Whole files in and out: read at once, mapped, or written so that a reader sees the old file or the new one, never
-// half.
+// Whole files in and out: read at once, or written so that a reader sees the old file or the new one, never half.
 #pragma once
+
+#include "core/base/errors.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,23 +43,26 @@ class AtomicFile {
 /// AtomicFile for content that is at hand.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content, Flush flush = Flush::yes);
 
+/// The folder and those above it, unless they are there. Throws Error{failed}.
+void make_folder(const std::filesystem::path& folder);
+
+/// A file that is there and cannot be read now: what it holds is not known. Its code is ExitCode::failed.
+class UnreadableFile : public Error {
+ public:
+  UnreadableFile(const std::filesystem::path& path, std::string_view why)
+      : Error(ExitCode::failed, fmt::format("cannot read {}: {}", path.string(), why)) {}
+};
+
+struct OpenFile {
+  int descriptor = -1;
+  std::size_t bytes = 0;
+};
+/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened or is something else; a FIFO is
+/// never waited for.
+OpenFile open_for_reading(const std::filesystem::path& path);
+
 /// The whole file. Throws Error{failed} when it cannot be opened or read.
 std::string read_file(const std::filesystem::path& path);
-
-/// A read-only mapping of a whole file; pages are read when touched. Throws Error{failed} like read_file.
-class MappedFile {
- public:
-  explicit MappedFile(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
-
- private:
-  const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// CRC-32 (IEEE 802.3, zlib's) of `bytes`, continuing from the value of what went before.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);

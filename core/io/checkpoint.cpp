@@ -2,6 +2,7 @@
 #include "core/io/checkpoint.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 #include "core/io/checkpoint_format.h"
 
 #include <algorithm>
@@ -85,6 +86,8 @@ LatestCheckpoint find_latest(const fs::path& directory) {
                                               latest.checkpoint->info().step));
         latest.checkpoint.reset();
       }
+    } catch (const UnreadableFile&) {
+      throw;  // it may be whole: going on from less would write over it
     } catch (const Error& invalid) {
       latest.warnings.push_back(fmt::format("{}; passed over", invalid.what()));
     }

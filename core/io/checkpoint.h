@@ -5,7 +5,7 @@
 // these.
 #pragma once
 
-#include "core/io/atomic_file.h"
+#include "core/io/mapped_file.h"
 #include "core/io/named_tensor.h"
 
 #include <cstdint>
@@ -35,6 +35,8 @@ class Checkpoint {
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   /// nullptr when there is no tensor of that name.
   const NamedTensor* find(std::string_view name) const;
+  /// As MappedFile::check, once the tensors were copied.
+  void check() const { file_.check(); }
 
  private:
   friend Checkpoint load_checkpoint(const std::filesystem::path& path);
@@ -69,7 +71,7 @@ struct LatestCheckpoint {
   std::optional<Checkpoint> checkpoint;  // none: the directory holds no valid one
   std::vector<std::string> warnings;     // one line for each newer checkpoint that was passed over, with the reason
 };
-/// The checkpoint of the highest step in `directory` that is valid.
+/// The checkpoint of the highest step in `directory` that is valid. Throws UnreadableFile for one that may be.
 LatestCheckpoint find_latest(const std::filesystem::path& directory);
 
 /// Steps of all checkpoints in `directory`, ascending, valid or not. Empty when there is no such directory.

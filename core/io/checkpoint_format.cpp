@@ -2,6 +2,7 @@
 #include "core/io/checkpoint_format.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <array>

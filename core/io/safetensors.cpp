@@ -1,6 +1,7 @@
 #include "core/io/safetensors.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <array>

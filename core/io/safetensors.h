@@ -1,7 +1,7 @@
 // The safetensors format in and out, as Hugging Face defines it: u64 header length, JSON header, raw tensors.
 #pragma once
 
-#include "core/io/atomic_file.h"
+#include "core/io/mapped_file.h"
 #include "core/io/named_tensor.h"
 
 #include <filesystem>
@@ -38,6 +38,8 @@ class SafetensorsFile {
   const NamedTensor* find(std::string_view name) const;
   /// Throws Error{failed} when there is no tensor of that name.
   const NamedTensor& at(std::string_view name) const;
+  /// As MappedFile::check, once the tensors were copied.
+  void check() const { file_.check(); }
 
  private:
   std::string path_;

@@ -26,7 +26,7 @@ std::vector<TensorDesc> Linear::infer(std::span<const TensorDesc> inputs) const 
   require(inputs[w].shape.rank() == 2, "w: expected [N,K], got {}", inputs[w].to_string());
   require(inputs[x].shape.rank() >= 1 && inputs[x].shape[-1] == inputs[w].shape[1], "x {} does not fit w {}",
           inputs[x].to_string(), inputs[w].to_string());
-  if (inputs.size() == 3 && !is_absent(inputs[bias])) require_shape(inputs[bias], Shape{inputs[w].shape[0]}, "bias");
+  if (has_input(inputs, bias)) require_shape(inputs[bias], Shape{inputs[w].shape[0]}, "bias");
   const TensorDesc y{inputs[x].dtype, with_last(inputs[x].shape, inputs[w].shape[0])};
   if (attributes_.save_pre) return {y, y};
   return {y};

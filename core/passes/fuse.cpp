@@ -28,11 +28,8 @@ class Fuser {
  private:
   /// The node that makes `id`'s value, if it is of `type` and the value is read only once.
   const Node* sole_producer(ValueId id, std::string_view type) const {
-    if (id == no_value || uses_[static_cast<std::size_t>(id)] != 1) return nullptr;
-    const NodeId producer = graph_.value(id).producer;
-    if (producer < 0) return nullptr;
-    const Node& node = graph_.node(producer);
-    return node.op->type() == type && node.outputs.front() == id ? &node : nullptr;
+    const Node* node = ptrain::sole_producer(graph_, uses_, id);
+    return node != nullptr && node->op->type() == type ? node : nullptr;
   }
 
   void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }

@@ -5,6 +5,7 @@
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_gradients.h"
+#include "core/passes/keep_output.h"
 
 #include <stdexcept>
 
@@ -42,6 +43,24 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   AmpResult amp = apply_amp(fused, options.amp);
   check("amp", amp.graph, options);
   return {std::move(amp.graph), amp.summary};
+}
+
+DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options,
+                                   ConvolutionEpilogue convolutions) {
+  check("model", forward, options);
+  FoldedGraph deployed{keep_output(forward, output), {}};
+  check("keep_output", deployed.graph, options);
+  if (options.fusion != Fusion::off) {
+    deployed.graph = fuse(deployed.graph);
+    check("fuse", deployed.graph, options);
+    if (convolutions == ConvolutionEpilogue::fused) deployed = fold_batch_norms(deployed.graph);
+    check("fold_batch_norms", deployed.graph, options);
+    deployed.graph = keep_output(fuse_epilogues(deployed.graph, convolutions), output);
+    check("fuse_epilogues", deployed.graph, options);
+  }
+  AmpResult amp = apply_amp(deployed.graph, options.amp);
+  check("amp", amp.graph, options);
+  return {std::move(amp.graph), amp.summary, std::move(deployed.norms)};
 }
 
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {

@@ -1,8 +1,10 @@
-// The passes in their order: from a model's forward graph to the graph of one training step.
+// The passes in their order: from a model's forward graph to the graph of one training step, or of a deployed model.
 #pragma once
 
 #include "core/passes/amp.h"
+#include "core/passes/fold_batch_norms.h"
 #include "core/passes/fuse_convolutions.h"
+#include "core/passes/fuse_epilogues.h"
 #include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
 
@@ -38,5 +40,17 @@ struct PipelineResult {
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options);
 /// The graph of evaluation: fused and cast, nothing else.
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options);
+
+/// A graph that only answers, with what its parameters are made of where they are not the model's own.
+struct DeployedGraph {
+  Graph graph;
+  AmpSummary amp;
+  std::vector<FoldedNorm> folded;
+};
+
+/// From an evaluation graph: `output` and what it needs, without loss and labels; batch norms folded into convolutions,
+/// and activations and residuals joined to what makes their inputs.
+DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options,
+                                   ConvolutionEpilogue convolutions);
 
 }  // namespace ptrain

@@ -13,6 +13,14 @@ std::vector<int> count_readers(const Graph& graph) {
   return readers;
 }
 
+const Node* sole_producer(const Graph& graph, const std::vector<int>& readers, ValueId id) {
+  if (id == no_value || readers[static_cast<std::size_t>(id)] != 1) return nullptr;
+  const NodeId producer = graph.value(id).producer;
+  if (producer < 0) return nullptr;
+  const Node& node = graph.node(producer);
+  return node.outputs.front() == id ? &node : nullptr;
+}
+
 Rewriter::Rewriter(const Graph& from) : from_(from), map_(from.values().size(), no_value) {
   for (std::size_t i = 0; i < from.values().size(); ++i) {
     const Value& value = from.values()[i];

@@ -8,6 +8,9 @@ namespace ptrain {
 /// By value: how often nodes read it, and how many of the graph's outputs it is.
 std::vector<int> count_readers(const Graph& graph);
 
+/// The node whose first output `id` is, where one reader alone reads it; else null. `readers` from count_readers.
+const Node* sole_producer(const Graph& graph, const std::vector<int>& readers, ValueId id);
+
 class Rewriter {
  public:
   /// Starts with a copy of the values that persist or are fed; nodes are added by the pass.

@@ -97,6 +97,11 @@ void Fields::any_sign(const char* name, std::optional<double>& value, const char
 void Fields::any(const char* name, json& value, const json& types, const char* help) {
   leaf(name, value, typed(types, help));
 }
+void Fields::maybe_any(const char* name, json& value, const json& types, const char* help) {
+  if (use_ == Use::write && value.is_null()) return;
+  any(name, value, types, help);
+  if (use_ == Use::schema) required_.erase(required_.size() - 1);
+}
 void Fields::any_list(const char* name, json& value, const json& item, const char* help) {
   leaf(name, value, list_of(item, help));
 }

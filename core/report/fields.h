@@ -64,6 +64,8 @@ class Fields {
   void any_sign(const char* name, std::optional<double>& value, const char* help);
   /// JSON of the named type or types ("object", {"boolean", "integer"}).
   void any(const char* name, nlohmann::json& value, const nlohmann::json& types, const char* help);
+  /// Left out when null.
+  void maybe_any(const char* name, nlohmann::json& value, const nlohmann::json& types, const char* help);
   /// A list of JSON that fits `item`, a schema.
   void any_list(const char* name, nlohmann::json& value, const nlohmann::json& item, const char* help);
   void one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help);

@@ -97,9 +97,11 @@ struct ModelReport {
   std::int64_t parameters = 0;
   double flops_per_sample = 0;
   std::string sample = {};
+  std::vector<std::string> labels = {};
 
   void describe(Fields& field) {
     field("name", name, "");
+    field("labels", labels, "names of the classes, by number; empty where they have none");
     field("sample", sample, "what it is trained on: image or sequence; empty: not known yet");
     field("parameters", parameters, "");
     field("flops_per_sample", flops_per_sample, "training: forward and backward");

@@ -33,9 +33,7 @@ void write_document(const json& content, const json& schema, const std::filesyst
     throw std::logic_error(
         fmt::format("internal error: {} does not match its schema: {}", schema.at("title").dump(), problem));
   }
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
+  make_folder(path.parent_path());
   write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n", flush);
 }
 

@@ -4,6 +4,7 @@
 #include "core/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,9 +30,7 @@ std::string kept_lines(const std::filesystem::path& path, std::int64_t through_s
 }  // namespace
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through_step) : path_(path) {
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error) fail("{}: cannot make the folder: {}", path.parent_path().string(), error.message());
+  make_folder(path.parent_path());
   write_file_atomic(path, kept_lines(path, keep_through_step));
   descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail("{}: cannot be written: {}", path.string(), std::strerror(errno));
@@ -42,6 +41,10 @@ MetricsLog::~MetricsLog() {
 }
 
 void MetricsLog::write(const nlohmann::json& line) {
+  struct stat status {};
+  if (fstat(descriptor_, &status) == 0 && status.st_nlink == 0) {
+    fail("{}: was removed, or its folder, while the run wrote to it", path_.string());
+  }
   const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::size_t done = 0;
   while (done < text.size()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace ptrain {
@@ -49,6 +50,25 @@ double normal_quantile(double p) {
     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
   }
   return (low + high) / 2;
+}
+
+double student_quantile(double p, std::int64_t freedom) {
+  const auto inside = [freedom](double angle) {  // P(|t| < sqrt(freedom) tan(angle))
+    const double cosine = std::cos(angle);
+    const bool odd = freedom % 2 == 1;
+    double term = odd ? cosine : 1, sum = 0;
+    for (std::int64_t k = odd ? 1 : 0; k <= freedom - 2; k += 2) {
+      sum += term;
+      term *= cosine * cosine * static_cast<double>(k + 1) / static_cast<double>(k + 2);
+    }
+    return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
+  };
+  double low = 0, high = std::numbers::pi / 2;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (inside(middle) < 2 * p - 1 ? low : high) = middle;
+  }
+  return std::sqrt(static_cast<double>(freedom)) * std::tan(low);
 }
 
 }  // namespace ptrain

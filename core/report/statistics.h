@@ -33,4 +33,8 @@ double quantile(std::span<const double> values, double part);
 /// The standard normal distribution's quantile, for 0 < p < 1, to about 1e-9 (inverted by bisection from erfc).
 double normal_quantile(double p);
 
+/// The quantile of Student's distribution with `freedom` >= 1 degrees, for 0.5 <= p < 1 (its distribution as a finite
+/// sum: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3 and 26.7.4; inverted by bisection).
+double student_quantile(double p, std::int64_t freedom);
+
 }  // namespace ptrain

@@ -16,17 +16,6 @@ namespace {
 
 const TensorDesc& logits_of(const Plan& plan) { return plan.graph().desc(plan.graph().find_output(model_io::logits)); }
 
-std::vector<float> read_logits(const Plan& plan) {
-  const TensorDesc& desc = logits_of(plan);
-  std::vector<float> logits(static_cast<std::size_t>(desc.count()));
-  visit_floating(desc.dtype, [&](auto zero) {
-    std::vector<decltype(zero)> raw(logits.size());
-    plan.read_output(model_io::logits, raw.data(), desc.bytes());
-    std::transform(raw.begin(), raw.end(), logits.begin(), [](auto value) { return static_cast<float>(value); });
-  });
-  return logits;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, Ranks& ranks, TrainObserver& observer)

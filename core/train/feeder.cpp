@@ -4,6 +4,7 @@
 #include "core/model/model.h"
 #include "core/ops/softmax_cross_entropy.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ptrain {
@@ -49,6 +50,17 @@ TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
           capacity_of(plan)};
 }
 
+std::vector<float> read_logits(const Plan& plan) {
+  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(model_io::logits));
+  std::vector<float> logits(static_cast<std::size_t>(desc.count()));
+  visit_floating(desc.dtype, [&](auto zero) {
+    std::vector<decltype(zero)> raw(logits.size());
+    plan.read_output(model_io::logits, raw.data(), desc.bytes());
+    std::transform(raw.begin(), raw.end(), logits.begin(), [](auto value) { return static_cast<float>(value); });
+  });
+  return logits;
+}
+
 void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
   write(plan, model_io::images, batch.pixels);
   if (plan.has_input(model_io::offsets)) {
@@ -61,6 +73,7 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
     write(plan, model_io::token_types, batch.token_types);
   }
   write(plan, model_io::lengths, batch.lengths);
+  if (!plan.has_input(model_io::labels)) return;
   if (valid == static_cast<std::int64_t>(batch.labels.size())) {
     write(plan, model_io::labels, batch.labels);
     return;

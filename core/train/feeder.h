@@ -1,4 +1,4 @@
-// Copies a loader's batch into a plan's inputs.
+// Copies a loader's batch into a plan's inputs, and what the plan makes of it out again.
 #pragma once
 
 #include "core/data/batch.h"
@@ -6,9 +6,13 @@
 
 namespace ptrain {
 
-/// Writes images or tokens, and labels; the labels of rows from `valid` on become the ignored label. The plan's inputs
-/// bear the names of core/model/model.h; tokens are packed where it takes sequence offsets.
+/// Writes images or tokens and, where the plan reads them, labels; the labels of rows from `valid` on become the
+/// ignored label. The plan's inputs bear the names of core/model/model.h; tokens are packed where it takes sequence
+/// offsets.
 void feed(Plan& plan, const Batch& batch, std::int64_t valid);
+
+/// The logits [N, classes] of a plan's last run, as fp32; waits for it.
+std::vector<float> read_logits(const Plan& plan);
 
 /// Tokens of one or several batches.
 struct TokenCounts {

@@ -2,9 +2,9 @@
 
 #include "core/base/errors.h"
 #include "core/base/signals.h"
-#include "core/io/atomic_file.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
+#include "core/train/state/trained_model.h"
 #include "core/train/state/weights.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void Trainer::train() {
     if (ok() && ranks_.signal() != 0) interrupted(steps_done());
   }
   device_ = read_device(config_, backend_, plans_.training());
-  device_.peak_flops = measured_peak(config_, backend_, measuring_.figures().seconds);
+  device_.peak_flops = measured_peak(config_, backend_, measuring_.figures(), ranks_, observer_);
 }
 
 void Trainer::start_training(Loader& loader) {
@@ -140,7 +140,9 @@ void Trainer::end_measuring(const Loader& loader) {
 void Trainer::interrupted(std::int64_t step) {
   outcome_.status = RunStatus::interrupted;
   outcome_.signal = ranks_.signal();
-  outcome_.message = fmt::format("interrupted by signal {} after step {}", outcome_.signal, step);
+  outcome_.message =
+      fmt::format("interrupted by signal {} after step {}; the same command with --resume auto goes on from there",
+                  outcome_.signal, step);
 }
 
 void Trainer::require_trained_weights() const {
@@ -163,12 +165,11 @@ void Trainer::write_checkpoint(std::int64_t step) {
   checkpoints_.write(plans_.variables(), step, step / counts_.steps_per_epoch, start_.first_loss.value_or(0.0));
 }
 
-void Trainer::export_weights(const std::filesystem::path& path) const {
+void Trainer::export_model(const std::filesystem::path& folder) const {
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
-  save_weights(path, model_, plans_.variables(), steps_done());
-  const std::string config = model_.config_json();
-  if (!config.empty()) write_file_atomic(path.parent_path() / "config.json", config);
+  save_weights(folder / model_files::weights, model_, plans_.variables(), steps_done());
+  write_model_document(folder, config_, model_, training_data_.info());
 }
 
 RunResult Trainer::result() const {

@@ -34,9 +34,9 @@ class Trainer {
   void require_trained_weights() const;
   /// Evaluates the present weights once, over all of `evaluation`; a loss that is not finite makes the run diverged.
   EvalResult evaluate_now();
-  /// On rank 0, writes the weights under the model's public names, and config.json beside them where other tools want
-  /// one.
-  void export_weights(const std::filesystem::path& path) const;
+  /// On rank 0, writes into `folder` the weights under the model's public names, and what a deployed model needs beside
+  /// them (trained_model.h).
+  void export_model(const std::filesystem::path& folder) const;
 
   /// What was measured so far; holds also after train() threw.
   RunResult result() const;

@@ -24,7 +24,7 @@ output: {dir: runs/tiny}
 
 
 def run(*arguments, **options):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=1800, **options)
 
 
 class ProgramTest(unittest.TestCase):

@@ -20,7 +20,7 @@ timeout_seconds: 60
 """
 
 
-class Bench(ProgramTest):
+class BenchTest(ProgramTest):
     def suite(self, text=SUITE):
         (self.folder / "suite.yaml").write_text(text)
         return self.folder / "suite.yaml"
@@ -32,6 +32,8 @@ class Bench(ProgramTest):
         paths = sorted((self.folder / "out/runs").glob("*/*/record.json"))
         return {str(path.relative_to(self.folder / "out/runs")): json.loads(path.read_text()) for path in paths}
 
+
+class Bench(BenchTest):
     def test_a_sweep_runs_every_case_interleaved_and_tells_the_effects(self):
         result = self.bench()
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -131,10 +133,104 @@ timeout_seconds: 3
         self.assert_one_line_error(live, 2, "no benchmark's")
         self.assertEqual(mine.read_text(), "kept")
 
-    def test_too_few_steps_are_unstable(self):
+    def test_too_few_steps_are_refused_before_anything_runs(self):
         result = self.bench("--repeats", "1", suite=SUITE.replace("train.steps: 24", "train.steps: 5"))
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual({r["status"] for r in self.records().values()}, {"unstable"})
+        self.assert_one_line_error(result, 2, "train.steps", "at least 8")
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_too_few_runs_are_said_before_they_run(self):
+        result = self.bench("--repeats", "1")
+        self.assertRegex(result.stderr, r"^note: 1 run of each case is too few for an interval")
+
+
+class Identity(BenchTest):
+    """Records belong to one sweep: configuration, program, driver and libraries, machine."""
+
+    def suite_file(self):
+        return self.folder / "out/suite.json"
+
+    def test_a_changed_configuration_is_refused_by_its_key(self):
+        self.assertEqual(self.bench("-o", "train.steps=20", "--repeats", "1").returncode, 0)
+        before = self.records()
+        self.assert_one_line_error(self.bench("--repeats", "1"), 2, "train.steps was 20, is 24", "--fresh")
+        self.assertEqual(self.records(), before)
+        self.assertEqual(self.bench("--repeats", "1", "--fresh").returncode, 0)
+        self.assertNotEqual(self.records(), before)
+
+    def test_another_driver_or_library_is_another_sweep(self):
+        self.assertEqual(self.bench("--repeats", "1").returncode, 0)
+        suite = json.loads(self.suite_file().read_text())
+        suite["software"]["versions"]["oneDNN"] = "1.0.0"
+        self.suite_file().write_text(json.dumps(suite))
+        result = self.bench("--repeats", "1")
+        self.assert_one_line_error(result, 2, "oneDNN was 1.0.0, is ", "--fresh")
+        self.assertNotIn("there already", result.stderr)
+
+    def test_another_program_is_another_sweep(self):
+        self.assertEqual(self.bench("--repeats", "1").returncode, 0)
+        suite = json.loads(self.suite_file().read_text())
+        suite["binary"] = "fnv1a64:0123456789abcdef"
+        self.suite_file().write_text(json.dumps(suite))
+        self.assert_one_line_error(self.bench("--repeats", "1"), 2, "program was fnv1a64:0123456789abcdef", "--fresh")
+
+    def test_records_of_another_sweep_are_left_out_named_and_kept(self):
+        self.assertEqual(self.bench("--repeats", "2").returncode, 0)
+        stale = self.folder / "out/runs/level=O1,batch_size=4/00/record.json"
+        record = json.loads(stale.read_text())
+        record["config_hash"] = "fnv1a64:0123456789abcdef"
+        record["measured"]["typical_step_ms"] /= 100
+        stale.write_text(json.dumps(record))
+        name = "runs/level=O1,batch_size=4/00"
+        effects = run("effects", self.folder / "out", "--json")
+        level = json.loads(effects.stdout)["effects"][0]
+        self.assertLess(level["estimate"], 500)
+        self.assertTrue(any(name in note and "another configuration" in note for note in json.loads(effects.stdout)["notes"]))
+        table = run("table", self.folder / "out", "--columns", "run,runs")
+        self.assertIn(name, table.stderr)
+        self.assertIn("1 of 1", table.stdout)
+        saved = run("baseline", "save", self.folder / "out")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        self.assertIn(name, saved.stderr)
+        self.assertFalse((self.folder / "out/baseline" / name).exists())
+        self.assertTrue(stale.exists())
+
+    def test_it_is_said_when_what_is_there_was_measured(self):
+        self.assertEqual(self.bench("--repeats", "1").returncode, 0)
+        self.assertRegex(self.bench("--repeats", "1").stderr, r"4 runs are there already, measured 20\d\d-")
+
+
+class OutputFolder(ProgramTest):
+    """A run overwrites nothing that an earlier one measured."""
+
+    def contents(self):
+        return {path.name: path.read_bytes() for path in (self.folder / "out").iterdir() if path.is_file()}
+
+    def test_a_second_run_is_refused_by_the_key_that_differs(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=12").returncode, 0)
+        before = self.contents()
+        self.assert_one_line_error(self.train("out", "-o", "train.steps=16"), 2, "train.steps was 12, is 16", "--fresh",
+                                   "--resume auto")
+        self.assert_one_line_error(self.train("out", "-o", "train.steps=12"), 2, "a run of 12 steps", "--fresh")
+        self.assertEqual(self.contents(), before)
+        self.assertEqual(self.train("out", "-o", "train.steps=16", "--resume", "auto").returncode, 0)
+        self.assertEqual(self.report("out")["progress"]["resumed_from"], str(self.folder / "out/ckpt-12.ptrain"))
+        self.assertEqual(self.train("out", "-o", "train.steps=8", "--fresh").returncode, 0)
+        self.assertEqual(len(self.losses("out")), 8)
+        self.assertEqual([path.name for path in (self.folder / "out").glob("ckpt-*")], ["ckpt-8.ptrain"])
+
+    def test_a_run_that_never_came_to_a_step_is_no_obstacle(self):
+        self.assertEqual(self.train("out", "-o", "model.weights=missing.safetensors").returncode, 1)
+        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)
+
+    def test_an_evaluation_keeps_the_training_report(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)
+        before = self.contents()
+        evaluate = ["eval", self.config, "--output-dir", self.folder / "out", "--progress", "none", "--resume", "auto"]
+        self.assert_one_line_error(run(*evaluate), 2, "--report")
+        self.assertEqual(self.contents(), before)
+        self.assertEqual(run(*evaluate, "--report", self.folder / "evaluated.json").returncode, 0)
+        self.assertEqual({**self.contents(), "metrics.jsonl": None}, {**before, "metrics.jsonl": None})
+        self.assertIn(before["metrics.jsonl"], self.contents()["metrics.jsonl"])
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class Compare(ProgramTest):
         return next((FROZEN / "runs/base").glob("*/report.json"))
 
     def test_single_reports_are_no_basis(self):
-        result = run("compare", self.one_report(), self.one_report())
+        other = next((FROZEN / "runs/same").glob("*/report.json"))
+        result = run("compare", self.one_report(), other)
         self.assertEqual(result.returncode, 5)
         self.assertIn("more runs of each would do", result.stdout)
 
@@ -89,16 +90,32 @@ class Compare(ProgramTest):
             if folder.name not in ("base", "same"):
                 shutil.rmtree(folder)
         self.assertEqual(run("baseline", "save", copy).returncode, 0)
-        self.assertEqual(run("baseline", "check", copy).returncode, 0)  # against itself
+        again = run("baseline", "check", copy)
+        self.assert_one_line_error(again, 5)
+        self.assertIn("both sides are the same runs", again.stdout)
+        self.assertRegex(again.stdout, r"measured: base 20\d\d-.* to 20.*; new 20")
         shutil.rmtree(copy / "runs/same")
         shutil.copytree(FROZEN / "runs/slower", copy / "runs/same")
         for record in (copy / "runs/same").glob("*/record.json"):
-            record.write_text(record.read_text().replace('"case": "slower"', '"case": "same"'))
+            content = json.loads(record.read_text())
+            same = next(case for case in suite["cases"] if case["name"] == "same")
+            content.update({"case": "same", "config_hash": same["config_hash"], "settings": same["settings"]})
+            record.write_text(json.dumps(content))
         result = run("baseline", "check", copy)
         self.assertEqual(result.returncode, 4, result.stdout)
         suite["machine"]["hash"] = "another"
         (copy / "suite.json").write_text(json.dumps(suite))
         self.assert_one_line_error(run("baseline", "check", copy), 5, "another machine")
+
+    def test_a_live_comparison_is_not_overwritten(self):
+        command = ["compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against", "threads=1",
+                   "--budget", "1", "--out", self.folder / "live"]
+        self.assertIn(run(*command).returncode, (0, 4, 5))
+        records = sorted((self.folder / "live/runs").glob("*/*/record.json"))
+        kept = [path.read_text() for path in records]
+        self.assert_one_line_error(run(*command), 2, "live", "--fresh")
+        self.assertEqual([path.read_text() for path in records], kept)
+        self.assertIn(run(*command, "--fresh").returncode, (0, 4, 5))
 
     def test_live_finds_a_long_delay(self):
         result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against",

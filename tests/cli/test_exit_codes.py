@@ -1,4 +1,5 @@
 """What goes wrong is one clear line and the documented exit code."""
+import json
 import pathlib
 import signal
 import subprocess
@@ -21,6 +22,35 @@ class ExitCodes(ProgramTest):
     def test_unknown_command(self):
         self.assert_one_line_error(run("rnu"), 2, "run")
 
+    def test_unknown_options_name_the_nearest(self):
+        self.assert_one_line_error(run("run", self.config, "--amq", "O1"), 2, "--amq", "did you mean --amp?", "ptrain run --help")
+        self.assert_one_line_error(run("bench", "comm", "--rank", "2"), 2, "--rank", "did you mean --ranks?")
+
+    def test_what_looks_like_a_folder_after_o_is_explained(self):
+        self.assert_one_line_error(run("run", self.config, "-o", "runs/mine"), 2, "runs/mine", "key.path=value", "--out")
+
+    def test_help_is_a_word_too(self):
+        self.assertEqual(run("help", "run").stdout, run("run", "--help").stdout)
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        self.assert_one_line_error(run("help", "rnu"), 2, "did you mean run?")
+
+    def test_keys_are_listed_by_section(self):
+        listed = run("list", "keys", "train").stdout
+        self.assertIn("train.optimizer.lr\n", listed)
+        self.assertNotIn("data.path", listed)
+        self.assertIn("[train]\n", run("list", "keys").stdout)
+        self.assert_one_line_error(run("list", "keys", "trian"), 2, "did you mean train?")
+
+    def test_where_results_go_has_one_name(self):
+        for command in (["run"], ["eval"], ["bench"], ["compare"], ["table"], ["export-report"], ["data", "pack"]):
+            shown = run(*command, "--help").stdout
+            self.assertIn("--out ", shown, command)
+            self.assertNotIn("--output", shown.replace("--output-dir runs", ""), command)
+        for name in ("--out", "--output-dir"):
+            result = run("run", self.config, name, self.folder / name, "--progress", "none", "-o", "train.steps=2")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue((self.folder / name / "report.json").exists())
+
     def test_every_wrong_configuration_names_file_line_and_key(self):
         files = sorted((ROOT / "tests/cli/bad_configs").glob("*.yaml"))
         self.assertGreaterEqual(len(files), 40)
@@ -34,6 +64,39 @@ class ExitCodes(ProgramTest):
         result = self.train("out", "-o", "data.source=tsv", "-o", f"data.path={self.folder}", "-o", f"data.vocab={vocabulary}")
         self.assertIn(result.returncode, (1, 2))
         self.assert_one_line_error(result, result.returncode, str(self.folder))
+
+    def labelled(self, *labels):
+        """A folder of sentences with these labels, and the configuration that reads it."""
+        rows = "".join(f"a a\t{label}\n" for label in labels * 8)
+        for name in ("train.tsv", "dev.tsv"):
+            (self.folder / name).write_text(f"sentence\tlabel\n{rows}")
+        (self.folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+        return ["-o", "data.source=tsv", "-o", f"data.path={self.folder}", "-o", f"data.vocab={self.folder}/vocab.txt",
+                "-o", "train.steps=8"]
+
+    def test_validate_checks_data_vocabulary_and_weights(self):
+        data = self.labelled("no", "yes")
+        result = run("validate", self.config, *data)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("16 training and 16 evaluation samples, 2 classes", result.stdout)
+        self.assert_one_line_error(run("validate", self.config, *data, "-o", "data.vocab=none.txt"), 1, "none.txt")
+        self.assert_one_line_error(run("validate", self.config, *data, "-o", "data.path=nowhere"), 1, "nowhere")
+        self.assert_one_line_error(run("validate", self.config, *data, "-o", "model.weights=none.safetensors"), 1,
+                                   "none.safetensors")
+
+    def test_another_number_of_classes_names_keys_and_labels(self):
+        self.assert_one_line_error(self.train("out", *self.labelled("cat", "dog", "horse")), 2, "cat, dog, horse",
+                                   "model.classes is 2")
+
+    def test_classes_are_the_datas_unless_they_are_given(self):
+        data = self.labelled("cat", "dog", "horse")
+        result = self.train("out", *data, "-o", "model.classes=0")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = self.report("out")
+        self.assertEqual(report["config"]["model"]["classes"], 3)
+        self.assertEqual(report["model"]["labels"], ["cat", "dog", "horse"])
+        labels = json.loads((self.folder / "out/config.json").read_text())["id2label"]
+        self.assertEqual(labels, {"0": "cat", "1": "dog", "2": "horse"})
 
     def test_output_folder_that_cannot_be_written(self):
         result = run("run", self.config, "--output-dir", "/proc/nowhere", "--progress", "none")
@@ -70,6 +133,7 @@ class ExitCodes(ProgramTest):
                 process.send_signal(number)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, code, errors)
+                self.assertIn("--resume auto", errors)
                 self.assertEqual(self.report(number.name)["status"], "interrupted")
                 self.assertTrue(list(output.glob("ckpt-*.ptrain")))
 

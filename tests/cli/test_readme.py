@@ -1,22 +1,32 @@
 """The commands that README.md shows are real: scripts exist, and every ptrain command line works."""
+import pathlib
 import re
 import shlex
 import unittest
 
 from program import ROOT, ProgramTest, run
+from trained import TrainedModels
 
 SHORT = ["-o", "train.steps=1", "-o", "eval.max_samples=64", "-o", "output.save=false", "--progress", "none"]
 BRIEF = ["--repeats", "3", "--progress", "none", "-o", "train.steps=30", "-o", "data.batch_size=2",
          "-o", "eval.max_samples=4"]
 
 
-class Readme(ProgramTest):
-    def commands(self):
-        text = re.sub(r"```.*?```", "", (ROOT / "README.md").read_text(), flags=re.S)  # examples for other machines
-        for line in text.splitlines():
+OWN_TEST = ("Use what was trained",)
+
+
+def commands(section=None):
+    """Of one section, or of all but those that have a test of their own."""
+    text = re.sub(r"```.*?```", "", (ROOT / "README.md").read_text(), flags=re.S)  # examples for other machines
+    for title, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, flags=re.S | re.M):
+        if title != section if section else title in OWN_TEST:
+            continue
+        for line in body.splitlines():
             if line.startswith("    ") and (words := shlex.split(line, comments=True)):
                 yield words
 
+
+class Readme(ProgramTest):
     def undemanding(self, suite):
         """A copy of a suite that calls any run good: what else the machine does decides over no test."""
         text = (ROOT / suite).read_text()
@@ -28,7 +38,7 @@ class Readme(ProgramTest):
         return str(copy)
 
     def test_scripts_exist_and_can_be_run(self):
-        scripts = [words[0] for words in self.commands() if words[0].startswith("scripts/")]
+        scripts = [words[0] for words in commands() if words[0].startswith("scripts/")]
         self.assertIn("scripts/quickstart.sh", scripts)
         self.assertIn("scripts/test.sh", scripts)
         for script in scripts:
@@ -37,14 +47,16 @@ class Readme(ProgramTest):
 
     def test_ptrain_commands_work(self):
         seen = 0
-        for words in self.commands():
+        for words in commands():
             if not words[0].endswith("/bin/ptrain"):
                 continue
             seen += 1
             with self.subTest(" ".join(words)):
                 extra = []
                 if words[1] == "run":
-                    extra = ["--output-dir", self.folder / "out", *SHORT]
+                    extra = SHORT
+                    if "--output-dir" not in words:  # the configuration's own, elsewhere
+                        extra = ["--output-dir", self.folder / pathlib.Path(words[2]).stem, *SHORT]
                 elif words[1] == "bench" and words[2].endswith(".yaml"):
                     words[2], extra = self.undemanding(words[2]), BRIEF
                 words = [re.sub("^runs/", f"{self.folder}/", word) for word in words]
@@ -59,14 +71,34 @@ class Readme(ProgramTest):
 
     def test_there_is_one_program(self):
         """What quickstart.sh and test.sh build is what every later command calls."""
-        texts = [(ROOT / name).read_text() for name in ("README.md", "scripts/quickstart.sh", "scripts/test.sh")]
-        self.assertEqual({folder for text in texts for folder in re.findall(r"(?<!\S)(build/\w+)/bin/ptrain", text)} |
-                         {folder for text in texts[1:2] for folder in re.findall(r"build/\w+", text)},
+        readme, quickstart, tests = ((ROOT / name).read_text() for name in
+                                     ("README.md", "scripts/quickstart.sh", "scripts/test.sh"))
+        self.assertEqual({*re.findall(r"(?<!\S)(build/\w+)/bin/ptrain", readme), *re.findall(r"build/\w+", quickstart)},
                          {"build/release"})
+        self.assertIn("cmake --build build/release ", tests)
 
     def test_every_config_named_exists(self):
         for name in re.findall(r"configs/[\w/]+\.yaml", (ROOT / "README.md").read_text()):
             self.assertTrue((ROOT / name).exists(), name)
+
+
+class UseWhatWasTrained(TrainedModels, ProgramTest):
+    """That section's commands, in order, on small models in place of those that its runs would have made."""
+
+    def test_ptrain_commands_work_in_order(self):
+        stand_ins = {"runs/quickstart": self.runs / "images", "runs/bert_finetune": self.runs / "texts",
+                     "photos/": self.data / "images/val", "data/sst2/dev.tsv": self.data / "texts/dev.tsv"}
+        seen = set()
+        for words in commands(OWN_TEST[0]):
+            with self.subTest(" ".join(words)):
+                arguments = [stand_ins.get(word, re.sub("^runs/", f"{self.folder}/", word)) for word in words[1:]]
+                if words[1] == "bench":
+                    arguments += ["--seconds", "0"]
+                result = run(*arguments)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertTrue(result.stdout)
+                seen.add(words[1])
+        self.assertEqual(seen, {"infer", "export", "bench"})
 
 
 if __name__ == "__main__":

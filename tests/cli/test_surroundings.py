@@ -1,14 +1,32 @@
 """What surrounds a run (variables, pipes, descriptors, signals, other runs) never changes what it computes or loses it."""
+import itertools
 import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import time
 import unittest
 
+from test_data import png
 from program import BINARY, ROOT, ProgramTest, run
+
+
+def start_training(test, output, *arguments):
+    """A long run of the test's configuration that has begun to train."""
+    process = subprocess.Popen(
+        [BINARY, "run", test.config, "--output-dir", test.folder / output, "--progress", "none", "-o",
+         "train.steps=100000", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    test.addCleanup(process.stderr.close)
+    test.addCleanup(process.kill)
+    metrics = test.folder / output / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not metrics.exists() or not metrics.read_text():
+        test.assertLess(time.monotonic(), deadline, "no step was trained")
+        time.sleep(0.02)
+    return process
 
 
 class Threads(ProgramTest):
@@ -111,25 +129,67 @@ class Streams(ProgramTest):
         self.assert_one_line_error(result, 1, str(self.folder / "out"), "File too large")
 
 
-class Signals(ProgramTest):
-    def start(self, output, *arguments):
-        """A long run that has begun to train."""
-        process = subprocess.Popen(
-            [BINARY, "run", self.config, "--output-dir", self.folder / output, "--progress", "none", "-o",
-             "train.steps=100000", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.kill)
-        metrics = self.folder / output / "metrics.jsonl"
-        deadline = time.monotonic() + 120
-        while not metrics.exists() or not metrics.read_text():
-            self.assertLess(time.monotonic(), deadline, "no step was trained")
-            time.sleep(0.02)
-        return process
+    def test_a_folder_that_is_removed_is_an_error(self):
+        process = start_training(self, "out")
+        shutil.rmtree(self.folder / "out")
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertRegex(errors, r"(?m)^error: .*/out/metrics.jsonl: was removed")
+        self.assertEqual(self.report("out")["status"], "error")
 
+
+class Refusals(ProgramTest):
+    """What the system grants at one moment and not at another."""
+
+    def test_threads_that_are_refused(self):
+        """A user who may have so many processes and threads; root may have any number."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become a user without other processes")
+        self.folder.chmod(0o777)
+        for limit in range(1, 12):
+            def become_limited():
+                resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+                os.setgroups([])
+                os.setgid(64999)
+                os.setuid(64999)
+            with self.subTest(limit=limit):
+                output = f"out{limit}"
+                result = self.train(output, "-o", "train.steps=2", "-o", "threads=3", "-o",
+                                    "data.workers=0", preexec_fn=become_limited,
+                                    env={**os.environ, "PTRAIN_CACHE_DIR": str(self.folder / "cache")})
+                if result.returncode == 0:
+                    self.assertEqual(self.report(output)["status"], "ok")
+                    break
+                self.assertEqual(result.returncode, 1)
+                # OpenMP says it in its own words where the last thread went between counting and use.
+                self.assertRegex(result.stderr, r"(?m)^(error: cannot start a thread.*ulimit -u|libgomp: Thread creation)")
+        self.assertGreater(limit, 1)
+        self.assertIn("threads: ", "".join(self.report(output)["notes"]))
+
+    def test_a_pack_that_shrinks_is_an_error(self):
+        for split, label, value in itertools.product(("train", "val"), ("a", "b"), range(4)):
+            folder = self.folder / "images" / split / label
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{value}.png").write_bytes(png(32, 32, (200, 40 * value, 90)))
+        self.assertEqual(run("data", "pack", self.folder / "images", "--out", self.folder / "packed").returncode, 0)
+        self.config.write_text(
+            "model: {name: resnet18, classes: 2, stem: small}\n"
+            f"data: {{source: packed, path: {self.folder}/packed, image_size: 32, batch_size: 2, workers: 1}}\n"
+            "train: {steps: 100000, log_every_steps: 1, optimizer: {name: momentum, lr: 0.01}}\n"
+            "output: {dir: runs/x}\n")
+        process = start_training(self, "out")
+        os.truncate(self.folder / "packed/train.pack", 0)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertRegex(errors, r"(?m)^error: .*train.pack: it became shorter")
+        self.assertEqual(self.report("out")["status"], "error")
+
+
+class Signals(ProgramTest):
     def test_what_schedulers_and_terminals_send_leaves_report_and_checkpoint(self):
         for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
             with self.subTest(number.name):
-                process = self.start(number.name)
+                process = start_training(self, number.name)
                 process.send_signal(number)
                 process.send_signal(number)  # as SIGXCPU comes again and again
                 _, errors = process.communicate(timeout=120)
@@ -163,13 +223,13 @@ class Signals(ProgramTest):
         self.assertTrue(choices())
 
     def test_a_second_run_keeps_out_of_the_folder(self):
-        process = self.start("out")
+        process = start_training(self, "out")
         second = self.train("out")
         self.assert_one_line_error(second, 1, str(self.folder / "out"), f"process {process.pid} on ")
         self.assertIsNone(process.poll())
         process.kill()
         process.wait()
-        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)  # the lock died with its holder
+        self.assertEqual(self.train("out", "--fresh", "-o", "train.steps=3").returncode, 0)  # the lock died with its holder
         self.assertFalse((self.folder / "out/.lock").exists())
 
     def test_two_sweeps_keep_apart_too(self):

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import unittest
 
 from program import ROOT, ProgramTest, run
@@ -14,6 +15,15 @@ def at_pointer(document, pointer):
     for part in pointer.split("/")[1:]:
         document = document[int(part) if isinstance(document, list) else part]
     return document
+
+
+def figure(cell, document, pointer):
+    """What a cell's source says; of a speed, samples a second at the step time there."""
+    value = at_pointer(document, pointer)
+    if cell["column"] != "speed":
+        return value
+    measured = document["measured"]
+    return measured["throughput"]["samples"] / measured["step_ms"]["count"] / value * 1e3
 
 
 class Table(ProgramTest):
@@ -32,6 +42,10 @@ class Table(ProgramTest):
         good = document.read_text()
         self.assertTrue(good.endswith("rest\n"))
         self.assertEqual(run("table", "--check", document).returncode, 0)
+        document.write_bytes(good.replace("\n", "\r\n").encode())
+        self.assertEqual(run("table", "--check", document).returncode, 0)
+        self.assertEqual(run("table", "--update", document).returncode, 0)
+        self.assertEqual(document.read_bytes(), good.replace("\n", "\r\n").encode())
         digits = [m for m in re.finditer(r"\d", good) if good.rfind("\n|", 0, m.start()) > 0 and "](" not in
                   good[good.rfind("|", 0, m.start()) : m.start()]]
         for match in digits[:: max(1, len(digits) // 6)]:
@@ -53,7 +67,7 @@ class Table(ProgramTest):
         checked = 0
         for row in table["rows"]:
             for cell in row["cells"]:
-                values = [at_pointer(json.loads((ROOT / s["file"]).read_text()), s["pointer"]) for s in cell["sources"]]
+                values = [figure(cell, json.loads((ROOT / s["file"]).read_text()), s["pointer"]) for s in cell["sources"]]
                 if isinstance(cell["value"], (int, float)):
                     checked += 1
                     self.assertLessEqual(min(values), cell["value"] + 1e-9)
@@ -64,6 +78,25 @@ class Table(ProgramTest):
         rows = list(csv.DictReader(io.StringIO(run("table", FROZEN, "--format", "csv").stdout)))
         self.assertEqual([row["run"] for row in rows][:2], ["base", "same"])
         self.assertGreater(float(rows[0]["speed"]), 0)
+        self.assertEqual((rows[0]["speed_unit"], rows[0]["speed_n"]), ("sequences/s", "12"))
+
+    def test_one_speed_in_every_document(self):
+        """What the table says of two cases and what effects and compare say of their difference is one figure."""
+        copy = self.folder / "two"
+        shutil.copytree(FROZEN, copy)
+        suite = json.loads((copy / "suite.json").read_text())
+        suite["cases"] = [case for case in suite["cases"] if case["name"] in ("base", "slower")]
+        (copy / "suite.json").write_text(json.dumps(suite))
+        rows = {row["run"]: row for row in csv.DictReader(io.StringIO(run("table", copy, "--format", "csv").stdout))}
+        effect = json.loads(run("effects", copy, "--json").stdout)
+        compared = json.loads(run("compare", f"{copy}#base", f"{copy}#slower", "--json").stdout)["cases"][0]
+        shown = [float(rows[name]["speed"]) for name in ("base", "slower")]
+        self.assertAlmostEqual(effect["effects"][0]["estimate"], 100 * (shown[1] / shown[0] - 1), places=6)
+        self.assertEqual([compared["base"]["speed"], compared["new"]["speed"]], shown)
+        estimators = (rows["base"]["speed_estimator"], effect["speed_estimator"], compared["speed_estimator"])
+        self.assertEqual(estimators, ("typical step",) * 3)
+        self.assertIn("typical step", run("effects", copy).stdout)
+        self.assertRegex(run("table", copy).stdout, r"Speed \(typical step\)[^§]*sequences/s ±[0-9.]+ %, n 11")
 
     def test_a_flag_is_shown_as_asked_and_as_it_took_effect(self):
         columns = "exhaustive_search,persistent_batch_norm"

@@ -31,7 +31,7 @@ class Evaluation(ProgramTest):
         self.changed = self.folder / "changed.safetensors"
 
     def evaluate(self, *arguments):
-        return run("eval", self.config, "--output-dir", self.folder / "eval", "--progress", "none", *arguments)
+        return run("eval", self.config, "--output-dir", self.folder / "eval", "--fresh", "--progress", "none", *arguments)
 
     def test_weights_that_are_not_numbers_are_an_error(self):
         for value, name in ((float("nan"), "classifier.weight"), (float("inf"), "bert.pooler.dense.bias")):

@@ -1,6 +1,7 @@
 // Any bytes as a checkpoint: parse_checkpoint refuses them with an Error or returns tensors that lie within them.
 // The header's checksum is repaired first, or no input would ever reach the code behind it.
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 #include "core/io/checkpoint.h"
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include "core/cpu/registry.h"
 #include "tests/ops/op_case.h"
+#include "tests/ops/reference/activation.h"
 #include "tests/ops/reference/conv2d.h"
 
 #include <gtest/gtest.h>
@@ -46,6 +47,41 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{1, 5, 5, 8}, {12, 3, 3, 2}, {.padding = 1, .groups = 4}},   // grouped
                       Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}),                 // leftover pixels
     case_name);
+
+struct Dtypes {
+  DType data, weights;
+};
+
+/// What follows the sums: a bias, and a residual that may be absent.
+OpCase inference_case(const Problem& p, Dtypes dtypes, Activation activation, bool residual) {
+  OpCase c = make_case(p, dtypes.data, dtypes.weights);
+  c.op = std::make_shared<Conv2d>(p.conv, activation);
+  c.inputs.push_back(random_tensor(DType::f32, Shape{p.w[0]}, 3));
+  c.inputs.push_back(residual ? random_tensor(dtypes.data, p.y(), 4) : absent_tensor());
+  c.gradient_inputs.clear();
+  c.reference = [conv = p.conv, activation](const auto& in) {
+    std::vector<double> y = reference_conv2d(conv, in[0], in[1]);
+    const std::vector<double>&bias = in[2].values, &added = in[3].values;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      y[i] = activation_reference(activation, y[i] + bias[i % bias.size()] + (in[3].absent ? 0 : added[i]));
+    }
+    return std::vector<std::vector<double>>{y};
+  };
+  c.tolerance_scale = 2;  // where a pass of its own follows the sums, these are rounded before it
+  return c;
+}
+
+TEST_P(Conv2dCases, TakeInBiasResidualAndActivationForInference) {
+  for (const Dtypes dtypes : {Dtypes{DType::f32, DType::f32},
+                              {DType::bf16, DType::bf16},
+                              {DType::bf16, DType::f32},
+                              {DType::f16, DType::f16}}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_erf}) {
+      check_op(inference_case(GetParam(), dtypes, activation, true));
+      check_op(inference_case(GetParam(), dtypes, activation, false));
+    }
+  }
+}
 
 /// The weight gradient by the kernel that is preferred when nothing is timed: with AVX-512 the own one.
 template <typename Data, typename Result>
@@ -92,11 +128,48 @@ TEST(Conv2d, PreferredWeightGradientAgreesWhereverPixelsEndAndPaddingBegins) {
   }
 }
 
+TEST(Conv2d, PacksConstantWeightsOnceAndAgainWhenTheyChange) {
+  const Conv2d op({.padding = 1});
+  const HostTensor x = random_tensor(DType::f32, {1, 5, 5, 32}, 1);
+  const std::vector<TensorDesc> descs{x.desc, {DType::f32, {32, 3, 3, 32}}}, results = op.infer(descs);
+  // The search runs the kernel on weights of its own.
+  const auto kernel = cpu::find_kernel(op.type())({op, descs, results, {.constant_weights = true}});
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> workspace(kernel->workspace_bytes() / 64 + 1);
+  std::vector<float> data(x.values.begin(), x.values.end()), y(static_cast<std::size_t>(results[0].count()));
+  for (const std::uint64_t seed : {2, 3}) {
+    const HostTensor w = random_tensor(DType::f32, descs[1].shape, seed);
+    std::vector<float> weights(w.values.begin(), w.values.end());
+    const std::vector<void*> in{data.data(), weights.data()}, out{y.data()};
+    kernel->weights_changed();
+    for (int run = 0; run < 2; ++run) {
+      kernel->run({in, out, workspace.data()});
+      expect_close({y.begin(), y.end()}, reference_conv2d(op.attrs(), x, w), tolerance(DType::f32), "packed");
+    }
+  }
+}
+
 TEST(Conv2d, CountsMultiplyAddsTwice) {
   const Conv2d op({.stride = 1, .padding = 1});
   const std::vector<TensorDesc> inputs{{DType::f32, {2, 8, 8, 16}}, {DType::f32, {32, 3, 3, 16}}};
   const auto outputs = op.infer(inputs);
   EXPECT_EQ(op.cost(inputs, outputs).flops, 2.0 * 2 * 8 * 8 * 32 * 9 * 16);
+}
+
+TEST(Conv2d, RefusesABiasOrAResidualThatDoesNotFit) {
+  const Conv2d op(Conv2d::Attributes{}, Activation::relu);
+  const TensorDesc x{DType::bf16, {2, 8, 8, 16}}, w{DType::bf16, {32, 1, 1, 16}}, y{DType::bf16, {2, 8, 8, 32}};
+  const auto infer = [&](const TensorDesc& bias, const TensorDesc& residual) {
+    return op.infer(std::vector<TensorDesc>{x, w, bias, residual});
+  };
+  const TensorDesc bias{DType::f32, {32}};
+  EXPECT_EQ(infer(bias, y).front(), y);
+  EXPECT_EQ(infer(bias, absent_input()).front(), y);
+  EXPECT_THROW(infer({DType::f32, {16}}, y), std::invalid_argument);
+  EXPECT_THROW(infer({DType::bf16, {32}}, y), std::invalid_argument);
+  EXPECT_THROW(infer(bias, x), std::invalid_argument);
 }
 
 TEST(Conv2d, RefusesWeightsThatDoNotFit) {

@@ -75,7 +75,7 @@ def compare(arguments, kind, seed, core):
 def outside_steps(arguments, every, folder, core):
     """Time per step that is not in the step, and the step itself, in ms; noise within steps does not reach the first."""
     subprocess.run(["taskset", "-c", str(core), arguments.ptrain, "run", HERE / "tiny.yaml", "--output-dir", folder,
-                    "--progress", "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o",
+                    "--fresh", "--progress", "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o",
                     "train.steps=600"], capture_output=True, check=True)
     progress = json.loads((pathlib.Path(folder) / "report.json").read_text())["progress"]
     lines = [json.loads(line) for line in (pathlib.Path(folder) / "metrics.jsonl").read_text().splitlines()]

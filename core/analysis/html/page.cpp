@@ -2,7 +2,7 @@
 
 #include "core/analysis/html/charts.h"
 #include "core/analysis/html/style.h"
-#include "core/analysis/intervals.h"
+#include "core/analysis/speed.h"
 #include "core/io/atomic_file.h"
 #include "core/report/json_file.h"
 
@@ -20,7 +20,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr double kConfidence = 0.95;
 constexpr std::size_t kMostPoints = 240;  // of a curve
 
 struct PageCase {
@@ -63,20 +62,18 @@ std::string section(const std::string& title, const std::string& content) {
   return fmt::format("<section><h2>{}</h2>\n{}</section>\n", html::escaped(title), content);
 }
 
-std::string throughput_chart(const std::vector<PageCase>& cases) {
+std::string throughput_chart(const std::vector<PageCase>& cases, SpeedEstimator estimator) {
   std::vector<html::Bar> bars;
   for (const PageCase& item : cases) {
-    std::vector<double> values;
-    for (const MeasuredRun* run : item.good) values.push_back(run->record.figures->throughput);
-    const Interval interval = signed_rank_interval(values, kConfidence);
+    const Interval interval = speed_interval(item.good, estimator);
     html::Bar bar;
     bar.label = item.label;
     bar.value = interval.estimate;
-    bar.text = fmt::format("{:.1f} {}", interval.estimate, item.good.front()->record.figures->unit);
+    bar.text = fmt::format("{:.1f} {}{}, n {}", interval.estimate, item.good.front()->record.figures->unit,
+                           reach_text(interval), item.good.size());
     if (interval.bounded) {
       bar.lower = interval.lower;
       bar.upper = interval.upper;
-      bar.text += fmt::format(" ±{:.1f} %", 100 * interval.half_width() / interval.estimate);
     }
     bars.push_back(std::move(bar));
   }
@@ -88,7 +85,7 @@ std::string memory_chart(const std::vector<PageCase>& cases) {
   for (const PageCase& item : cases) {
     std::vector<double> bytes;
     for (const MeasuredRun* run : item.good) bytes.push_back(static_cast<double>(run->record.figures->memory_bytes));
-    const double mib = signed_rank_interval(bytes, kConfidence).estimate / (1 << 20);
+    const double mib = centre_interval(bytes, kSpeedConfidence).estimate / (1 << 20);
     bars.push_back({item.label, fmt::format("{:.0f} MiB", mib), mib, {}, {}});
   }
   return html::bar_chart(bars, "Peak memory of each case");
@@ -260,7 +257,9 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
   const std::string key = shorten_labels(sets, cases);
   std::string charts;
   if (!cases.empty()) {
-    charts += section("Throughput, with its 95 % interval", throughput_chart(cases));
+    const SpeedEstimator estimator = speed_estimator(sets);
+    charts += section(fmt::format("Throughput ({}), with its 95 % interval", name_of(estimator)),
+                      throughput_chart(cases, estimator));
     charts += section("Step time after warm-up, all runs", step_chart(cases));
     charts += section("Training loss", loss_chart(cases));
     charts += section("Top-1 accuracy", accuracy_chart(cases));

@@ -1,6 +1,9 @@
 #include "core/cpu/onednn/onednn_operation.h"
 
+#include "core/base/parallel.h"
 #include "core/cpu/simd/convert.h"
+
+#include <cstring>
 
 namespace ptrain::cpu {
 
@@ -14,9 +17,13 @@ OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primiti
 }
 
 void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
-  Bound bound{binding.slot, {}};
+  Bound bound{binding.slot, {}, 0, binding.constancy, binding.starts_from};
+  const bool constant = binding.constancy == Constancy::constant;
+  const auto make = [&](const dnnl::memory::desc& desc) {
+    return constant ? dnnl::memory(desc, engine) : place(engine, desc);
+  };
   if (binding.dtype == DType::f16) {
-    bound.memory = place(engine, binding.stored);
+    bound.memory = make(binding.stored);
     bound.count = static_cast<std::int64_t>(binding.stored.get_size() / sizeof(float));
   } else {
     bound.memory = dnnl::memory(binding.stored, engine, nullptr);
@@ -26,12 +33,23 @@ void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, b
     arguments_.emplace(binding.argument, bound.memory);
     return;
   }
-  const dnnl::memory inside = place(engine, binding.wanted);
+  const dnnl::memory inside = make(binding.wanted);
   arguments_.emplace(binding.argument, inside);
-  if (is_input) {
-    add_reorder(engine, before_, bound.memory, inside);
-  } else {
-    add_reorder(engine, after_, inside, bound.memory);
+  if (is_input || binding.starts_from >= 0) add_reorder(engine, constant ? once_ : before_, bound.memory, inside);
+  if (!is_input) add_reorder(engine, after_, inside, bound.memory);
+}
+
+/// A residual lies in the result's memory already where the plan let the result take that over.
+void OnednnOperation::start_result(const Bound& bound, const KernelArgs& args) const {
+  const auto* from = static_cast<const std::byte*>(args.inputs[static_cast<std::size_t>(bound.starts_from)]);
+  auto* to = static_cast<std::byte*>(args.outputs[static_cast<std::size_t>(bound.slot)]);
+  if (bound.count != 0) {
+    convert(DType::f16, from, DType::f32, bound.memory.get_data_handle(), bound.count);
+  } else if (from != to) {
+    parallel_for(static_cast<std::int64_t>(bound.memory.get_desc().get_size()), 1 << 14,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+                 });
   }
 }
 
@@ -60,12 +78,17 @@ void OnednnOperation::run(const KernelArgs& args) {
     void* given = args.inputs[static_cast<std::size_t>(b.slot)];
     if (b.count == 0) {
       b.memory.set_data_handle(given);
-    } else {
+    } else if (b.constancy == Constancy::varies || !converted_) {
       convert(DType::f16, given, DType::f32, b.memory.get_data_handle(), b.count);
     }
   }
   for (Bound& b : outputs_) {
     if (b.count == 0) b.memory.set_data_handle(args.outputs[static_cast<std::size_t>(b.slot)]);
+    if (b.starts_from >= 0) start_result(b, args);
+  }
+  if (!converted_) {
+    for (Reorder& r : once_) r.primitive.execute(stream_, r.arguments);
+    converted_ = true;
   }
   for (Reorder& r : before_) r.primitive.execute(stream_, r.arguments);
   primitive_.execute(stream_, arguments_);

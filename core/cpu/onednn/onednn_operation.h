@@ -14,13 +14,18 @@ inline dnnl::memory::data_type compute_type(DType dtype) {
   return onednn_type(dtype == DType::f16 ? DType::f32 : dtype);
 }
 
+/// Whether an input holds the same values at every run until Kernel::weights_changed().
+enum class Constancy { varies, constant };
+
 /// One tensor of an operation: how the kernel's caller stores it and how the primitive wants it.
 struct Binding {
   int argument;  // DNNL_ARG_SRC...
   int slot;      // index into KernelArgs' inputs or outputs
   DType dtype;
-  dnnl::memory::desc stored;  // the caller's layout, in compute_type(dtype)
-  dnnl::memory::desc wanted;  // converted to in the workspace when it differs from `stored`
+  dnnl::memory::desc stored;                // the caller's layout, in compute_type(dtype)
+  dnnl::memory::desc wanted;                // converted to when it differs from `stored`: in the workspace at each run,
+  Constancy constancy = Constancy::varies;  // or once, in memory of the operation's own
+  int starts_from = -1;                     // of a result that is added to: the input whose values it holds before
 };
 
 /// Owns everything that one execution needs; `run` only binds pointers. Not for use by two threads at once.
@@ -30,6 +35,7 @@ class OnednnOperation final : public Kernel {
                   const std::vector<Binding>& inputs, const std::vector<Binding>& outputs, std::string implementation);
 
   void run(const KernelArgs& args) override;
+  void weights_changed() override { converted_ = false; }
   std::size_t workspace_bytes() const override { return workspace_bytes_; }
   KernelRecord record() const override { return {implementation_}; }
 
@@ -46,9 +52,12 @@ class OnednnOperation final : public Kernel {
     int slot;
     dnnl::memory memory;     // fp32 stand-in in the workspace when `count` is not zero, else the caller's
     std::int64_t count = 0;  // elements of f16 to convert
+    Constancy constancy = Constancy::varies;
+    int starts_from = -1;
   };
 
   void bind(const dnnl::engine& engine, const Binding& binding, bool is_input);
+  void start_result(const Bound& bound, const KernelArgs& args) const;
   dnnl::memory place(const dnnl::engine& engine, const dnnl::memory::desc& desc);
   void add_reorder(const dnnl::engine& engine, std::vector<Reorder>& list, const dnnl::memory& from,
                    const dnnl::memory& to);
@@ -58,7 +67,8 @@ class OnednnOperation final : public Kernel {
   std::unordered_map<int, dnnl::memory> arguments_;
   std::vector<Bound> inputs_, outputs_;
   std::vector<Placed> placed_;
-  std::vector<Reorder> before_, after_;
+  std::vector<Reorder> once_, before_, after_;
+  bool converted_ = false;  // what is constant
   std::size_t workspace_bytes_ = 0;
   std::string implementation_;
 };

@@ -62,10 +62,8 @@ class CifarDataset : public Dataset {
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size > 0 ? settings.image_size : side;
     info_.classes = form_.classes;
-    if (settings.classes > 0 && settings.classes != form_.classes) {
-      fail_usage("{}: has {} classes, {} were asked for", place.directory.string(), form_.classes, settings.classes);
-    }
     info_.class_names = read_names(place.directory / form_.names_file, form_.classes);
+    require_classes(settings, info_.class_names, place.directory.string());
     info_.mean = form_.mean;
     info_.stddev = form_.stddev;
   }

@@ -7,13 +7,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_image_suffix(const fs::path& path) {
-  std::string suffix = path.extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
-}
-
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
   const std::vector<std::string> names =
@@ -53,6 +46,13 @@ void add_class(const std::string& name, ImageList& list) {
 }
 
 }  // namespace
+
+bool has_image_suffix(const fs::path& path) {
+  std::string suffix = path.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
+}
 
 fs::path ImageList::path_of(const File& file) const {
   return directory / class_names[static_cast<std::size_t>(file.label)] / file.name;

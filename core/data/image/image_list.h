@@ -7,6 +7,9 @@
 
 namespace ptrain {
 
+/// Whether a file's name ends as those of JPEG and PNG images do.
+bool has_image_suffix(const std::filesystem::path& path);
+
 /// The files of one split, in the order of their classes and names. Classes are the training split's, so that both
 /// splits number them alike.
 struct ImageList {

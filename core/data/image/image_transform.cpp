@@ -93,7 +93,7 @@ ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) cons
     return plan;
   }
   const bool small = size_ <= small_image || augment_ == Augmentation::crop_flip;
-  ImagePlan plan = centre_crop(width, height, small ? size_ : (size_ * 256 + 112) / 224, size_);
+  ImagePlan plan = centre_crop(width, height, small ? size_ : resized_to(), size_);
   if (augment_ == Augmentation::crop_flip) {
     const int reach = std::max(4, size_ / 8);
     plan.shift_x = random.below(2 * reach + 1) - reach;
@@ -102,6 +102,8 @@ ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) cons
   }
   return plan;
 }
+
+int ImageTransform::resized_to() const { return size_ <= small_image ? size_ : (size_ * 256 + 112) / 224; }
 
 void ImageTransform::finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal,
                             const ResizeAxis& vertical, Scratch& scratch, std::span<std::uint8_t> out) const {
@@ -183,9 +185,7 @@ DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::stri
   info.kind = DataKind::image;
   info.class_names = class_names;
   info.classes = static_cast<int>(class_names.size());
-  if (settings.classes > 0 && settings.classes != info.classes) {
-    fail_usage("{}: has {} classes, {} were asked for", place, info.classes, settings.classes);
-  }
+  require_classes(settings, class_names, place);
   info.image_size = photo_size(settings);
   info.mean = {0.485f, 0.456f, 0.406f};  // ImageNet's, as torchvision uses them
   info.stddev = {0.229f, 0.224f, 0.225f};

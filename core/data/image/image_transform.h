@@ -35,6 +35,8 @@ class ImageTransform {
   ImageTransform(int size, Augmentation augment) : size_(size), augment_(augment) {}
 
   ImagePlan plan(int width, int height, SampleRandom& random) const;
+  /// What an evaluation's plan resizes the shorter side to.
+  int resized_to() const;
   /// From RGB8 pixels; `source` holds the whole image.
   void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
              std::span<std::uint8_t> out) const;

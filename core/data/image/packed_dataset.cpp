@@ -2,6 +2,7 @@
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/io/mapped_file.h"
 
 namespace ptrain {
 namespace {
@@ -22,6 +23,7 @@ class PackedDataset : public Dataset {
     const PackedImage& image = pack_.index[i];
     const ImageView view{pack_.pixels[i], std::size_t{3} * image.width, 0, 0};
     transform_.apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random, scratch, out.pixels);
+    file_.check();
     return image.label;
   }
 

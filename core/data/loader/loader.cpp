@@ -2,6 +2,7 @@
 // mutex guards the ring's counters, never the loading itself.
 #include "core/data/loader/loader.h"
 
+#include "core/base/threads.h"
 #include "core/data/loader/batch_plan.h"
 #include "core/data/loader/batch_slot.h"
 
@@ -44,6 +45,15 @@ struct Loader::State {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
     for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options.batch_size);
+  }
+
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    work_ready.notify_all();
+    for (std::thread& thread : threads) thread.join();
   }
 
   BatchSlot& slot(std::int64_t sequence) {
@@ -151,17 +161,10 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options) {
   check(dataset, options);
   state_ = std::make_unique<State>(dataset, options);
   State* const state = state_.get();
-  for (int i = 0; i < options.workers; ++i) state->threads.emplace_back([state] { state->work(); });
+  for (int i = 0; i < options.workers; ++i) state->threads.push_back(start_thread([state] { state->work(); }));
 }
 
-Loader::~Loader() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->work_ready.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
-}
+Loader::~Loader() = default;
 
 std::int64_t Loader::batches_per_epoch() const { return state_->plan.batches_per_epoch(); }
 

@@ -116,8 +116,8 @@ std::size_t find_named(const std::vector<std::string>& header, std::span<const s
   return none;
 }
 
-/// The columns that a header names; label == none when the row is no header.
-Columns columns_of_header(std::vector<std::string> header) {
+/// The columns that a header names; first == none when the row is no header.
+Columns columns_of_header(std::vector<std::string> header, TableLabels labels) {
   for (std::string& field : header) {
     std::transform(field.begin(), field.end(), field.begin(),
                    [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
@@ -136,7 +136,7 @@ Columns columns_of_header(std::vector<std::string> header) {
   // MNLI has several annotators' labels; gold_label is the one that counts.
   columns.label = find_named(header, std::array<std::string_view, 1>{"gold_label"});
   if (columns.label == none) columns.label = find_named(header, label_names);
-  if (columns.first == none) columns.label = none;
+  if (columns.label == none && labels == TableLabels::required) columns.first = none;
   return columns;
 }
 
@@ -145,8 +145,20 @@ bool is_number(std::string_view field) {
          std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-Columns columns_of_data(const std::vector<std::string>& row, const std::string& name, std::int64_t line) {
+/// The header's columns where the sentences have the name that the user gave.
+Columns columns_with(const std::vector<std::string>& header, const std::string& column, const std::string& name) {
+  Columns columns = columns_of_header(header, TableLabels::optional);
+  const auto found = std::find(header.begin(), header.end(), column);
+  if (found == header.end()) fail("{}: its first row names no column \"{}\"", name, column);
+  columns.first = static_cast<std::size_t>(found - header.begin());
+  columns.second = none;
+  return columns;
+}
+
+Columns columns_of_data(const std::vector<std::string>& row, const std::string& name, std::int64_t line,
+                        TableLabels labels) {
   const std::size_t count = row.size();
+  if (count == 1 && labels == TableLabels::optional) return {0, none, none, 1};
   if (count == 2) return is_number(row[0]) && !is_number(row[1]) ? Columns{1, none, 0, 2} : Columns{0, none, 1, 2};
   if (count == 3) return is_number(row[0]) && !is_number(row[2]) ? Columns{1, 2, 0, 3} : Columns{0, 1, 2, 3};
   if (count == 4 && is_number(row[1]) && (row[2].empty() || row[2] == "*")) return {3, none, 1, 4};
@@ -159,7 +171,8 @@ Columns columns_of_data(const std::vector<std::string>& row, const std::string& 
 
 }  // namespace
 
-TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form) {
+TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form, TableLabels labels,
+                           const std::string& column) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     fail("{}: is UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)", name);
   }
@@ -168,10 +181,10 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
   RowReader reader(text, name, form);
   std::vector<std::string> fields;
   if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", name);
-  Columns columns = columns_of_header(fields);
-  bool have_row = columns.label == none;
+  Columns columns = column.empty() ? columns_of_header(fields, labels) : columns_with(fields, column, name);
+  bool have_row = columns.first == none;
   if (have_row) {
-    columns = columns_of_data(fields, name, reader.line());
+    columns = columns_of_data(fields, name, reader.line(), labels);
   } else {
     have_row = reader.next(fields);
   }
@@ -180,10 +193,13 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
     if (fields.size() != columns.count) {
       fail("{}:{}: expected {} columns, got {}", name, reader.line(), columns.count, fields.size());
     }
-    if (fields[columns.label].empty()) fail("{}:{}: the label is empty", name, reader.line());
-    table.rows.push_back({std::move(fields[columns.first]),
-                          table.has_second ? std::move(fields[columns.second]) : std::string(),
-                          std::move(fields[columns.label]), reader.line()});
+    TextRow row;
+    row.line = reader.line();
+    row.first = std::move(fields[columns.first]);
+    if (table.has_second) row.second = std::move(fields[columns.second]);
+    if (columns.label != none) row.label = std::move(fields[columns.label]);
+    if (row.label.empty() && labels == TableLabels::required) fail("{}:{}: the label is empty", name, row.line);
+    table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) fail("{}: has no samples (only a header)", name);
   return table;

@@ -71,8 +71,8 @@ class TextDataset : public Dataset {
     const bool numbered = number_of(info_.class_names.back()) == found - 1;
     if (numbered) {
       info_.class_names = numbered_classes(info_.classes);
-    } else if (found != info_.classes) {
-      fail_usage("{}: has {} classes of labels, {} were asked for", table_.name, found, info_.classes);
+    } else {
+      require_classes(settings, info_.class_names, table_.name);
     }
     labels_.reserve(table_.rows.size());
     for (const TextRow& row : table_.rows) labels_.push_back(label_of(row, numbered));

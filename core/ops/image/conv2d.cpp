@@ -1,5 +1,6 @@
 #include "core/ops/image/conv2d.h"
 
+#include "core/base/errors.h"
 #include "core/ops/require.h"
 
 namespace ptrain {
@@ -38,14 +39,24 @@ std::int64_t Conv2dAttributes::output_size(std::int64_t size, std::int64_t kerne
   return room < 0 ? 0 : room / stride + 1;
 }
 
+std::string Conv2d::attributes() const {
+  std::string text = attributes_.to_string();
+  if (activation_ != Activation::none) text += fmt::format(" activation={}", name_of(activation_));
+  return text;
+}
+
 std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 2);
+  require_count(inputs, 2, 4);
   require_floating(inputs[x], "data");
   require_floating(inputs[w], "weight");
-  return {{inputs[x].dtype, check_geometry(attributes_, inputs[x].shape, inputs[w].shape)}};
+  const TensorDesc y{inputs[x].dtype, check_geometry(attributes_, inputs[x].shape, inputs[w].shape)};
+  if (has_input(inputs, bias)) require_desc(inputs[bias], {DType::f32, Shape{inputs[w].shape[0]}}, "bias");
+  if (has_input(inputs, residual)) require_desc(inputs[residual], y, "residual");
+  return {y};
 }
 
 void Conv2d::gradient(GradientBuilder& builder) const {
+  invariant(activation_ == Activation::none, "a convolution with an activation has no gradient");
   const ValueId dy = builder.output_gradient(0);
   if (builder.needs_gradient(w)) {
     auto op =

@@ -1,7 +1,8 @@
-// Two-dimensional convolution (cross-correlation, as frameworks define it) without bias, and its two gradients.
+// Two-dimensional convolution (cross-correlation, as frameworks define it), and its two gradients.
 #pragma once
 
 #include "core/graph/op.h"
+#include "core/ops/activation.h"
 
 namespace ptrain {
 
@@ -18,19 +19,28 @@ struct Conv2dAttributes {
   std::int64_t output_size(std::int64_t size, std::int64_t kernel) const;
 };
 
-/// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer).
-/// Output: y[N,P,Q,K] in x's dtype.
+/// y = activation(conv2d(x, w) + bias + residual). What follows the sums is for inference: with any of it there is no
+/// gradient.
+/// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer);
+/// optional bias[K] f32; optional residual of y's descriptor. Output: y[N,P,Q,K] in x's dtype.
 class Conv2d final : public OpWith<Conv2dAttributes> {
  public:
-  enum Input { x, w };
-  using OpWith::OpWith;
+  enum Input { x, w, bias, residual };
+  explicit Conv2d(Conv2dAttributes attributes, Activation activation = Activation::none)
+      : OpWith(attributes), activation_(activation) {}
+  Activation activation() const { return activation_; }
 
   std::string_view type() const override { return "conv2d"; }
-  std::string attributes() const override { return attributes_.to_string(); }
+  std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
+  bool amp_casts_input(int input) const override { return input != bias; }
+  int inplace_input(int) const override { return residual; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  Activation activation_;
 };
 
 struct Conv2dGradInputAttributes {

@@ -20,7 +20,7 @@ std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) con
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
   require_channels(inputs, gamma, running_var, channels);
-  if (inputs.size() == 6 && !is_absent(inputs[residual])) require_desc(inputs[residual], inputs[x], "residual");
+  if (has_input(inputs, residual)) require_desc(inputs[residual], inputs[x], "residual");
   if (!attributes_.training) return {inputs[x]};
   require(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
           inputs[x].to_string());

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/train/measure/measuring.h"
 #include "core/train/plans/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,8 +22,16 @@ struct DeviceFigures {
 
 /// All of them but the measured peak.
 DeviceFigures read_device(const Config& config, const Backend& backend, const PlanSet& training);
-/// The device's peak in FLOP/s, measured now; none after so few `seconds` of measured training that it is not worth it.
-std::optional<double> measured_peak(const Config& config, Backend& backend, double seconds);
+/// The device's peak in FLOP/s, measured now; none after so few seconds of measured training that it is not worth it.
+/// Every rank calls it.
+std::optional<double> measured_peak(const Config& config, Backend& backend, const MeasuredSteps& steps,
+                                    const Ranks& ranks, TrainObserver& observer);
+
+/// The largest of up to three measurements of a peak in FLOP/s: another one is made while steps `achieved` more than
+/// was measured (`again` may have other ranks' say in that), and a note tells of it. What ran beside the first one, or
+/// a clock that was lower, is no part of the device's peak.
+double peak_beside_steps(double achieved, const std::function<double()>& measure,
+                         const std::function<bool(bool mine)>& again, TrainObserver& observer);
 
 /// What the guards of all ranks' batch norms found in `training`, with a note when it is too much; none where nothing
 /// was compared. Every rank calls it.

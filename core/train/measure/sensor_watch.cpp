@@ -1,5 +1,7 @@
 #include "core/train/measure/sensor_watch.h"
 
+#include "core/base/threads.h"
+
 #include <algorithm>
 
 namespace ptrain {
@@ -38,7 +40,7 @@ void SensorWatch::start() {
   samples_.assign(1, sensors_->sample());
   started_ = std::chrono::steady_clock::now();
   stopping_ = false;
-  thread_ = std::thread([this] { watch(); });
+  thread_ = start_thread([this] { watch(); });
 }
 
 void SensorWatch::watch() {

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/keys.h"
+#include "core/config/text.h"
 #include "core/io/checkpoint.h"
 #include "core/train/state/snapshot.h"
 
@@ -16,9 +17,9 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
   std::string text;
   for (const auto& [key, value] : now.items()) {
     if (!earlier.contains(key) || earlier[key] == value) continue;
-    text += fmt::format("{} {} was {}, is {}", text.empty() ? ":" : ";", key, earlier[key].dump(), value.dump());
+    add_change(text, key, earlier[key].dump(), value.dump());
   }
-  return text;
+  return text.empty() ? text : ": " + text;
 }
 
 /// What `config` resumes from; none where it begins anew.

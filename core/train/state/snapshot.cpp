@@ -48,6 +48,7 @@ void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Va
     const NamedTensor* tensor = checkpoint.find(name);
     variables.write(name, tensor->bytes.data(), tensor->bytes.size());
   }
+  checkpoint.check();
 }
 
 }  // namespace ptrain

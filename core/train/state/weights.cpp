@@ -106,6 +106,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
     from_external(mapping, variables.at(mapping.variable).desc.shape, external, values);
     variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
   }
+  file.check();
   for (const NamedTensor& tensor : file.tensors()) {
     if (!used.contains(&tensor)) result.unused.push_back(tensor.name);
   }

@@ -70,13 +70,24 @@ TEST(Compare, RefusesOtherWork) {
 }
 
 TEST(Compare, HoldsAccuracyToItsMargin) {
-  const auto verdict = [](double top1, double margin) {
-    const MeasuredCase base = example_case("base", 10, 0.90), changed = example_case("new", 10, top1);
-    return judge_accuracy(base.good(), changed.good(), margin).verdict;
+  const auto verdict = [](double top1, std::int64_t samples) {
+    MeasuredCase base = example_case("base", 10, 0.90), changed = example_case("new", 10, top1);
+    for (MeasuredCase* side : {&base, &changed}) {
+      for (MeasuredRun& run : side->runs) run.record.figures->eval_samples = samples;
+    }
+    return judge_accuracy(base.good(), changed.good(), 0.01).verdict;
   };
-  EXPECT_EQ(verdict(0.90, 0.01), AccuracyVerdict::not_worse);
-  EXPECT_EQ(verdict(0.50, 0.01), AccuracyVerdict::worse);
-  EXPECT_EQ(verdict(0.89, 0.01), AccuracyVerdict::inconclusive);  // one point of 128 evaluation samples
+  EXPECT_EQ(verdict(0.90, 1000), AccuracyVerdict::not_worse);
+  EXPECT_EQ(verdict(0.90, 16), AccuracyVerdict::inconclusive);  // a fifth of them may have changed sides
+  EXPECT_EQ(verdict(0.50, 128), AccuracyVerdict::worse);
+  EXPECT_EQ(verdict(0.89, 128), AccuracyVerdict::inconclusive);
+}
+
+TEST(Compare, OfARunWithItselfIsNoVerdict) {
+  const MeasuredCase base = example_case("base", 10);
+  const CaseComparison result = compare_cases(base, base, {});
+  EXPECT_EQ(result.speed.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.speed.reason.find("the same runs"), std::string::npos);
 }
 
 TEST(Compare, FitsItsSchemaAndExitCode) {

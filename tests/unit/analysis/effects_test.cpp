@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -49,15 +50,42 @@ TEST(Effects, FindTheFactorsThatWerePutIn) {
 TEST(Effects, IntervalsCoverTheTruthAsOftenAsTheyClaim) {
   int covered = 0;
   constexpr int trials = 200;
-  EffectsOptions options;
-  options.resamples = 400;
   for (int t = 0; t < trials; ++t) {
     const Interval interval =
-        find_effects(factorial(0.5, 0.2, 0, 4, static_cast<std::uint64_t>(t)), options).effects[1].interval;
+        find_effects(factorial(0.5, 0.2, 0, 4, static_cast<std::uint64_t>(t))).effects[1].interval;
     covered += interval.lower < 20 && interval.upper > 20 ? 1 : 0;
   }
   EXPECT_GE(covered, 0.90 * trials);
   EXPECT_LE(covered, 0.995 * trials);
+}
+
+TEST(Effects, CoverTheTruthFromTwoRunsOn) {
+  for (const int repeats : {2, 3}) {
+    int covered = 0;
+    constexpr int trials = 400;
+    for (int t = 0; t < trials; ++t) {
+      RunSet set = factorial(0.5, 0.2, 0, repeats, static_cast<std::uint64_t>(t));
+      set.suite->axes.pop_back();  // two cases alone
+      set.cases = {set.cases[0], set.cases[2]};
+      const Interval interval = find_effects(set).effects[0].interval;
+      covered += interval.lower < 50 && interval.upper > 50 ? 1 : 0;
+    }
+    EXPECT_GE(covered, 0.93 * trials) << repeats;
+  }
+}
+
+TEST(Effects, OfAccuracyHaveTheErrorOfCounting) {
+  RunSet set = factorial(0.5, 0.2, 0, 3, 1);
+  for (MeasuredCase& item : set.cases) {
+    for (MeasuredRun& run : item.runs) run.record.figures->eval_samples = 16;
+  }
+  const EffectsReport report = find_effects(set);
+  const auto accuracy = std::find_if(report.effects.begin(), report.effects.end(),
+                                     [](const Effect& effect) { return effect.response == Response::accuracy; });
+  ASSERT_NE(accuracy, report.effects.end());
+  EXPECT_TRUE(accuracy->interval.bounded);
+  EXPECT_LT(accuracy->interval.lower, -15);  // points: 16 samples at 0.75 have a standard error of 11
+  EXPECT_EQ(accuracy->runs, 3);
 }
 
 TEST(Effects, LeaveOutCasesWithoutGoodRuns) {

@@ -44,6 +44,8 @@ inline MeasuredRun example_run(const std::string& case_name, std::int64_t repeat
   run.record.case_name = case_name;
   run.record.repeat = repeat;
   run.record.sweep = "one";
+  run.record.started = "2025-01-31T12:00:00Z";
+  run.record.wall_seconds = 3 + 0.1 * static_cast<double>(repeat) + (case_name == "new" ? 0.05 : 0);
   run.record.outcome = RunOutcome::ok;
   run.record.figures = run_figures(*run.report, run.step_ms, 0);
   run.record.figures->top1 = top1;

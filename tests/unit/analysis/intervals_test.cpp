@@ -79,6 +79,23 @@ TEST(Intervals, MissTheTruthInAtMostFivePercentAlsoWithHeavyTails) {
   EXPECT_LE(miss_rate([&](auto& random) { return rank_sum_interval(heavy(random), heavy(random), 0.95); }), 0.06);
 }
 
+TEST(CentreInterval, HasBoundsFromTwoValuesOn) {
+  EXPECT_FALSE(centre_interval(std::vector<double>{1}, 0.95).bounded);
+  const Interval two = centre_interval(std::vector<double>{1, 3}, 0.95);
+  EXPECT_NEAR(two.estimate, 2, 1e-12);
+  EXPECT_NEAR(two.lower, 2 - 31.8205, 1e-3);
+  const std::vector<double> six = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(centre_interval(six, 0.95).lower, signed_rank_interval(six, 0.95).lower);
+}
+
+TEST(StudentQuantile, MatchesTheTables) {
+  EXPECT_NEAR(student_quantile(0.975, 1), 12.7062, 1e-3);
+  EXPECT_NEAR(student_quantile(0.975, 2), 4.30265, 1e-4);
+  EXPECT_NEAR(student_quantile(0.975, 3), 3.18245, 1e-4);
+  EXPECT_NEAR(student_quantile(0.995, 10), 3.16927, 1e-4);
+  EXPECT_NEAR(student_quantile(0.975, 400), 1.96591, 1e-4);
+}
+
 TEST(NormalQuantile, MatchesTheTables) {
   EXPECT_NEAR(normal_quantile(0.975), 1.959963985, 1e-8);
   EXPECT_NEAR(normal_quantile(0.5), 0, 1e-8);

@@ -1,4 +1,5 @@
 #include "core/analysis/table.h"
+#include "core/analysis/markdown.h"
 
 #include "core/analysis/html/page.h"
 #include "core/base/errors.h"
@@ -24,10 +25,29 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
   const std::vector<RunSet> sets = {example_set()};
   const Table table = make_table(sets, "run,speed,memory,accuracy,status");
   EXPECT_EQ(table.rows[0].cells[1].text, "1596.0 images/s ±0.2 %");
+  EXPECT_EQ(table.columns[1].title, "Speed (typical step, n 6)");
   EXPECT_EQ(table.rows[0].cells[2].text, "120 MiB");
   EXPECT_EQ(table.rows[0].cells[3].text, "0.7500");
   EXPECT_EQ(table.rows[1].cells[1].text, "-");
   EXPECT_EQ(table.rows[1].cells[4].text, "oom");
+}
+
+TEST(Table, SaysUnitAndRunsInEveryForm) {
+  std::vector<RunSet> sets = {example_set()};
+  Table table = make_table(sets, "run,speed");
+  EXPECT_NE(table_csv(table, ".").find("speed,speed_lower,speed_upper,speed_unit,speed_n"), std::string::npos);
+  EXPECT_NE(table_csv(table, ".").find("images/s,6,"), std::string::npos);
+  EXPECT_EQ(table_document(table, ".").rows[0].cells[1].runs, 6);
+  sets[0].cases[1].runs[0].record.outcome = RunOutcome::ok;
+  table = make_table(sets, "run,speed");
+  EXPECT_EQ(table.rows[1].cells[1].text, "1600.0 images/s, n 1");
+  EXPECT_NE(table_text(table).find("Speed (typical step)"), std::string::npos);
+}
+
+TEST(Table, CallsTheSpeedOfReportsByWhatTheyHave) {
+  std::vector<RunSet> sets = {example_set()};
+  sets[0].cases[0].runs[0].record.figures->summary = true;
+  EXPECT_EQ(make_table(sets, "speed").columns[0].title, "Speed (samples over time, n 6)");
 }
 
 TEST(Table, NamesTheFilesOfEveryFigure) {
@@ -43,6 +63,8 @@ TEST(Table, EscapesWhatMarkdownAndCsvGiveAMeaning) {
   const Table table = make_table(sets, "work");
   EXPECT_NE(table_csv(table, ".").find("\"resnet18, synthetic, 32 px\""), std::string::npos);
 }
+
+TEST(Markdown, CellsEscapeWhatWouldEndThem) { EXPECT_EQ(markdown_cell("a|<b>\nc"), "a\\|&lt;b> c"); }
 
 TEST(Table, RefusesUnknownColumns) { EXPECT_THROW(make_table({}, "sped"), Error); }
 

@@ -54,6 +54,14 @@ TEST_F(SuiteTest, RefusesUnknownKeysOfAxesWithTheirLine) {
   EXPECT_NE(message.find("did you mean amp.level?"), std::string::npos) << message;
 }
 
+TEST_F(SuiteTest, RefusesNamesThatAreNoFolders) {
+  EXPECT_NE(complaint("name: \"two\\nlines\"\n").find("a name has no line ends"), std::string::npos);
+  EXPECT_NE(complaint("cases:\n  - {name: \"two\\nlines\"}\n").find("a name has no line ends"), std::string::npos);
+  EXPECT_NE(complaint("cases:\n  - {name: " + std::string(300, 'x') + "}\n").find("300 characters"), std::string::npos);
+  EXPECT_NE(complaint("axes:\n  model.weights: [" + std::string(300, 'x') + "]\n").find("no folder's"),
+            std::string::npos);
+}
+
 TEST_F(SuiteTest, RefusesWhatItCannotMean) {
   EXPECT_NE(complaint("axes:\n  amp.level: [O7]\n").find("O7"), std::string::npos);
   EXPECT_NE(complaint("repeats: 0\n").find("repeats"), std::string::npos);

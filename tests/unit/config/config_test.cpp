@@ -80,7 +80,10 @@ TEST(ConfigErrors, NameTheOptionOfAnOverride) {
             "-o train.optimizer.lr=fast: train.optimizer.lr: expected a number, got \"fast\"");
   EXPECT_EQ(refusal("", {"train.optimizer={lr: 1}"}),
             "-o train.optimizer={lr: 1}: train.optimizer: is a section, set its keys one by one");
-  EXPECT_EQ(refusal("", {"seed"}), "-o \"seed\": expected key.path=value, such as train.optimizer.lr=0.1");
+  EXPECT_EQ(
+      refusal("", {"seed"}),
+      "-o \"seed\": sets a key of the configuration, expected key.path=value, such as train.optimizer.lr=0.1 (where "
+      "results go is --out)");
   EXPECT_EQ(refusal("", {"data.path=\xff"}).find('\xff'), std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 #include "core/data/image/idx.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
+#include "core/io/mapped_file.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 
@@ -255,6 +256,15 @@ TEST_F(Packed, LeavesOutWhatCannotBeDecodedUpToTheLimit) {
   const std::string message = message_of([&] { pack(Split::train); });
   EXPECT_NE(message.find("broken.jpg"), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(directory.path() / "train.pack"));
+}
+
+TEST_F(Packed, ThatShrinksWhileItIsReadIsAnError) {
+  const std::filesystem::path file = pack(Split::train);
+  const auto dataset = open_dataset(settings(DataSource::packed), Split::train);
+  load_image(*dataset, 0);
+  std::filesystem::resize_file(file, 0);
+  const std::string message = message_of([&] { load_image(*dataset, 0); });
+  EXPECT_NE(message.find("train.pack: it became shorter"), std::string::npos) << message;
 }
 
 TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {

@@ -45,6 +45,19 @@ TEST(TextTable, ReadsTablesWithoutAHeader) {
   expect_row(tsv("gj04\t0\t*\tThey drank.\n"), 0, "They drank.", "", "0");
 }
 
+TEST(TextTable, NeedsNoLabelsWhereTheyAreOptional) {
+  const auto read = [](const std::string& text, const std::string& column = {}) {
+    return parse_text_table(text, "t.tsv", TableForm::tsv, TableLabels::optional, column);
+  };
+  expect_row(read("so good\nbad\n"), 1, "bad", "", "");
+  expect_row(read("id\tsentence\n0\tgood\n"), 0, "good", "", "");
+  expect_row(read("sentence\tlabel\ngood\t1\n"), 0, "good", "", "1");
+  expect_row(read("sentence\tlabel\ngood\t\n"), 0, "good", "", "");
+  expect_row(read("Remark\tsentence\tlabel\ngood\tother\t1\n", "Remark"), 0, "good", "", "1");
+  EXPECT_EQ(message_of([&] { read("sentence\tlabel\ngood\t1\n", "remark"); }),
+            "t.tsv: its first row names no column \"remark\"");
+}
+
 TEST(TextTable, ReadsQuotedCsvAndKeepsLineNumbers) {
   const TextTable table = csv("text,label\r\n\"a, \"\"b\"\"\nc\",1\r\nplain,0\r\n");
   expect_row(table, 0, "a, \"b\"\nc", "", "1");

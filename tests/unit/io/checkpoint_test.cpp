@@ -127,6 +127,14 @@ TEST(FindLatest, FallsBackPastDamagedOnesWithAWarningEach) {
   EXPECT_NE(latest.warnings[2].find("holds step 4; passed over"), std::string::npos) << latest.warnings[2];
 }
 
+TEST(FindLatest, WhatCannotBeReadNowIsNotPassedOver) {
+  const TemporaryDirectory directory;
+  save_checkpoint(directory.path(), info_of(1), tensors(), 0);
+  std::filesystem::create_directory(checkpoint_path(directory.path(), 2));
+  EXPECT_NE(error_of([&] { find_latest(directory.path()); }).find("ckpt-2.ptrain: it is a directory"),
+            std::string::npos);
+}
+
 TEST(FindLatest, EmptyAndMissingDirectoriesHoldNone) {
   const TemporaryDirectory directory;
   EXPECT_FALSE(find_latest(directory.path()).checkpoint);

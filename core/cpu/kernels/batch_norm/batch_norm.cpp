@@ -19,7 +19,7 @@ class BatchNormKernel final : public Kernel {
         dtype_(context.inputs[BatchNorm::x].dtype),
         rows_(context.inputs[BatchNorm::x]),
         collectives_(attrs_.sync ? context.collectives : nullptr),
-        has_residual_(context.inputs.size() > BatchNorm::residual && !is_absent(context.inputs[BatchNorm::residual])) {}
+        has_residual_(has_input(context.inputs, BatchNorm::residual)) {}
 
   std::size_t workspace_bytes() const override {
     return (static_cast<std::size_t>(rows_.channels) + rows_.partial_floats()) * sizeof(float);

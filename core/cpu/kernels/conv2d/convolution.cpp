@@ -31,11 +31,14 @@ dnnl::memory::desc ConvolutionProblem::stored_w(dnnl::memory::data_type type) co
   return {w_, type, grouped_ ? Tag::gohwi : Tag::ohwi};
 }
 
-ConvolutionProblem::Forward ConvolutionProblem::forward(dnnl::memory::data_type data,
-                                                        dnnl::memory::data_type weights) const {
-  return forward_desc<dnnl::convolution_forward>(engine_, user_scratchpad(), dnnl::prop_kind::forward_training,
-                                                 algorithm, x(data), any_w(weights), y(data), strides_, dilations_,
-                                                 padding_before_, padding_after_);
+ConvolutionProblem::Forward ConvolutionProblem::forward(dnnl::memory::data_type data, dnnl::memory::data_type weights,
+                                                        bool has_bias, const Epilogue& epilogue) const {
+  const auto describe = [&](const auto&... tensors) {
+    return forward_desc<dnnl::convolution_forward>(engine_, epilogue_attributes(epilogue),
+                                                   dnnl::prop_kind::forward_training, algorithm, tensors..., strides_,
+                                                   dilations_, padding_before_, padding_after_);
+  };
+  return has_bias ? describe(x(data), any_w(weights), bias(), y(data)) : describe(x(data), any_w(weights), y(data));
 }
 
 dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::grad_input(dnnl::memory::data_type data,

@@ -1,6 +1,7 @@
 // What the three convolution kernels share: a problem as oneDNN describes it, and its candidate implementations.
 #pragma once
 
+#include "core/cpu/onednn/epilogue.h"
 #include "core/cpu/onednn/onednn_operation.h"
 #include "core/ops/image/conv2d.h"
 
@@ -19,12 +20,19 @@ class ConvolutionProblem {
   dnnl::memory::desc y(dnnl::memory::data_type type) const { return {y_, type, dnnl::memory::format_tag::nhwc}; }
   /// Weights as the model stores them.
   dnnl::memory::desc stored_w(dnnl::memory::data_type type) const;
+  /// One fp32 value per output channel.
+  dnnl::memory::desc bias() const { return {{y_[1]}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a}; }
   /// Weights in whatever layout the primitive likes best.
   dnnl::memory::desc any_w(dnnl::memory::data_type type) const { return {w_, type, dnnl::memory::format_tag::any}; }
 
   using Forward = dnnl::convolution_forward::primitive_desc;
   /// Forward descriptor for data, weights and result types; a hint for the backward ones.
-  Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights) const;
+  Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights) const {
+    return forward(data, weights, false, {});
+  }
+  /// The same with a bias, if `has_bias`, and what follows the sums.
+  Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights, bool has_bias,
+                  const Epilogue& epilogue) const;
   /// The hint must outlive the walk over the descriptor's implementations: oneDNN reads it again for each.
   dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data, const Forward& hint) const;
   /// Weight gradients are fp32 whatever the data.

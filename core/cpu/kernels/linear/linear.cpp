@@ -20,12 +20,14 @@ class LinearKernel final : public Kernel {
     const TensorDesc& x = context.inputs[0];
     const TensorDesc& w = context.inputs[1];
     LinearProblem problem{x.count() / w.shape[1], w.shape[1], w.shape[0], x.dtype, w.dtype, y_.dtype};
-    problem.has_bias = context.inputs.size() > 2 && !is_absent(context.inputs[2]);
+    problem.has_bias = has_input(context.inputs, Linear::bias);
     if (problem.has_bias) problem.bias = context.inputs[2].dtype;
+    if (context.options.constant_weights) problem.weights = Constancy::constant;
     const Activation fused = attributes_.save_pre ? Activation::none : attributes_.activation;
     operation_ = choose_kernel(context, linear_candidates(problem, fused, attributes_.save_pre ? 1 : 0));
   }
 
+  void weights_changed() override { operation_->weights_changed(); }
   std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
   KernelRecord record() const override { return {operation_->record().implementation}; }
 

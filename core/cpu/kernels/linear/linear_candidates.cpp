@@ -1,5 +1,7 @@
 #include "core/cpu/kernels/linear/linear_candidates.h"
 
+#include "core/cpu/onednn/epilogue.h"
+
 #include <algorithm>
 
 namespace ptrain::cpu {
@@ -30,29 +32,6 @@ struct Layouts {
 
 /// The same bytes as `w` [out, in], seen as [in, out].
 memory::desc transposed(DType dtype, std::int64_t out, std::int64_t in) { return matrix(dtype, in, out, Tag::ba); }
-
-dnnl::primitive_attr with_activation(Activation activation) {
-  dnnl::primitive_attr attributes = user_scratchpad();
-  dnnl::post_ops ops;
-  switch (activation) {
-    case Activation::none:
-      return attributes;
-    case Activation::gelu_erf:
-      append_eltwise(ops, dnnl::algorithm::eltwise_gelu_erf);
-      break;
-    case Activation::gelu_tanh:
-      append_eltwise(ops, dnnl::algorithm::eltwise_gelu_tanh);
-      break;
-    case Activation::tanh:
-      append_eltwise(ops, dnnl::algorithm::eltwise_tanh);
-      break;
-    case Activation::relu:
-      append_eltwise(ops, dnnl::algorithm::eltwise_relu);
-      break;
-  }
-  attributes.set_post_ops(ops);
-  return attributes;
-}
 
 enum class Form { matmul, inner_product, inner_product_packed };
 
@@ -90,13 +69,19 @@ void try_candidate(std::vector<Candidate>& candidates, Make&& make) {
   }
 }
 
-/// Weights that oneDNN lays out as it likes; they are packed at each run, in the pass that converts their dtype.
+/// Weights that oneDNN lays out as it likes; unless constant they are packed at each run, in the pass that converts
+/// their dtype.
 memory::desc any_layout(const LinearProblem& p) { return matrix(p.x, p.out, p.in, Tag::any); }
 
-/// The order of preference without a search: what was fastest for most of BERT's shapes on an AVX512-AMX machine, which
-/// is matmul in bf16 and the plain inner product in f32.
+/// Without a search: packed weights where packing them costs nothing, else what was fastest for most of BERT's shapes
+/// on an AVX512-AMX machine, which is matmul in bf16 and the plain inner product in f32.
+Form preferred_form(const LinearProblem& p) {
+  if (p.weights == Constancy::constant) return Form::inner_product_packed;
+  return p.x == DType::bf16 ? Form::matmul : Form::inner_product;
+}
+
 std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<Candidate> candidates) {
-  const Form preferred = p.x == DType::bf16 ? Form::matmul : Form::inner_product;
+  const Form preferred = preferred_form(p);
   std::stable_partition(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.form == preferred; });
   std::vector<KernelPtr> kernels;
   for (Candidate& candidate : candidates) kernels.push_back(std::move(candidate.kernel));
@@ -108,7 +93,7 @@ std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<Candi
 std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation activation, int output_slot) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Layouts l(p);
-  const dnnl::primitive_attr attributes = with_activation(activation);
+  const dnnl::primitive_attr attributes = epilogue_attributes({false, activation});
   std::vector<Candidate> candidates;
   const auto add_inner_product = [&](const memory::desc& w, Form form) {
     try_candidate(candidates, [&] {
@@ -117,7 +102,7 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation acti
       const auto desc = p.has_bias ? forward_desc<Primitive>(engine, attributes, kind, l.x, w, l.bias, l.y)
                                    : forward_desc<Primitive>(engine, attributes, kind, l.x, w, l.y);
       std::vector<Binding> inputs{{DNNL_ARG_SRC, 0, p.x, l.x, l.x},
-                                  {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc()}};
+                                  {DNNL_ARG_WEIGHTS, 1, p.w, l.w_stored, desc.weights_desc(), p.weights}};
       if (p.has_bias) inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, l.bias_stored, l.bias});
       return operation<Primitive>(engine, desc, form, inputs, {{DNNL_ARG_DST, output_slot, p.y, l.y, l.y}});
     });
@@ -130,7 +115,7 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& p, Activation acti
     const auto desc = p.has_bias ? forward_desc<dnnl::matmul>(engine, attributes, l.x, w, row_bias, l.y)
                                  : forward_desc<dnnl::matmul>(engine, attributes, l.x, w, l.y);
     std::vector<Binding> inputs{{DNNL_ARG_SRC, 0, p.x, l.x, l.x},
-                                {DNNL_ARG_WEIGHTS, 1, p.w, transposed(p.w, p.out, p.in), w}};
+                                {DNNL_ARG_WEIGHTS, 1, p.w, transposed(p.w, p.out, p.in), w, p.weights}};
     if (p.has_bias) {
       inputs.push_back({DNNL_ARG_BIAS, 2, p.bias, memory::desc({1, p.out}, compute_type(p.bias), Tag::ab), row_bias});
     }

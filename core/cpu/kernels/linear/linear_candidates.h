@@ -20,6 +20,7 @@ struct LinearProblem {
   DType y = DType::f32;  // y and dy
   DType bias = DType::f32;
   bool has_bias = false;
+  Constancy weights = Constancy::varies;
 };
 
 /// Slots: inputs x, w, bias; output `output_slot`. `activation` is applied to what is written there.

@@ -20,7 +20,7 @@ class BatchNormKernel final : public Kernel {
       : attrs_(context.op_as<BatchNorm>().attrs()),
         native_(device, context.inputs[BatchNorm::x].dtype, rows_of(context.inputs[BatchNorm::x]),
                 context.inputs[BatchNorm::x].shape[-1]),
-        has_residual_(context.inputs.size() > BatchNorm::residual && !is_absent(context.inputs[BatchNorm::residual])) {
+        has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
     persistent_ = plan_persistent(context, device, [&] {
       return batch_norm_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[BatchNorm::x], has_residual_);

@@ -54,7 +54,7 @@ class LinearKernel final : public Kernel {
       : device_(device), product_(forward_product(context.inputs[0], context.inputs[1])) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
     save_pre_ = attributes.save_pre;
-    has_bias_ = context.inputs.size() > 2 && !is_absent(context.inputs[2]);
+    has_bias_ = has_input(context.inputs, Linear::bias);
     w_ = Converted(context.inputs[1], product_.in, layout_);
     if (has_bias_) {
       bias_dtype_ = context.inputs[2].dtype;

@@ -1,0 +1,20 @@
+// An option whose value is one of a few names.
+#pragma once
+
+#include "core/base/choices.h"
+#include "core/base/errors.h"
+
+#include <fmt/ranges.h>
+
+#include <string>
+
+namespace ptrain {
+
+/// The choice of that name. Throws Error{usage} naming `option` and what there is to choose from.
+template <typename E>
+E choice_of(const char* option, const std::string& name) {
+  if (const auto value = choice_from_name<E>(name)) return *value;
+  fail_usage("{}: expected {}, got \"{}\"", option, fmt::join(Choices<E>::names, "|"), name);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,113 @@
+// ptrain infer: what a trained model says about images and texts.
+#include "cli/choice_option.h"
+#include "cli/commands.h"
+#include "cli/trained_model.h"
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+#include "core/base/standard_streams.h"
+#include "core/infer/inference.h"
+#include "core/report/json_file.h"
+#include "core/report/progress.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace ptrain {
+namespace {
+
+struct InferArguments {
+  DeployArguments deploy;
+  std::vector<std::string> inputs;
+  InputOptions options;
+  std::size_t top = 5;
+  std::string format = "text";
+  std::string report;
+  std::string progress = "auto";
+};
+
+void print_summary(const InferenceReport& report) {
+  if (report.inputs == 0) return;
+  print_error_line(fmt::format("{} inputs in {:.2f} s: {:.1f}/s; a batch of {} took {:.2f} ms (p50), {:.2f} ms (p99)",
+                               report.inputs, report.seconds, report.inputs_per_second, report.batch_size,
+                               report.batch_ms.p50, report.batch_ms.p99));
+  if (!report.accuracy) return;
+  const std::string top5 =
+      report.class_names.size() > 5 ? fmt::format(", {:.4f} top-5", report.accuracy->top5) : std::string{};
+  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known", report.accuracy->top1,
+                               top5, report.accuracy->samples));
+}
+
+InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,
+                       AnswerFormat format) {
+  const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
+  InferenceOptions options;
+  options.top = std::min(arguments.top, static_cast<std::size_t>(ready.classes()));
+  fmt::print("{}", answers_header(format, options.top));
+  const Stopwatch watch;
+  InferenceReport report = run_inference(
+      ready, inputs, options,
+      [&](const Answer& one) { fmt::print("{}", answer_line(format, one, inputs.info().class_names)); },
+      [&](std::int64_t done) {
+        progress->show(done, inputs.size(), [&](double eta_seconds) {
+          return fmt::format("{}/{} inputs  {:.1f}/s{}", done, inputs.size(),
+                             static_cast<double>(done) / watch.seconds(),
+                             eta_seconds > 0 ? "  ETA " + clock_text(eta_seconds) : "");
+        });
+      });
+  progress->finish();
+  return report;
+}
+
+void infer(const InferArguments& arguments) {
+  const auto format = choice_of<AnswerFormat>("--format", arguments.format);
+  const OpenedModel opened = open_model(arguments.deploy.model);
+  const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
+  const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
+  options.batch_size = std::min(options.batch_size, inputs->size());
+  options.kernels.exhaustive_search = false;  // it would take longer than most inputs
+  DeployedModel ready(*backend, *opened.model, opened.trained.weights(), options);
+  InferenceReport report = answer(ready, *inputs, arguments, format);
+  report.model = opened.trained.folder.string();
+  report.device = backend->name();
+  report.precision = arguments.deploy.amp;
+  print_summary(report);
+  if (!arguments.report.empty()) write_document(report, arguments.report);
+  if (report.unread.empty()) return;
+  for (const std::string& problem : report.unread) print_error_line("note: " + problem);
+  fail("{} of {} inputs could not be read; the first: {}", report.unread.size(), inputs->size(), report.unread.front());
+}
+
+}  // namespace
+
+void add_infer_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("infer", "ask a trained model about images or texts");
+  const auto arguments = std::make_shared<InferArguments>();
+  arguments->deploy.add_to(*command);
+  command
+      ->add_option("INPUT", arguments->inputs,
+                   "images and folders of them; tables (.tsv, .csv), .txt files and sentences; - for standard input, a "
+                   "path or a sentence per line")
+      ->required();
+  command->add_option("--top", arguments->top, "classes shown of each input")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "of the answers on standard output")
+      ->capture_default_str()
+      ->type_name("text|jsonl|csv");
+  command->add_option("--column", arguments->options.column, "of a table: the sentences' name in its first row")
+      ->type_name("NAME");
+  command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")
+      ->type_name("FILE");
+  command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
+      ->capture_default_str()
+      ->type_name("auto|bar|plain|none");
+  command->footer(
+      "Where a folder bears a class's name, or a table has labels, the accuracy follows the answers.\n"
+      "Example:\n  ptrain infer runs/resnet50 photo.jpg more_photos/ --top 3\n"
+      "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl");
+  command->callback([arguments] { infer(*arguments); });
+}
+
+}  // namespace ptrain

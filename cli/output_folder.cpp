@@ -1,0 +1,97 @@
+#include "cli/output_folder.h"
+
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/config/text.h"
+#include "core/io/checkpoint.h"
+#include "core/report/json_file.h"
+#include "core/report/report.h"
+
+#include <optional>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path metrics_path(const Config& config) { return fs::path(config.output.dir) / "metrics.jsonl"; }
+
+bool has_metrics(const Config& config) {
+  std::error_code error;
+  const auto size = fs::file_size(metrics_path(config), error);
+  return !error && size > 0;
+}
+
+/// The report that would be overwritten, if it is a run's that came to a step or an evaluation.
+std::optional<Report> earlier_report(const Config& config) {
+  std::error_code error;
+  if (!fs::is_regular_file(report_path(config), error)) return std::nullopt;
+  try {
+    Report report = read_report(report_path(config));
+    if (report.progress.steps == 0 && !report.accuracy) return std::nullopt;
+    return report;
+  } catch (const Error&) {  // of another program, or of another version: not to be overwritten either
+    return std::optional<Report>(std::in_place);
+  }
+}
+
+bool resumes_here(const Config& config) {
+  if (config.resume == "none") return false;
+  std::error_code error;
+  return config.resume == "auto" || fs::equivalent(fs::path(config.resume).parent_path(), config.output.dir, error);
+}
+
+/// "train.steps was 20, is 60"; empty where nothing that defines the work differs.
+std::string differences(const Report& earlier, const Config& config) {
+  if (earlier.config.is_null()) return {};
+  const bool settled = earlier.amp.requested == "auto" && !config.amp.level;
+  const nlohmann::json before = work_of(config_of(earlier)), now = work_of(config);
+  std::string text;
+  for (const auto& [key, value] : now.items()) {
+    if (before[key] == value || (settled && (key == "amp.level" || key == "amp.dtype"))) continue;
+    if (key == "model.classes" && config.model.classes == 0) continue;  // the data's
+    add_change(text, key, text_of(before[key]), text_of(value));
+  }
+  return text;
+}
+
+/// "a run of 20 steps (ok, 2025-01-31T12:00:00Z)"
+std::string description(const std::optional<Report>& report) {
+  if (!report || report->config.is_null()) return "an earlier run";
+  return fmt::format("a run of {} steps ({}, {})", report->progress.steps, name_of(report->status),
+                     report->environment.time);
+}
+
+void remove_earlier(const Config& config) {
+  const fs::path folder = config.output.dir;
+  for (const fs::path& file : {report_path(config), metrics_path(config), folder / "model.safetensors"})
+    fs::remove(file);
+  for (const std::uint64_t step : list_checkpoints(folder)) fs::remove(checkpoint_path(folder, step));
+}
+
+}  // namespace
+
+fs::path report_path(const Config& config) {
+  return config.output.report.empty() ? fs::path(config.output.dir) / "report.json" : fs::path(config.output.report);
+}
+
+void claim_output(const Config& config, OutputUse use) {
+  const bool trains = use == OutputUse::training, resumes = resumes_here(config);
+  if (trains && resumes) {
+    if (config.output.fresh) fail_usage("output.fresh: throws away what --resume goes on from; give one of them");
+    return;
+  }
+  if (config.output.fresh) {
+    if (trains) remove_earlier(config);
+    return;
+  }
+  const bool checkpoints = trains && !list_checkpoints(config.output.dir).empty();
+  const std::optional<Report> report = earlier_report(config);
+  if (!report && !checkpoints && (resumes || !has_metrics(config))) return;
+  const std::string differs = report ? differences(*report, config) : "";
+  fail_usage("{}: has {}{}; --fresh replaces it{}, another {} keeps it", config.output.dir, description(report),
+             differs.empty() ? "" : fmt::format(", which differs: {}", differs),
+             trains ? ", --resume auto goes on with it" : "", trains ? "--out" : "--out or --report");
+}
+
+}  // namespace ptrain

@@ -1,0 +1,55 @@
+#include "cli/trained_model.h"
+
+#include "cli/choice_option.h"
+#include "cli/device.h"
+#include "cli/shipped.h"
+#include "core/base/errors.h"
+#include "core/config/load.h"
+#include "models/registry.h"
+
+namespace ptrain {
+namespace {
+
+std::filesystem::path folder_of(const std::string& argument) {
+  const std::string suffix = std::filesystem::path(argument).extension().string();
+  if (suffix != ".yaml" && suffix != ".yml") return argument;
+  return load_config(shipped_file(argument)).config.output.dir;
+}
+
+}  // namespace
+
+OpenedModel open_model(const std::string& argument) {
+  OpenedModel opened;
+  opened.trained = open_trained_model(folder_of(argument));
+  try {
+    opened.model = make_model(opened.trained.config, opened.trained.data);
+  } catch (const Error& error) {
+    fail("{}: {}", (opened.trained.folder / model_files::document).string(), error.what());
+  }
+  require_same_model(opened.trained, *opened.model);
+  return opened;
+}
+
+void DeployArguments::add_to(CLI::App& command) {
+  command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
+  command.add_option("--device", device, "where it runs")->capture_default_str()->type_name("auto|cpu|cuda");
+  command.add_option("--amp", amp, "precision, as training names it")->capture_default_str()->type_name("O0|O1|O2");
+  command.add_option("--batch", batch, "inputs computed at once")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+      ->capture_default_str();
+}
+
+std::unique_ptr<Backend> DeployArguments::make_backend() const {
+  return ptrain::make_backend(choice_of<DeviceKind>("--device", device));
+}
+
+DeployOptions DeployArguments::deploy_options(const OpenedModel& opened, const Backend& backend) const {
+  DeployOptions options;
+  options.batch_size = batch;
+  options.max_length = opened.trained.data.max_length;
+  options.amp.level = choice_of<AmpLevel>("--amp", amp);
+  options.amp.dtype = backend.preferred_low_precision();
+  return options;
+}
+
+}  // namespace ptrain

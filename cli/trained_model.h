@@ -1,0 +1,38 @@
+// The MODEL that infer, export and bench infer take: a folder, or the configuration whose run made it.
+#pragma once
+
+#include "core/exec/backend.h"
+#include "core/infer/deployed_model.h"
+#include "core/train/state/trained_model.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+
+namespace ptrain {
+
+struct OpenedModel {
+  TrainedModel trained;
+  std::unique_ptr<Model> model;
+};
+
+/// `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), which stands for its output.dir.
+/// Throws as open_trained_model does.
+OpenedModel open_model(const std::string& argument);
+
+/// How a model is deployed; the options that infer and bench infer share.
+struct DeployArguments {
+  std::string model;
+  std::string device = "auto";
+  std::string amp = "O0";
+  std::int64_t batch = 32;
+
+  /// Adds MODEL, --device, --amp and --batch.
+  void add_to(CLI::App& command);
+  /// Throws Error{usage} naming the option that is none of its choices.
+  std::unique_ptr<Backend> make_backend() const;
+  DeployOptions deploy_options(const OpenedModel& opened, const Backend& backend) const;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,38 @@
+// The one speed of a run that every document of many runs shows: live table, table, page, effects and comparison.
+#pragma once
+
+#include "core/analysis/intervals.h"
+#include "core/analysis/run_set.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+constexpr double kSpeedConfidence = 0.95;
+
+/// typical_step: samples of a step over the typical step's time (typical_step() in run_record.h).
+enum class SpeedEstimator { typical_step, samples_over_time };
+/// "typical step", "samples over time"
+std::string_view name_of(SpeedEstimator estimator);
+
+/// typical_step where every step's time of all `runs` is known; else what reports alone have.
+SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs);
+/// Of all good runs of all cases.
+SpeedEstimator speed_estimator(std::span<const RunSet> sets);
+
+/// Samples per second of one run.
+double speed_of(const RunFigures& figures, SpeedEstimator estimator);
+
+/// The centre of a case's runs in samples per second, with its 95 % interval; both found for logarithms.
+Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
+Interval speed_interval(const std::vector<const MeasuredRun*>& runs, SpeedEstimator estimator);
+
+/// "812.3 images/s ±1.2 %"; without the interval for one run.
+std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
+/// " ±1.2 %": half the interval's width over its estimate; empty where it is not bounded.
+std::string reach_text(const Interval& interval);
+
+}  // namespace ptrain

@@ -1,0 +1,75 @@
+#include "core/bench/sweep_identity.h"
+
+#include "core/config/keys.h"
+#include "core/config/text.h"
+#include "core/report/json_file.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string software_difference(const Software& before, const Software& now) {
+  const auto version = [](const Software& software, const std::string& name) {
+    const auto found = software.versions.find(name);
+    return found == software.versions.end() ? std::string("none") : found->second;
+  };
+  std::set<std::string> names;
+  for (const Software* side : {&before, &now}) {
+    for (const auto& [name, of] : side->versions) names.insert(name);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    const std::string earlier = version(before, name), later = version(now, name);
+    if (earlier != later) add_change(text, name, earlier, later);
+  }
+  return text;
+}
+
+std::string config_difference(const SuiteCase& before, const BenchCase& now) {
+  std::string text;
+  for (const Key& key : config_keys()) {
+    if (before.work.is_null() || !key.defines_work) continue;
+    const nlohmann::json fallback = default_of(key);
+    const nlohmann::json earlier = before.work.value(key.name, fallback), later = now.work.value(key.name, fallback);
+    if (earlier != later) add_change(text, key.name, text_of(earlier), text_of(later));
+  }
+  return text.empty() ? "its configuration was another" : text;
+}
+
+}  // namespace
+
+bool has_records(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "suite.json", error)) return false;
+  const auto runs = fs::recursive_directory_iterator(folder / "runs", error);
+  return !error && std::any_of(begin(runs), end(runs),
+                               [](const auto& entry) { return entry.path().filename() == "record.json"; });
+}
+
+std::string sweep_difference(const SuiteRecord& before, const Suite& suite, const SweepSetting& now) {
+  if (before.suite != suite.name) return fmt::format("it belongs to suite {}, this is {}", before.suite, suite.name);
+  if (before.machine.hash != now.machine.hash) {
+    return fmt::format("it was measured on another machine ({})", before.machine.name);
+  }
+  for (const BenchCase& item : suite.cases) {
+    const auto known = std::find_if(before.cases.begin(), before.cases.end(),
+                                    [&](const SuiteCase& other) { return other.name == item.name; });
+    if (known == before.cases.end() || known->config_hash == item.config_hash) continue;
+    return fmt::format("{}: {}", item.name, config_difference(*known, item));
+  }
+  if (std::string difference = software_difference(before.software.value_or(Software{}), now.software);
+      before.software && !difference.empty()) {
+    return difference;
+  }
+  if (before.binary != now.program.hash) {
+    return fmt::format("the program was {}, is {}", before.binary, now.program.hash);
+  }
+  if (before.seed != suite.seed) return fmt::format("seed was {}, is {}", before.seed, suite.seed);
+  return {};
+}
+
+}  // namespace ptrain

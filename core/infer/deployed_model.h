@@ -1,0 +1,55 @@
+// A trained model made ready to answer: its graph without what only training needs, weights folded and packed.
+#pragma once
+
+#include "core/data/batch.h"
+#include "core/model/model.h"
+#include "core/passes/pipeline.h"
+#include "core/train/plans/plan_set.h"
+
+#include <filesystem>
+
+namespace ptrain {
+
+struct DeployOptions {
+  std::int64_t batch_size = 1;
+  std::int64_t max_length = 0;  // tokens of the longest sequence; 0: images
+  AmpOptions amp;
+  KernelOptions kernels;  // weights are taken as constant, whatever it says
+};
+
+class DeployedModel {
+ public:
+  /// Reads the weights and compiles. Backend and model outlive it. Throws Error{failed} naming the file and the tensor
+  /// that is missing, of another shape or not finite; OutOfMemory.
+  DeployedModel(Backend& backend, const Model& model, const std::filesystem::path& weights,
+                const DeployOptions& options);
+  DeployedModel(const DeployedModel&) = delete;
+  DeployedModel& operator=(const DeployedModel&) = delete;
+
+  /// Logits [batch_size, classes] of a batch of batch_size rows, of which `count` mean something.
+  std::vector<float> run(const Batch& batch);
+
+  std::int64_t classes() const { return classes_; }
+  std::int64_t batch_size() const { return options_.batch_size; }
+  const Graph& graph() { return plans_->largest().graph(); }
+  const Variables& variables() const { return variables_; }
+  /// What choosing and compiling kernels took so far.
+  double compile_seconds() const { return plans_->compile_seconds(); }
+
+ private:
+  Graph build(std::int64_t tokens);
+
+  Backend& backend_;
+  const Model& model_;
+  DeployOptions options_;
+  std::vector<FoldedNorm> folded_;
+  Variables variables_;
+  std::optional<PlanSet> plans_;
+  std::optional<PlanMemory> memory_;
+  std::int64_t classes_ = 0;
+};
+
+/// The probabilities of one row of logits: exp(logit - max) over their sum.
+std::vector<float> softmax(std::span<const float> logits);
+
+}  // namespace ptrain

@@ -1,0 +1,157 @@
+#include "core/infer/inference.h"
+
+#include "core/base/clock.h"
+#include "core/base/signals.h"
+#include "core/data/loader/loader.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+void AccuracyFigures::describe(Fields& field) {
+  field("samples", samples, "inputs whose truth is known");
+  field("top1", top1, "part whose likeliest class is the truth");
+  field("top5", top5, "part with the truth among the five likeliest");
+}
+
+void ConfusionCell::describe(Fields& field) {
+  field("truth", truth, "class");
+  field("answer", answer, "class");
+  field("count", count, "inputs");
+}
+
+void MistakeRecord::describe(Fields& field) {
+  field("input", input, "");
+  field("truth", truth, "class");
+  field("answer", answer, "class");
+  field("probability", probability, "of the answer");
+  field("of_truth", of_truth, "probability of the truth");
+}
+
+void InferenceReport::describe(Fields& field) {
+  field.document("ptrain.infer/1", "What a trained model answered.");
+  field("model", model, "its folder");
+  field("device", device, "backend");
+  field("precision", precision, "AMP level");
+  field("batch_size", batch_size, "");
+  field("inputs", inputs, "that were answered");
+  field("unread", unread, "inputs that could not be read, a line each");
+  field("seconds", seconds, "reading included, loading the model left out");
+  field("inputs_per_second", inputs_per_second, "inputs over seconds");
+  field("compile_seconds", compile_seconds, "choosing and compiling kernels");
+  field("batch_ms", batch_ms, "computing one batch");
+  field("accuracy", accuracy, "null where no truth is known");
+  field("class_names", class_names, "");
+  field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
+  field("mistakes", mistakes, "the surest of them first");
+}
+
+namespace {
+
+constexpr std::size_t most_mistakes = 20;
+
+/// Counts right and wrong answers.
+class Tally {
+ public:
+  explicit Tally(const std::vector<std::string>& names) : names_(names) {}
+
+  void add(const std::string& input, std::int32_t truth, std::span<const float> probabilities) {
+    const std::vector<RankedClass> best = rank_classes(probabilities, 5);
+    const std::int32_t answer = best.front().index;
+    ++samples_;
+    ++counts_[{truth, answer}];
+    top1_ += answer == truth ? 1 : 0;
+    top5_ += std::any_of(best.begin(), best.end(), [&](const RankedClass& c) { return c.index == truth; }) ? 1 : 0;
+    if (answer == truth) return;
+    mistakes_.push_back({input, name(truth), name(answer), static_cast<double>(best.front().probability),
+                         static_cast<double>(probabilities[static_cast<std::size_t>(truth)])});
+    if (mistakes_.size() >= 2 * most_mistakes) keep_surest();
+  }
+
+  void fill(InferenceReport& report) {
+    if (samples_ == 0) return;
+    const auto part = [&](std::int64_t count) { return static_cast<double>(count) / static_cast<double>(samples_); };
+    report.accuracy = AccuracyFigures{samples_, part(top1_), part(top5_)};
+    for (const auto& [cell, count] : counts_) {
+      report.confusion.push_back({name(cell.first), name(cell.second), count});
+    }
+    keep_surest();
+    report.mistakes = std::move(mistakes_);
+  }
+
+ private:
+  const std::string& name(std::int32_t index) const { return names_[static_cast<std::size_t>(index)]; }
+
+  void keep_surest() {
+    std::stable_sort(mistakes_.begin(), mistakes_.end(),
+                     [](const MistakeRecord& a, const MistakeRecord& b) { return a.probability > b.probability; });
+    if (mistakes_.size() > most_mistakes) mistakes_.resize(most_mistakes);
+  }
+
+  const std::vector<std::string>& names_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> counts_;  // by truth and answer
+  std::int64_t samples_ = 0, top1_ = 0, top5_ = 0;
+  std::vector<MistakeRecord> mistakes_;
+};
+
+LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers) {
+  LoaderOptions options;
+  options.batch_size = model.batch_size();
+  options.workers = workers;
+  options.order = SampleOrder::sequential;
+  options.remainder = Remainder::keep;
+  options.max_bad_samples = inputs.size();
+  options.epochs = 1;
+  return options;
+}
+
+void require_finite(std::span<const float> logits, const std::string& input) {
+  const bool finite = std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
+  if (!finite) fail("{}: the model's logits are not finite (in a low precision, --amp O0 may hold them)", input);
+}
+
+}  // namespace
+
+InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
+                              const std::function<void(const Answer&)>& answered,
+                              const std::function<void(std::int64_t)>& progress) {
+  const InterruptibleWork interruptible;
+  InferenceReport report;
+  report.class_names = inputs.info().class_names;
+  report.batch_size = model.batch_size();
+  Tally tally(report.class_names);
+  Loader loader(inputs, every_input_once(model, inputs, options.workers));
+  std::vector<double> batch_ms;
+  const auto classes = static_cast<std::size_t>(model.classes());
+  const Stopwatch watch;
+  for (std::int64_t done = 0; done < inputs.size(); done += model.batch_size()) {
+    InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
+    const Batch& batch = loader.next();
+    if (batch.count > 0) {
+      const Stopwatch computing;
+      const std::vector<float> logits = model.run(batch);
+      batch_ms.push_back(computing.seconds() * 1e3);
+      for (std::int64_t row = 0; row < batch.count; ++row) {
+        const std::int64_t index = batch.sample_indices[static_cast<std::size_t>(row)];
+        const auto scores = std::span(logits).subspan(static_cast<std::size_t>(row) * classes, classes);
+        require_finite(scores, inputs.name(index));
+        const std::vector<float> probabilities = softmax(scores);
+        const std::int32_t truth = inputs.truth(index);
+        answered({inputs.name(index), rank_classes(probabilities, options.top), truth});
+        if (truth != no_truth) tally.add(inputs.name(index), truth, probabilities);
+      }
+      report.inputs += batch.count;
+    }
+    progress(std::min(done + model.batch_size(), inputs.size()));
+  }
+  report.seconds = watch.seconds();
+  report.inputs_per_second = report.seconds > 0 ? static_cast<double>(report.inputs) / report.seconds : 0;
+  report.compile_seconds = model.compile_seconds();
+  report.batch_ms = summarize(batch_ms);
+  for (const auto& [index, problem] : inputs.unread()) report.unread.push_back(problem);
+  tally.fill(report);
+  return report;
+}
+
+}  // namespace ptrain

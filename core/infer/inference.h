@@ -1,0 +1,61 @@
+// Runs a deployed model over inputs, and counts what it gets right where the truth is known.
+#pragma once
+
+#include "core/infer/answers.h"
+#include "core/infer/deployed_model.h"
+#include "core/infer/inputs.h"
+#include "core/report/statistics.h"
+
+#include <functional>
+
+namespace ptrain {
+
+struct AccuracyFigures {
+  std::int64_t samples = 0;
+  double top1 = 0, top5 = 0;
+
+  void describe(Fields& field);
+};
+
+/// How often one class was taken for another, or for itself.
+struct ConfusionCell {
+  std::string truth, answer;
+  std::int64_t count = 0;
+
+  void describe(Fields& field);
+};
+
+struct MistakeRecord {
+  std::string input, truth, answer;
+  double probability = 0, of_truth = 0;
+
+  void describe(Fields& field);
+};
+
+/// `ptrain.infer/1`: what a model answered, over all inputs.
+struct InferenceReport {
+  std::string model, device, precision;
+  std::int64_t batch_size = 0, inputs = 0;
+  std::vector<std::string> unread;
+  double seconds = 0, inputs_per_second = 0, compile_seconds = 0;
+  Statistics batch_ms;
+  std::optional<AccuracyFigures> accuracy;
+  std::vector<std::string> class_names;
+  std::vector<ConfusionCell> confusion;
+  std::vector<MistakeRecord> mistakes;
+
+  void describe(Fields& field);
+};
+
+struct InferenceOptions {
+  std::size_t top = 5;
+  int workers = 2;  // threads that read inputs ahead
+};
+
+/// Calls `answered` for every input that could be read, in order, and `progress` with how many are done. Fills what the
+/// inputs decide in the report. Throws Error{failed} naming an input whose logits are not finite, Interrupted.
+InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
+                              const std::function<void(const Answer&)>& answered,
+                              const std::function<void(std::int64_t done)>& progress);
+
+}  // namespace ptrain

@@ -1,0 +1,33 @@
+#include "core/base/utf8.h"
+#include "core/infer/input_sources.h"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+namespace ptrain {
+
+std::vector<InputLine> lines_of(std::string_view text, const std::string& name) {
+  std::vector<InputLine> lines;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!is_utf8(line) || line.find('\0') != line.npos) fail("{}:{}: not UTF-8 text", name, number);
+    if (!line.empty()) lines.push_back({std::string(line), number});
+  }
+  return lines;
+}
+
+std::string read_standard_input() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+std::int32_t class_of(const DatasetInfo& data, std::string_view name) {
+  const auto found = std::find(data.class_names.begin(), data.class_names.end(), name);
+  return found == data.class_names.end() ? no_truth : static_cast<std::int32_t>(found - data.class_names.begin());
+}
+
+}  // namespace ptrain

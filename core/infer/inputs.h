@@ -1,0 +1,47 @@
+// What a trained model is asked: images or texts that users name, as a data set that a loader reads.
+#pragma once
+
+#include "core/data/dataset.h"
+#include "core/train/state/trained_model.h"
+
+#include <memory>
+#include <mutex>
+
+namespace ptrain {
+
+/// Where there is no truth to hold an answer to.
+inline constexpr std::int32_t no_truth = -1;
+
+/// Samples have no labels; their truth is a matter of their own.
+class InputSet : public Dataset {
+ public:
+  /// A path, or the text itself.
+  virtual const std::string& name(std::int64_t index) const = 0;
+  /// The class, or no_truth.
+  virtual std::int32_t truth(std::int64_t index) const = 0;
+  /// Inputs that could not be read so far, a line each, by index.
+  std::map<std::int64_t, std::string> unread() const;
+
+ protected:
+  /// Keeps the message for unread().
+  [[noreturn]] void refuse(std::int64_t index, const std::string& message) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::int64_t, std::string> unread_;
+};
+
+struct InputOptions {
+  std::string column;  // of tables: the header's name of the sentences; empty: found by the usual names
+};
+
+/// `arguments` as the command line gives them. Of images: files; folders, whose images are found at any depth and have
+/// the folder they lie in as their truth if it bears a class's name; "-" for a path per line of standard input. Of
+/// texts: .tsv and .csv tables, whose labels are the truth; .txt files of a sentence per line; "-" for the same of
+/// standard input; anything else is a sentence itself. A tab in a sentence parts it into two.
+/// Throws Error{failed} naming what is not there, is no text or has a label that is no class; also when all together
+/// hold no input.
+std::unique_ptr<InputSet> open_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
+                                      const InputOptions& options);
+
+}  // namespace ptrain

@@ -1,0 +1,219 @@
+// The ONNX form (opset 17) of every op that a deployed graph has.
+#include "core/infer/onnx/translation.h"
+
+#include "core/ops/image/conv2d.h"
+#include "core/ops/image/max_pool2d.h"
+#include "core/ops/image/normalize_image.h"
+#include "core/ops/linear.h"
+#include "core/ops/normalization/batch_norm.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/ops/normalization/layer_norm.h"
+#include "core/ops/text/gather_token.h"
+
+#include <numbers>
+
+namespace ptrain {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+template <typename T>
+const T& op_of(const Node& node) {
+  return static_cast<const T&>(*node.op);
+}
+
+/// (pixel / 255 - mean) / deviation as one factor and one offset for each channel, then channels first.
+void translate_normalize_image(const Node& node, Translation& t) {
+  const NormalizeImageAttributes& attrs = op_of<NormalizeImage>(node).attrs();
+  std::array<float, 3> factor{}, offset{};
+  for (std::size_t c = 0; c < 3; ++c) {
+    factor[c] = 1.0f / (255.0f * attrs.deviation[c]);
+    offset[c] = -attrs.mean[c] / attrs.deviation[c];
+  }
+  constexpr std::int64_t f32 = static_cast<std::int64_t>(OnnxType::f32);
+  std::string x = t.to().add(node.name + ".cast", "Cast", {t.name(node.inputs[0])}, {{"to", f32}});
+  x = t.to().add(node.name + ".scale", "Mul", {x, t.to().constant(node.name + ".factor", {3}, factor)});
+  x = t.to().add(node.name + ".shift", "Add", {x, t.to().constant(node.name + ".offset", {3}, offset)});
+  t.name(node.outputs[0], t.to().add(node.name, "Transpose", {x}, {{"perm", Ints{0, 3, 1, 2}}}));
+  t.set_padding_channels(node.outputs[0], attrs.channels - 3);
+}
+
+/// Filters [K,R,S,C] as [K,C,R,S], without the last `padding` channels.
+std::string filters(ValueId w, std::int64_t padding, Translation& t) {
+  const Shape& s = t.shape(w);
+  const std::int64_t channels = s[3] - padding, pixels = s[1] * s[2];
+  const std::vector<float> from = t.values(w);
+  std::vector<float> to;
+  to.reserve(static_cast<std::size_t>(s[0] * channels * pixels));
+  for (std::int64_t k = 0; k < s[0]; ++k) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t p = 0; p < pixels; ++p)
+        to.push_back(from[static_cast<std::size_t>((k * pixels + p) * s[3] + c)]);
+    }
+  }
+  return t.to().constant(t.variable(w), {s[0], channels, s[1], s[2]}, to);
+}
+
+bool given(const Node& node, int input) {
+  return node.inputs.size() > static_cast<std::size_t>(input) &&
+         node.inputs[static_cast<std::size_t>(input)] != no_value;
+}
+
+void translate_conv2d(const Node& node, Translation& t) {
+  const auto& op = op_of<Conv2d>(node);
+  const Conv2dAttributes& conv = op.attrs();
+  const ValueId x = node.inputs[Conv2d::x], w = node.inputs[Conv2d::w];
+  OnnxGraph::Names inputs{t.name(x), filters(w, t.padding_channels(x), t)};
+  if (given(node, Conv2d::bias)) inputs.push_back(t.name(node.inputs[Conv2d::bias]));
+  const Shape& s = t.shape(w);
+  std::string y = t.to().add(node.name, "Conv", inputs,
+                             {{"kernel_shape", Ints{s[1], s[2]}},
+                              {"strides", Ints{conv.stride, conv.stride}},
+                              {"pads", Ints(4, conv.padding)},
+                              {"dilations", Ints{conv.dilation, conv.dilation}},
+                              {"group", std::int64_t{conv.groups}}});
+  if (given(node, Conv2d::residual)) {
+    y = t.to().add(node.name + ".residual", "Add", {y, t.name(node.inputs[Conv2d::residual])});
+  }
+  t.name(node.outputs[0], translate_activation(op.activation(), y, t));
+}
+
+void translate_batch_norm(const Node& node, Translation& t) {
+  const BatchNormAttributes& attrs = op_of<BatchNorm>(node).attrs();
+  OnnxGraph::Names inputs;
+  for (int i = BatchNorm::x; i <= BatchNorm::running_var; ++i) {
+    inputs.push_back(t.name(node.inputs[static_cast<std::size_t>(i)]));
+  }
+  std::string y = t.to().add(node.name, "BatchNormalization", inputs, {{"epsilon", attrs.epsilon}});
+  if (given(node, BatchNorm::residual)) {
+    y = t.to().add(node.name + ".residual", "Add", {y, t.name(node.inputs[BatchNorm::residual])});
+  }
+  t.name(node.outputs[0], translate_activation(attrs.activation, y, t));
+}
+
+void translate_max_pool2d(const Node& node, Translation& t) {
+  const MaxPool2dAttributes& pool = op_of<MaxPool2d>(node).attrs();
+  t.name(node.outputs[0], t.to().add(node.name, "MaxPool", {t.name(node.inputs[0])},
+                                     {{"kernel_shape", Ints{pool.kernel, pool.kernel}},
+                                      {"strides", Ints{pool.stride, pool.stride}},
+                                      {"pads", Ints(4, pool.padding)}}));
+}
+
+void translate_global_average_pool(const Node& node, Translation& t) {
+  const std::string pooled = t.to().add(node.name + ".pool", "GlobalAveragePool", {t.name(node.inputs[0])});
+  t.name(node.outputs[0], t.to().add(node.name, "Flatten", {pooled}, {{"axis", std::int64_t{1}}}));
+}
+
+void translate_linear(const Node& node, Translation& t) {
+  const ValueId w = node.inputs[Linear::w];
+  const std::string transposed =
+      t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
+  std::string y = t.to().add(node.name, "MatMul", {t.name(node.inputs[Linear::x]), transposed});
+  if (given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
+  t.name(node.outputs[0], translate_activation(op_of<Linear>(node).attrs().activation, y, t));
+}
+
+std::string normalized(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
+                       Translation& t) {
+  return t.to().add(node.name, "LayerNormalization", {x, t.name(gamma), t.name(beta)},
+                    {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+}
+
+void translate_layer_norm(const Node& node, Translation& t) {
+  t.name(node.outputs[0], normalized(node, t.name(node.inputs[LayerNorm::x]), node.inputs[LayerNorm::gamma],
+                                     node.inputs[LayerNorm::beta], op_of<LayerNorm>(node).epsilon(), t));
+}
+
+void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
+  using Op = DropoutAddLayerNorm;
+  const std::string sum =
+      t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
+  t.name(node.outputs[0],
+         normalized(node, sum, node.inputs[Op::gamma], node.inputs[Op::beta], op_of<Op>(node).attrs().epsilon, t));
+}
+
+void translate_gather_token(const Node& node, Translation& t) {
+  const std::int64_t index = op_of<GatherToken>(node).index();
+  const std::string where = t.to().constant(node.name + ".index", {}, std::span(&index, 1));
+  t.name(node.outputs[0],
+         t.to().add(node.name, "Gather", {t.name(node.inputs[GatherToken::x]), where}, {{"axis", std::int64_t{1}}}));
+}
+
+void translate_activation_op(const Node& node, Translation& t) {
+  t.name(node.outputs[0], translate_activation(op_of<ActivationOp>(node).activation(), t.name(node.inputs[0]), t));
+}
+
+void translate_add(const Node& node, Translation& t) {
+  t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
+}
+
+struct Row {
+  std::string_view type;
+  TranslateNode translate;
+};
+
+constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
+                                {"conv2d", translate_conv2d},
+                                {"batch_norm", translate_batch_norm},
+                                {"max_pool2d", translate_max_pool2d},
+                                {"global_average_pool", translate_global_average_pool},
+                                {"linear", translate_linear},
+                                {"layer_norm", translate_layer_norm},
+                                {"dropout_add_layer_norm", translate_dropout_add_layer_norm},
+                                {"gather_token", translate_gather_token},
+                                {"bert_embedding", translate_embedding},
+                                {"attention", translate_attention},
+                                {"add", translate_add},
+                                {"relu", translate_activation_op},
+                                {"gelu", translate_activation_op},
+                                {"tanh", translate_activation_op}};
+
+}  // namespace
+
+TranslateNode find_translation(std::string_view op_type) {
+  for (const Row& row : translations) {
+    if (row.type == op_type) return row.translate;
+  }
+  return nullptr;
+}
+
+const std::string& Translation::name(ValueId value) {
+  const auto found = names_.find(value);
+  if (found != names_.end()) return found->second;
+  const std::string name = to_.constant(variable(value), shape(value).dims(), values(value));
+  return names_[value] = name;
+}
+
+std::int64_t Translation::padding_channels(ValueId value) const {
+  const auto found = padding_channels_.find(value);
+  return found == padding_channels_.end() ? 0 : found->second;
+}
+
+/// gelu_erf: x (1 + erf(x / sqrt 2)) / 2; gelu_tanh: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+std::string translate_activation(Activation activation, const std::string& x, Translation& t) {
+  const auto apply = [&](const char* type, const OnnxGraph::Names& inputs) {
+    return t.to().add(x + ".act", type, inputs);
+  };
+  const auto number = [&](double value) { return t.to().scalar(x + ".number", static_cast<float>(value)); };
+  const auto half_of_one_plus = [&](const std::string& inner) {
+    return apply("Mul", {apply("Mul", {x, number(0.5)}), apply("Add", {inner, number(1)})});
+  };
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return apply("Relu", {x});
+    case Activation::tanh:
+      return apply("Tanh", {x});
+    case Activation::gelu_erf:
+      return half_of_one_plus(apply("Erf", {apply("Mul", {x, number(1 / std::numbers::sqrt2)})}));
+    case Activation::gelu_tanh: {
+      const std::string cube = apply("Mul", {apply("Mul", {x, x}), x});
+      const std::string sum = apply("Add", {x, apply("Mul", {cube, number(0.044715)})});
+      return half_of_one_plus(apply("Tanh", {apply("Mul", {sum, number(std::sqrt(2 / std::numbers::pi))})}));
+    }
+  }
+  return x;
+}
+
+}  // namespace ptrain

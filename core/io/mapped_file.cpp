@@ -1,0 +1,99 @@
+#include "core/io/mapped_file.h"
+
+#include "core/io/atomic_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct MappedFile::Mapping {
+  std::string path;
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::atomic<bool> lost{false};
+
+  // The handler takes the lock too: it runs where mapped bytes are touched, which no holder of the lock does.
+  static inline std::mutex all_lock;
+  static inline std::vector<Mapping*> all;
+  static inline struct sigaction action_before {};
+
+  ~Mapping();
+  void make_known();
+  static void answer_fault(int signal, siginfo_t* info, void* context);
+};
+
+namespace {
+
+/// Puts zeros in place of the rest of a mapping, from the page of `address` on.
+bool replace_rest(std::byte* end, const void* address) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
+  const std::size_t rest = reinterpret_cast<std::uintptr_t>(end) - begin;
+  return ::mmap(reinterpret_cast<void*>(begin), rest, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+         MAP_FAILED;
+}
+
+}  // namespace
+
+void MappedFile::Mapping::answer_fault(int signal, siginfo_t* info, void*) {
+  const std::lock_guard lock(all_lock);
+  for (Mapping* mapping : all) {
+    if (info->si_addr < mapping->data || info->si_addr >= mapping->data + mapping->size) continue;
+    mapping->lost = true;
+    if (replace_rest(mapping->data + mapping->size, info->si_addr)) return;
+  }
+  ::sigaction(signal, &action_before, nullptr);
+  ::raise(signal);  // arrives when this returns, and is answered as it was before
+}
+
+void MappedFile::Mapping::make_known() {
+  static const bool installed = [] {
+    struct sigaction action {};
+    action.sa_sigaction = answer_fault;
+    action.sa_flags = SA_SIGINFO;
+    return ::sigaction(SIGBUS, &action, &action_before) == 0;
+  }();
+  const std::lock_guard lock(all_lock);
+  if (installed) all.push_back(this);
+}
+
+MappedFile::Mapping::~Mapping() {
+  if (data == nullptr) return;
+  const std::lock_guard lock(all_lock);
+  std::erase(all, this);
+  ::munmap(data, size);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
+  mapping_->path = path.string();
+  const auto [descriptor, size] = open_for_reading(path);
+  void* address = size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
+  const int error = errno;
+  ::close(descriptor);
+  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(error));
+  mapping_->data = static_cast<std::byte*>(address);
+  mapping_->size = size;
+  if (size > 0) mapping_->make_known();
+}
+
+MappedFile::~MappedFile() = default;
+MappedFile::MappedFile(MappedFile&& other) noexcept = default;
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept = default;
+
+std::span<const std::byte> MappedFile::bytes() const { return {mapping_->data, mapping_->size}; }
+
+void MappedFile::check() const {
+  if (mapping_->lost) throw UnreadableFile(mapping_->path, "it became shorter, or its disk failed, while it was read");
+}
+
+}  // namespace ptrain

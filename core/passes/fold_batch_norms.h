@@ -1,0 +1,38 @@
+// Folds batch norms at inference into the convolutions before them: running statistics do not change there, so that a
+// norm is one more factor of every filter, and a bias.
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace ptrain {
+
+/// The variables of a model that one convolution's filters and bias are made of.
+struct FoldedNorm {
+  std::string filters;                      // [K,R,S,C]
+  std::string gamma, beta, mean, variance;  // [K]
+  float epsilon = 0;
+  std::string folded_filters, folded_bias;  // parameters of the folded graph
+};
+
+struct FoldedGraph {
+  Graph graph;
+  std::vector<FoldedNorm> norms;
+};
+
+/// Makes
+///   conv2d -> batch_norm [+ residual] [-> activation taken in by the norm]
+/// one conv2d with a bias and the norm's residual and activation, where nothing else reads what is between them. Norms
+/// in training mode, and those behind anything else, stay.
+FoldedGraph fold_batch_norms(const Graph& graph);
+
+/// The values of one norm's variables, to fold.
+struct NormValues {
+  std::span<const float> gamma, beta, mean, variance;  // [K]
+  float epsilon = 0;
+};
+
+/// Multiplies the K filters, of filters.size() / K values each, by gamma / sqrt(variance + epsilon), computed in
+/// double, and returns the bias beta - mean gamma / sqrt(variance + epsilon).
+std::vector<float> fold_norm(const NormValues& norm, std::span<float> filters);
+
+}  // namespace ptrain

@@ -1,0 +1,16 @@
+// Text in a field of a CSV file.
+#pragma once
+
+#include <string>
+
+namespace ptrain {
+
+/// `text` as RFC 4180 has it: in quotes where it holds a comma, a quote or a line end.
+inline std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace ptrain

@@ -1,0 +1,232 @@
+"""From a trained run to answers: ptrain infer and ptrain export."""
+import csv
+import io
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from program import ProgramTest, run
+from trained import COLOURS, TrainedModels, sentence
+
+
+def fnv1a64(data):
+    value = 14695981039346656037
+    for byte in data:
+        value = (value ^ byte) * 1099511628211 % 2**64
+    return value
+
+
+class Infer(TrainedModels, ProgramTest):
+    def infer(self, model, *inputs, **options):
+        return run("infer", self.runs / model, *inputs, "--progress", "none", **options)
+
+    def answers(self, model, *inputs, **options):
+        result = self.infer(model, *inputs, "--format", "jsonl", **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def test_class_folders_give_the_accuracy_of_the_evaluation(self):
+        out = self.folder / "report.json"
+        answers = self.answers("images", self.data / "images/val", "--report", out)
+        trained = json.loads((self.runs / "images/report.json").read_text())["accuracy"]
+        report = json.loads(out.read_text())
+        self.assertEqual(report["schema"], "ptrain.infer/1")
+        self.assertAlmostEqual(report["accuracy"]["top1"], trained["top1"])
+        self.assertEqual((report["inputs"], report["accuracy"]["samples"], len(answers)), (12, 12, 12))
+        right = sum(cell["count"] for cell in report["confusion"] if cell["truth"] == cell["answer"])
+        self.assertEqual(right, round(12 * trained["top1"]))
+        self.assertEqual(len(report["mistakes"]), 12 - right)
+        self.assertGreater(right, 8, "three colours are learned")
+        for answer in answers:
+            self.assertEqual(answer["truth"], pathlib.Path(answer["input"]).parent.name)
+            self.assertAlmostEqual(sum(one["probability"] for one in answer["classes"]), 1, places=4)
+            self.assertEqual({one["name"] for one in answer["classes"]}, set(COLOURS))
+
+    def test_tables_give_the_accuracy_of_the_evaluation(self):
+        out = self.folder / "report.json"
+        self.answers("texts", self.data / "texts/dev.tsv", "--report", out, "--batch", 7)
+        trained = json.loads((self.runs / "texts/report.json").read_text())["accuracy"]
+        self.assertAlmostEqual(json.loads(out.read_text())["accuracy"]["top1"], trained["top1"])
+
+    def test_sentences_and_standard_input_are_answered_alike(self):
+        texts = [sentence(i % 2, i) for i in range(5)]
+        (self.folder / "lines.txt").write_text("\n".join(texts) + "\n")
+        (self.folder / "table.csv").write_text("id,remark\n" + "".join(f'{i},"{t}"\n' for i, t in enumerate(texts)))
+        expected = self.answers("texts", *texts)
+        self.assertEqual([answer["input"] for answer in expected], texts)
+        self.assertEqual(self.answers("texts", "-", input="\n".join(texts)), expected)
+        self.assertEqual(self.answers("texts", self.folder / "lines.txt"), expected)
+        self.assertEqual(self.answers("texts", self.folder / "table.csv", "--column", "remark"), expected)
+        self.assertEqual(self.answers("texts", "--batch", 1, *texts), expected)
+
+    def test_paths_of_images_come_by_standard_input(self):
+        paths = sorted(map(str, (self.data / "images/val").glob("*/*.png")))
+        answers = self.answers("images", "-", input="\n".join(paths))
+        self.assertEqual([answer["input"] for answer in answers], paths)
+        self.assertNotIn("truth", answers[0])
+
+    def test_formats_say_the_same(self):
+        photo = self.data / "images/val/red/0.png"
+        (answer,) = self.answers("images", photo, "--top", 2)
+        best = answer["classes"][0]
+        text = self.infer("images", photo, "--top", 2)
+        self.assertTrue(text.stdout.startswith(f"{photo}: {best['name']} {best['probability']:.4f}, "), text.stdout)
+        self.assertIn("1 inputs in ", text.stderr)
+        rows = list(csv.reader(io.StringIO(self.infer("images", photo, "--top", 2, "--format", "csv").stdout)))
+        self.assertEqual(rows[0], ["input", "truth", "class1", "probability1", "class2", "probability2"])
+        self.assertEqual(rows[1][:3], [str(photo), "", best["name"]])
+
+    def test_low_precision_and_one_class_at_a_time(self):
+        photo = self.data / "images/val/red/0.png"
+        full, low = self.answers("images", photo), self.answers("images", photo, "--amp", "O1")
+        self.assertEqual(full[0]["classes"][0]["name"], low[0]["classes"][0]["name"])
+        self.assertAlmostEqual(full[0]["classes"][0]["probability"], low[0]["classes"][0]["probability"], delta=0.05)
+
+    def test_what_cannot_be_read_is_named_and_the_rest_answered(self):
+        shutil.copy(self.data / "images/val/red/0.png", self.folder / "good.png")
+        (self.folder / "bad.png").write_bytes((self.folder / "good.png").read_bytes()[:60])
+        (self.folder / "tiny.yaml").unlink()
+        result = self.infer("images", self.folder)
+        self.assertEqual(result.stdout.count("\n"), 1)
+        self.assertIn("good.png: ", result.stdout)
+        self.assert_one_line_error(result, 1, "1 of 2 inputs", "bad.png")
+
+    def test_wrong_inputs_are_named(self):
+        (self.folder / "labels.tsv").write_text("sentence\tlabel\nthe film is fine\tmaybe\n")
+        (self.folder / "empty").mkdir()
+        for model, inputs, options, parts in (
+                ("images", ["missing.jpg"], {}, ["missing.jpg"]),
+                ("images", [self.folder / "empty"], {}, ["empty", ".jpg"]),
+                ("images", ["-"], {"input": ""}, ["nothing to infer"]),
+                ("texts", ["-"], {"input": "\n\n"}, ["nothing to infer"]),
+                ("texts", ["missing.tsv"], {}, ["missing.tsv"]),
+                ("texts", [self.folder], {}, ["a sentence"]),
+                ("texts", [self.folder / "labels.tsv"], {}, ["labels.tsv:2", "maybe"]),
+                ("texts", [self.data / "texts/dev.tsv", "--column", "words"], {}, ["words"])):
+            with self.subTest(inputs=inputs):
+                self.assert_one_line_error(self.infer(model, *inputs, **options), 1, *parts)
+        self.assert_one_line_error(self.infer("texts", "x", "--format", "xml"), 2, "xml")
+        self.assert_one_line_error(self.infer("texts", "x", "--amp", "O9"), 2, "O9")
+
+
+class Export(TrainedModels, ProgramTest):
+    PHOTO = "images/val/green/1.png"
+
+    def ask(self, model, what):
+        result = run("infer", model, what, "--format", "jsonl", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def exported(self, name="images"):
+        out = self.folder / f"exported-{name}"
+        result = run("export", self.runs / name, "--out", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return out
+
+    def test_an_exported_model_needs_nothing_of_its_run(self):
+        for name, what in (("images", self.data / self.PHOTO), ("texts", "the film is dull")):
+            expected = self.ask(self.runs / name, what)
+            out = self.exported(name)
+            hidden = self.runs / f"{name}-hidden"
+            (self.runs / name).rename(hidden)
+            try:
+                self.assertEqual(self.ask(out, what), expected)
+            finally:
+                hidden.rename(self.runs / name)
+
+    def test_a_configuration_stands_for_its_run(self):
+        out = self.folder / "out"
+        self.assertEqual(run("export", self.root / "images.yaml", "--out", out).returncode, 0)
+        self.assertEqual((out / "model.json").read_bytes(), (self.runs / "images/model.json").read_bytes())
+
+    def test_model_json_fits_its_schema_and_says_what_goes_in(self):
+        document = json.loads((self.exported() / "model.json").read_text())
+        schema = json.loads(run("schema", "model").stdout)
+        self.assertEqual(set(schema["required"]), set(document))
+        self.assertEqual(document["class_names"], sorted(COLOURS))
+        self.assertEqual((document["image"]["size"], document["image"]["resized_to"]), (16, 16))
+
+    def test_what_was_damaged_or_altered_is_refused(self):
+        out = self.exported()
+        def alter(name, change):
+            content = bytearray((out / name).read_bytes())
+            change(content)
+            (out / name).write_bytes(content)
+        def flip(content):
+            content[len(content) // 2] ^= 1
+        def halve(content):
+            del content[len(content) // 2:]
+        def rename_class(content):
+            content[:] = content.replace(b'"red"', b'"rad"')
+        for name, change, part in (("model.json", halve, "whole JSON"), ("model.json", rename_class, "altered"),
+                                   ("model.json", lambda content: content.clear(), "whole JSON"),
+                                   ("model.safetensors", halve, "cut short"), ("model.safetensors", flip, "altered")):
+            with self.subTest(name=name, part=part):
+                kept = (out / name).read_bytes()
+                alter(name, change)
+                for command in (("infer", out, self.data / self.PHOTO), ("export", out, "--out", self.folder / "x")):
+                    self.assert_one_line_error(run(*command), 1, name, part)
+                self.assertFalse((self.folder / "x").exists())
+                (out / name).write_bytes(kept)
+        (out / "model.safetensors").unlink()
+        self.assert_one_line_error(run("infer", out, self.data / self.PHOTO), 1, "model.safetensors")
+
+    def assert_document_refused(self, out, change, *parts):
+        """That model.json, changed and given a hash that fits, ends infer in one line."""
+        path = out / "model.json"
+        kept = path.read_text()
+        document = json.loads(kept)
+        change(document)
+        document.pop("hash", None)
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        document["hash"] = f"fnv1a64:{fnv1a64(text.encode()):016x}"
+        path.write_text(json.dumps(document))
+        self.assert_one_line_error(run("infer", out, self.data / self.PHOTO), 1, "model.json", *parts)
+        path.write_text(kept)
+
+    def test_a_document_that_makes_no_sense_is_refused_whatever_its_hash(self):
+        images = self.exported("images")
+        def put(*path, value):
+            def change(document):
+                for name in path[:-1]:
+                    document = document[name]
+                document[path[-1]] = value
+            return change
+        self.assertEqual(fnv1a64(b""), 14695981039346656037)
+        for change, part in ((put("keys", "model.colour", value=1), "model.colour"),
+                             (put("keys", "model.classes", value=10**9), "model.classes"),
+                             (put("keys", "model.stem", value="big"), "model.stem"),
+                             (put("model", value="resnet1"), "resnet1"),
+                             (put("signature", value="other"), "other"),
+                             (put("class_names", value=["a", "b"]), "2 class names for 3"),
+                             (put("class_names", value=7), "class_names"),
+                             (put("image", value=None), "image"),
+                             (put("image", "size", value=10**6), "data.image_size"),
+                             (put("image", "mean", value=[0.5]), "image.mean"),
+                             (put("image", "stddev", value=[1, 0, 1]), "image.stddev"),
+                             (put("files", value={}), "model.safetensors"),
+                             (put("files", "../x", value={"bytes": 1, "crc32": "0"}), "another folder"),
+                             (lambda document: document.pop("keys"), "keys")):
+            with self.subTest(part=part):
+                self.assert_document_refused(images, change, part)
+        texts = self.exported("texts")
+        for change, part in ((put("text", "max_length", value=4), "max_length"),
+                             (put("text", "max_length", value=64), "32 positions"),
+                             (put("text", "vocabulary", value=10**6), "10000")):
+            with self.subTest(part=part):
+                self.assert_document_refused(texts, change, part)
+
+    def test_what_is_no_model_is_refused(self):
+        with tempfile.TemporaryDirectory() as empty:
+            self.assert_one_line_error(run("infer", empty, "x.jpg"), 1, "model.json")
+        self.assert_one_line_error(run("infer", self.folder / "nowhere", "x.jpg"), 1, "nowhere")
+        self.assert_one_line_error(run("export", self.runs / "images", "--out", self.runs / "images"), 2, "--out")
+        document = json.loads((self.runs / "images/model.json").read_text())
+        (self.folder / "model.json").write_text(json.dumps({**document, "schema": "ptrain.model/2"}))
+        self.assert_one_line_error(run("infer", self.folder, "x.jpg"), 5, "ptrain.model/2")
+
+
+if __name__ == "__main__":
+    unittest.main()
