@@ -1,4 +1,5 @@
-// ptrain bench: runs a suite's cases, interleaved, each in a fresh process, and says what its axes do.
+// ptrain bench: runs the cases of a suite, or of axes that are given beside a training configuration, interleaved, each
+// in a fresh process, and says what the axes do.
 #include "cli/bench_view.h"
 #include "cli/commands.h"
 #include "cli/device.h"
@@ -22,6 +23,7 @@ namespace {
 struct BenchOptions {
   std::string file;
   std::vector<std::string> assignments;
+  std::vector<std::string> axes;
   std::string out;
   std::string machine;
   std::string program;
@@ -42,7 +44,9 @@ ViewStyle view_style(const std::string& name) {
 Suite suite_of(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
-  Suite suite = load_suite(shipped_file(options.file), overrides);
+  std::vector<AxisOption> axes;
+  for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
+  Suite suite = load_suite(shipped_file(options.file), overrides, axes);
   if (options.repeats > 0) suite.repeats = options.repeats;
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;
@@ -65,7 +69,8 @@ std::int64_t complain_about_failures(const RunSet& runs) {
 }
 
 void bench(const BenchOptions& options) {
-  if (options.file.empty()) fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml");
+  if (options.file.empty())
+    fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml, or a configuration and --axis");
   const Suite suite = suite_of(options);
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
@@ -98,7 +103,12 @@ void bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "run a suite of cases in interleaved fresh processes");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->file, "YAML file, such as configs/bench/ci_smoke.yaml");
+  command->add_option("SUITE", options->file, "YAML file of a suite; of a training, with --axis");
+  command
+      ->add_option("--axis", options->axes,
+                   "key.path=v1,v2: an axis of the suite, in place of its own of that key if it has one; repeatable")
+      ->allow_extra_args(false)
+      ->type_name(kKeyValue);
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
       ->allow_extra_args(false)
       ->type_name(kKeyValue);
@@ -113,8 +123,10 @@ void add_bench_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("auto|table|plain|none");
   command->footer(
-      "A sweep that was ended goes on where it stopped.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out "
-      "runs/smoke");
+      "A sweep that was ended goes on where it stopped. With --axis the suite's name ends in the axis's, so that its\n"
+      "records keep apart.\nExamples:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke\n"
+      "  ptrain bench configs/quick/bert_synthetic.yaml --axis amp.level=O0,O1 --axis data.batch_size=16,32 "
+      "--repeats 3");
   command->callback([command, options] {
     if (command->get_subcommands().empty()) bench(*options);
   });

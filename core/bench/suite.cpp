@@ -15,6 +15,7 @@ namespace ptrain {
 namespace {
 
 constexpr std::size_t kMostCases = 4096;
+constexpr const char* kOption = "--axis";
 
 /// One `key: value` of a case, with the line that says so.
 struct Setting {
@@ -25,13 +26,23 @@ struct Setting {
 
 class SuiteReader {
  public:
-  SuiteReader(const std::filesystem::path& file, std::span<const Override> extra) : extra_(extra) {
+  SuiteReader(const std::filesystem::path& file, std::span<const Override> extra, std::span<const AxisOption> options)
+      : extra_(extra), options_(options) {
     suite_.file = file;
     suite_.name = file.stem().string();
   }
 
   Suite read(const YamlValue& root) {
-    for (const YamlEntry& entry : root.entries) read_entry(entry);
+    if (is_training_configuration(root)) {
+      take_configuration();
+    } else {
+      for (const YamlEntry& entry : root.entries) read_entry(entry);
+    }
+    if (!options_.empty() && !listed_.empty()) {
+      fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", kOption,
+                 options_.front().key, suite_.file.string());
+    }
+    for (const AxisOption& option : options_) take_option(option);
     if (suite_.config.empty()) fail_usage("{}: config: required, the YAML file of the base run", suite_.file.string());
     if (!axes_.empty() && !listed_.empty()) {
       fail_usage("{}: cases: give axes or cases, not both", suite_.file.string());
@@ -41,7 +52,9 @@ class SuiteReader {
     }
     label_axes();
     if (listed_.empty()) {
+      refuse_set_axes();
       add_factorial(0, {});
+      refuse_equal_values();
     } else {
       for (const auto& [name, settings] : listed_) add_case(name, settings);
     }
@@ -49,6 +62,58 @@ class SuiteReader {
   }
 
  private:
+  static bool is_training_configuration(const YamlValue& root) {
+    const auto is_suites = [](const YamlEntry& e) { return e.key == "config" || e.key == "axes" || e.key == "cases"; };
+    const auto is_runs = [](const YamlEntry& e) { return is_section(e.key); };
+    return std::none_of(root.entries.begin(), root.entries.end(), is_suites) &&
+           std::any_of(root.entries.begin(), root.entries.end(), is_runs);
+  }
+  void take_configuration() {
+    if (options_.empty()) {
+      fail_usage(
+          "{}: is a training configuration, not a suite; say what to vary, such as --axis amp.level=O0,O1 --axis "
+          "data.batch_size=16,32",
+          suite_.file.string());
+    }
+    suite_.config = suite_.file;
+    std::vector<std::string> keys;
+    for (const AxisOption& option : options_) keys.push_back(option.key);
+    suite_.about = fmt::format("{}: {}.", suite_.file.string(), fmt::join(keys, " x "));
+  }
+  /// An axis of the command line, in the place of the suite's own of that key if it has one.
+  void take_option(const AxisOption& option) {
+    const auto is_same = [&](const auto& other) { return other.key == option.key; };
+    if (std::count_if(options_.begin(), options_.end(), is_same) > 1) {
+      fail_usage("{} {}: given twice; list all its values in one", kOption, option.key);
+    }
+    std::vector<Setting> values;
+    for (const std::string& value : option.values) {
+      values.push_back({option.key, value, fmt::format("{} {}={}", kOption, option.key, value)});
+    }
+    const auto own = std::find_if(suite_.axes.begin(), suite_.axes.end(), is_same);
+    if (own != suite_.axes.end()) {
+      axes_[static_cast<std::size_t>(own - suite_.axes.begin())] = std::move(values);
+    } else {
+      axes_.push_back(std::move(values));
+      suite_.axes.push_back({option.key, "", {}});
+    }
+  }
+  /// A key that is set for every case does not vary.
+  void refuse_set_axes() const {
+    for (const Override& item : extra_) {
+      const auto is_same = [&](const BenchAxis& axis) { return axis.key == item.key; };
+      if (std::none_of(suite_.axes.begin(), suite_.axes.end(), is_same)) continue;
+      fail_usage("{}: is an axis of {}, whose values {} {}=... lists", item.spelled, suite_.name, kOption, item.key);
+    }
+  }
+  /// Values that are spelled apart and mean the same.
+  void refuse_equal_values() const {
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      if (suite_.axes[i].values.size() == axes_[i].size()) continue;
+      fail_usage("{}: {}: two of its values are the same", axes_[i].front().where, suite_.axes[i].key);
+    }
+  }
+
   std::string at(int line) const { return fmt::format("{}:{}", suite_.file.string(), line); }
 
   [[noreturn]] void refuse(const YamlEntry& entry, std::string_view section, std::string_view expected) const {
@@ -192,6 +257,9 @@ class SuiteReader {
       const auto same = std::count_if(suite_.axes.begin(), suite_.axes.end(),
                                       [&](const BenchAxis& other) { return last(other.key) == last(axis.key); });
       axis.label = same == 1 ? last(axis.key) : axis.key;
+      const bool asked =
+          std::any_of(options_.begin(), options_.end(), [&](const AxisOption& o) { return o.key == axis.key; });
+      if (asked) suite_.name += "-" + axis.label;
     }
   }
   void add_factorial(std::size_t axis, const std::vector<Setting>& settings) {
@@ -243,6 +311,7 @@ class SuiteReader {
   }
 
   std::span<const Override> extra_;
+  std::span<const AxisOption> options_;
   Suite suite_;
   std::vector<Setting> common_;
   std::vector<std::vector<Setting>> axes_;
@@ -270,10 +339,36 @@ BenchCase case_of_config(const Config& config, const std::string& where) {
   return item;
 }
 
-Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra) {
+AxisOption parse_axis(std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    fail_usage("{} {}: expected key.path=value,value, such as amp.level=O0,O1", kOption, shown(assignment));
+  }
+  AxisOption axis{std::string(assignment.substr(0, equals)), {""}};
+  int depth = 0;
+  for (const char c : assignment.substr(equals + 1)) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      axis.values.emplace_back();
+    } else {
+      axis.values.back() += c;
+    }
+  }
+  if (axis.values.size() == 1) {
+    fail_usage("{} {}: an axis has two values or more, parted by commas (-o sets one for every case)", kOption,
+               shown(assignment));
+  }
+  for (std::size_t i = 0; i < axis.values.size(); ++i) {
+    if (std::count(axis.values.begin(), axis.values.end(), axis.values[i]) == 1) continue;
+    fail_usage("{} {}: {} twice", kOption, shown(assignment), shown(axis.values[i]));
+  }
+  return axis;
+}
+
+Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra, std::span<const AxisOption> axes) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) fail_usage("{}: no such file", file.string());
-  return SuiteReader(file, extra).read(parse_yaml(read_file(file), file.string()));
+  return SuiteReader(file, extra, axes).read(parse_yaml(read_file(file), file.string()));
 }
 
 }  // namespace ptrain

@@ -71,8 +71,20 @@ struct Suite {
 /// it has too few steps for a benchmark; `where` names it.
 BenchCase case_of_config(const Config& config, const std::string& where);
 
+/// An axis of the command line: `--axis amp.level=O0,O1`.
+struct AxisOption {
+  std::string key;
+  std::vector<std::string> values;  // as they were written
+};
+
+/// Splits "key=v1,v2" at commas outside of brackets. Throws Error{usage} without two values or with one twice.
+AxisOption parse_axis(std::string_view assignment);
+
 /// Reads a suite and resolves the configuration of every case, so that nothing is refused once runs have begun.
-/// `extra` overrides keys of every case. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
-Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra = {});
+/// `extra` overrides keys of every case. An axis of `axes` takes the place of the suite's of that key, else joins them,
+/// and the suite's name gets its label. With axes `file` may be a training configuration: then they are the suite, all
+/// else as a suite's defaults. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
+Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra = {},
+                 std::span<const AxisOption> axes = {});
 
 }  // namespace ptrain

@@ -143,6 +143,41 @@ timeout_seconds: 3
         self.assertRegex(result.stderr, r"^note: 1 run of each case is too few for an interval")
 
 
+class Axes(BenchTest):
+    """Axes of the command line make a suite of a training configuration."""
+
+    def sweep(self, *arguments, config=None):
+        return run("bench", config or self.config, "--progress", "none", "-o", "train.steps=12", "-o", "threads=1",
+                   *arguments, cwd=self.folder)
+
+    def test_a_configuration_and_axes_are_a_suite(self):
+        result = self.sweep("--axis", "amp.level=O0,O1", "--axis", "data.batch_size=4,8", "--repeats", "1", "--out",
+                            self.folder / "out")
+        self.assertIn(result.returncode, (0, 1), result.stderr)  # 1: on a busy machine no run need be steady
+        suite = json.loads((self.folder / "out/suite.json").read_text())
+        self.assertEqual([axis["values"] for axis in suite["axes"]], [["O0", "O1"], [4, 8]])
+        self.assertEqual((suite["suite"], suite["repeats"]), ("tiny-level-batch_size", 1))
+        self.assertEqual({record["case"] for record in self.records().values()},
+                         {f"level={level},batch_size={size}" for level in ("O0", "O1") for size in (4, 8)})
+
+    def test_records_lie_below_results_under_the_axes_names(self):
+        self.assertIn(self.sweep("--axis", "seed=1,2", "--repeats", "1", "--machine", "here").returncode, (0, 1))
+        self.assertTrue((self.folder / "results/here/tiny-seed/suite.json").exists())
+
+    def test_what_cannot_be_an_axis_is_refused_before_anything_runs(self):
+        for arguments, parts in ((["amp.levle=O0,O1"], ["--axis amp.levle=O0", "did you mean amp.level?"]),
+                                 (["amp.level=O0"], ["amp.level=O0", "two values or more"]),
+                                 (["seed=1,2", "seed=3,4"], ["--axis seed: given twice"]),
+                                 (["data.batch_size=4,many"], ["--axis data.batch_size=many", 'got "many"'])):
+            with self.subTest(arguments):
+                options = [word for text in arguments for word in ("--axis", text)]
+                self.assert_one_line_error(self.sweep(*options, "--out", self.folder / "out"), 2, *parts)
+                self.assertFalse((self.folder / "out").exists())
+
+    def test_a_configuration_alone_says_what_is_missing(self):
+        self.assert_one_line_error(self.sweep(), 2, "tiny.yaml: is a training configuration, not a suite", "--axis")
+
+
 class Identity(BenchTest):
     """Records belong to one sweep: configuration, program, driver and libraries, machine."""
 

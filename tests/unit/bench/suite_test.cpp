@@ -71,6 +71,67 @@ TEST_F(SuiteTest, RefusesWhatItCannotMean) {
   EXPECT_NE(complaint("timeout_seconds: fast\n").find("expected a number"), std::string::npos);
 }
 
+/// Axes of the command line, over a suite or over a training configuration alone.
+class AxisOptionTest : public SuiteTest {
+ protected:
+  Suite load(const std::string& file, const std::vector<std::string>& options,
+             const std::vector<Override>& extra = {}) {
+    write_file_atomic(folder_.path() / "base.yaml", kConfig);
+    write_file_atomic(folder_.path() / "suite.yaml", "config: base.yaml\naxes: {amp.level: [O0, O1]}\nrepeats: 3\n");
+    write_file_atomic(folder_.path() / "listed.yaml", "config: base.yaml\ncases: [{name: a}, {name: b}]\n");
+    std::vector<AxisOption> axes;
+    for (const std::string& option : options) axes.push_back(parse_axis(option));
+    return load_suite(folder_.path() / file, extra, axes);
+  }
+  std::string complaint(const std::vector<std::string>& options, const std::string& file = "base.yaml",
+                        const std::vector<Override>& extra = {}) {
+    return error_of([&] { load(file, options, extra); }, ExitCode::usage);
+  }
+};
+
+TEST_F(AxisOptionTest, MakesASuiteOfATrainingConfiguration) {
+  const Suite suite = load("base.yaml", {"amp.level=O0,O1", "data.batch_size=4,8"});
+  EXPECT_EQ(suite.name, "base-level-batch_size");
+  EXPECT_EQ(suite.config, folder_.path() / "base.yaml");
+  EXPECT_EQ(suite.repeats, Suite{}.repeats);
+  ASSERT_EQ(suite.cases.size(), 4u);
+  EXPECT_EQ(suite.cases[1].name, "level=O0,batch_size=8");
+  EXPECT_EQ(suite.cases[1].settings, (nlohmann::json{{"amp.level", "O0"}, {"data.batch_size", 8}}));
+}
+
+TEST_F(AxisOptionTest, JoinsOrReplacesTheAxesOfASuite) {
+  const Suite joined = load("suite.yaml", {"data.batch_size=4,8"});
+  EXPECT_EQ(joined.name, "suite-batch_size");
+  EXPECT_EQ(joined.cases.size(), 4u);
+  EXPECT_EQ(joined.repeats, 3);
+  const Suite replaced = load("suite.yaml", {"amp.level=O1,O2"});
+  ASSERT_EQ(replaced.cases.size(), 2u);
+  EXPECT_EQ(replaced.cases[1].name, "level=O2");
+}
+
+TEST_F(AxisOptionTest, TakesListsInBrackets) {
+  const AxisOption axis = parse_axis("amp.custom_white_list=[conv2d, linear],[]");
+  EXPECT_EQ(axis.values, (std::vector<std::string>{"[conv2d, linear]", "[]"}));
+}
+
+TEST_F(AxisOptionTest, RefusesWhatItCannotMean) {
+  const auto has = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(complaint({"amp.levle=O0,O1"}), "--axis amp.levle=O0: amp.levle: unknown key; did you mean amp.level?");
+  has(complaint({"amp.level=O0"}), "two values or more");
+  has(complaint({"amp.level"}), "expected key.path=value,value");
+  has(complaint({"amp.level=O0,O0"}), "\"O0\" twice");
+  has(complaint({"data.batch_size=4,04"}), "data.batch_size");
+  has(complaint({"amp.level=O0,o0"}), "amp.level: two of its values are the same");
+  has(complaint({"amp.level=O0,O1", "amp.level=O0,O2"}), "--axis amp.level: given twice");
+  has(complaint({"amp.level=O0,O7"}), "--axis amp.level=O7: amp.level: expected one of");
+  has(complaint({"amp.level=O0,O1"}, "base.yaml", {{"amp.level", "O2", "-o amp.level=O2"}}),
+      "is an axis of base-level");
+  has(complaint({"amp.level=O0,O1"}, "listed.yaml"), "lists its cases");
+  has(complaint({}), "is a training configuration, not a suite; say what to vary, such as --axis");
+}
+
 TEST(ShippedSuites, AllLoad) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(PTRAIN_SOURCE_DIR "/configs/bench")) {
