@@ -146,8 +146,7 @@ std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CasePr
 
 std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream) {
   if (style == ViewStyle::none) return std::make_unique<NoView>();
-  const bool terminal = isatty(fileno(stream)) != 0;
-  if (style == ViewStyle::table || (style == ViewStyle::automatic && terminal)) {
+  if (style == ViewStyle::table || (style == ViewStyle::automatic && can_redraw(stream))) {
     return std::make_unique<TableView>(suite, stream);
   }
   return std::make_unique<PlainView>(suite, stream);

@@ -51,9 +51,7 @@ void ConfigOptions::add_to(CLI::App& command) {
 
 void ConfigOptions::add_output_to(CLI::App& command) {
   command.add_flag("--fresh", fresh_, fmt::format("{}: {}", kFresh, find_key(kFresh)->help));
-  command.add_option("--progress", progress_, "how a run's progress is shown")
-      ->capture_default_str()
-      ->type_name("auto|bar|plain|none");
+  telling_.add_to(command);
 }
 
 std::string ConfigOptions::other_device() const {

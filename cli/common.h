@@ -1,8 +1,8 @@
 // The options that run, eval, plan and validate share: a configuration file and what overrides it.
 #pragma once
 
+#include "cli/view/telling.h"
 #include "core/config/load.h"
-#include "core/report/progress.h"
 
 #include <CLI/CLI.hpp>
 
@@ -17,7 +17,7 @@ class ConfigOptions {
  public:
   /// Adds CONFIG, -o/--set and the short ways: --device, --amp, --report, --out, --resume, --seed.
   void add_to(CLI::App& command);
-  /// Adds what a command has that writes into a folder: --fresh, and --progress auto|bar|plain|none.
+  /// Adds what a command has that writes into a folder: --fresh, and what it tells of its progress.
   void add_output_to(CLI::App& command);
 
   /// Lets --device name a device that is no choice of the key; other_device() then has it, and load() leaves the key.
@@ -27,7 +27,7 @@ class ConfigOptions {
 
   /// The resolved configuration; a short way wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
-  ProgressStyle progress() const { return progress_style_from_name(progress_); }
+  const Telling& telling() const { return telling_; }
 
  private:
   std::string file_;
@@ -35,7 +35,7 @@ class ConfigOptions {
   std::array<std::string, 6> short_values_;  // in the order of the short ways
   std::array<CLI::Option*, 6> short_options_{};
   bool fresh_ = false;
-  std::string progress_ = "auto";
+  Telling telling_;
   bool takes_other_devices_ = false;
 };
 

@@ -2,7 +2,9 @@
 
 #include "cli/device.h"
 #include "cli/ranks.h"
-#include "cli/run_observer.h"
+#include "cli/view/event_log.h"
+#include "cli/view/run_observer.h"
+#include "cli/view/run_summary.h"
 #include "cli/workload.h"
 #include "core/base/clock.h"
 #include "core/base/parallel.h"
@@ -45,12 +47,13 @@ EnvironmentReport environment_of(const Backend& backend, int ranks, const std::o
 /// One rank of a run; rank 0 shows its progress and writes its report, whatever happens.
 class TrainingRun {
  public:
-  TrainingRun(const LoadedConfig& loaded, ProgressStyle style, OutputUse use, Communicator* communicator)
+  TrainingRun(const LoadedConfig& loaded, const Telling& telling, OutputUse use, Communicator* communicator)
       : config_(loaded.config),
         use_(use),
+        telling_(telling),
         report_(make_report(config_)),
         communicator_(communicator),
-        observer_(config_, is_main() ? style : ProgressStyle::none) {
+        observer_(config_, is_main() ? &telling : nullptr) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 
@@ -63,6 +66,7 @@ class TrainingRun {
       if (is_main()) {
         fill();
         write(report_, Flush::yes);
+        sum_up();
       }
       if (communicator_ != nullptr) communicator_->close();
     } catch (const RankFailure& failure) {
@@ -140,6 +144,7 @@ class TrainingRun {
   std::optional<DeviceRates> measure() {
     if (!is_main()) return std::nullopt;
     const Communicator::Busy busy(communicator_, "measuring the device");
+    observer_.on_activity("measuring the device", 0, 0);
     try {
       return known_rates(*workload_.backend, plan_options(config_).kernels);
     } catch (const Error& error) {
@@ -172,6 +177,16 @@ class TrainingRun {
   void write(Report& report, Flush flush) {
     report.progress.wall_seconds = watch_.seconds();
     write_report(report, report_path(config_), flush);
+    if (telling_.events()) {
+      print_event(
+          "end",
+          {{"status", name_of(report.status)}, {"message", report.message}, {"report", report_path(config_).string()}});
+    }
+  }
+
+  void sum_up() const {
+    if (telling_.events() || telling_.verbosity() == Verbosity::quiet) return;
+    fmt::print("{}report: {}\n", run_summary(report_, trainer_->result().step_ms), report_path(config_).string());
   }
 
   void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
@@ -195,6 +210,7 @@ class TrainingRun {
   const Stopwatch watch_;
   Config config_;  // as settle_precision leaves it
   const OutputUse use_;
+  const Telling& telling_;
   std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss
@@ -208,12 +224,10 @@ class TrainingRun {
 
 }  // namespace
 
-void run_with_report(const LoadedConfig& loaded, ProgressStyle style, OutputUse use,
+void run_with_report(const LoadedConfig& loaded, const Telling& telling, OutputUse use,
                      const std::function<void(Trainer&)>& work) {
   on_every_rank(loaded, [&](const LoadedConfig& mine, Communicator* communicator) {
-    TrainingRun(mine, style, use, communicator).run(work);
-    if (communicator == nullptr || communicator->rank() == 0)
-      fmt::print("report: {}\n", report_path(mine.config).string());
+    TrainingRun(mine, telling, use, communicator).run(work);
   });
 }
 

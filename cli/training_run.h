@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/output_folder.h"
+#include "cli/view/telling.h"
 #include "core/config/load.h"
-#include "core/report/progress.h"
 #include "core/train/trainer.h"
 
 #include <filesystem>
@@ -12,9 +12,9 @@
 namespace ptrain {
 
 /// On every rank opens device, data and model, prepares a trainer and hands it to `work`; writes the report, also when
-/// something failed, and prints where it is. Throws what failed; Error{diverged} or the signal's exit code when the run
-/// ended that way.
-void run_with_report(const LoadedConfig& loaded, ProgressStyle style, OutputUse use,
+/// something failed, and prints a summary and where it is. Throws what failed; Error{diverged} or the signal's exit
+/// code when the run ended that way.
+void run_with_report(const LoadedConfig& loaded, const Telling& telling, OutputUse use,
                      const std::function<void(Trainer&)>& work);
 
 }  // namespace ptrain

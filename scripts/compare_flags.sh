@@ -5,12 +5,9 @@
 #   SUITE  default configs/bench/flags_resnet50.yaml
 #   OUT    default runs/NAME of the suite
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 
 suite=$(dirname "$0")/../configs/bench/flags_resnet50.yaml out=
-if [[ "${1:-}" == -h || "${1:-}" == --help ]]; then
-  sed -n '2,7s/^# \{0,1\}//p' "$0"
-  exit 0
-fi
 if [[ -n "${1:-}" && "$1" != -* ]]; then suite=$1 && shift; fi
 if [[ -n "${1:-}" && "$1" != -* ]]; then out=$1 && shift; fi
 out=${out:-runs/$(basename "$suite" .yaml)}

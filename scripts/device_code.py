@@ -45,7 +45,9 @@ def main(program, wanted=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+    elif len(sys.argv) == 2:
         main(sys.argv[1])
     elif len(sys.argv) == 4 and sys.argv[2] == "--for":
         main(sys.argv[1], sys.argv[3])

@@ -3,6 +3,7 @@
 #   scripts/fetch_data.sh [sst2|cifar10]... [--from DIRECTORY]
 # They are copied from DIRECTORY (default: $PTRAIN_SHARED_DATA); without one it says where each can be had.
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 from=${PTRAIN_SHARED_DATA:-}
@@ -14,10 +15,7 @@ while (($#)); do
       shift
       ;;
     sst2 | cifar10) sets+=("$1") ;;
-    *)
-      sed -n '2,4s/^# \{0,1\}//p' "$0"
-      exit 2
-      ;;
+    *) refuse ;;
   esac
   shift
 done

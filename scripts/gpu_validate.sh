@@ -15,30 +15,26 @@
 # other programs than that folder's; PTRAIN_PYTHON, the Python for the peers.
 set -uo pipefail
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+. "$root/scripts/usage.sh"
 cd "$root" || exit 1
-
-usage() {
-  sed -n '2,16s/^# \{0,1\}//p' "$root/scripts/gpu_validate.sh"
-  exit 2
-}
 
 part='' out='' minutes='' cache='' tiny=0
 while (($#)); do
   case "$1" in
     --part | --out | --minutes | --cache)
-      (($# > 1)) || usage
+      (($# > 1)) || refuse
       printf -v "${1#--}" %s "$2"
       shift
       ;;
     --tiny) tiny=1 ;;
-    *) usage ;;
+    *) refuse ;;
   esac
   shift
 done
 case "$part" in
   fast) seconds=510 ;;
   search | peers) seconds=570 ;;
-  *) usage ;;
+  *) refuse ;;
 esac
 ((tiny)) && seconds=3000
 [[ -z $minutes ]] || seconds=$(awk -v m="$minutes" 'BEGIN { printf "%d", 60 * m }')

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Installs what ptrain builds from: packages of Debian 12 or Ubuntu 22.04 and later, and a newer oneDNN in .deps/onednn.
+#   usage: scripts/install_deps.sh [--dev] [--cuda]
 # --dev adds what scripts/test.sh needs; --cuda adds the headers that the CUDA preset builds with besides the CUDA toolkit
 # and cuDNN. Does nothing where all is there already.
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 packages=(ca-certificates ccache cmake g++ git ninja-build python3 python3-pip
@@ -17,10 +19,7 @@ for argument in "$@"; do
       optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
       ;;
     --cuda) cuda=true ;;
-    *)
-      echo "usage: scripts/install_deps.sh [--dev] [--cuda]" >&2
-      exit 2
-      ;;
+    *) refuse ;;
   esac
 done
 

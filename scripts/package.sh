@@ -12,6 +12,7 @@
 #                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
 #   --arch       with --cuda: machine code for these GPUs alone, without PTX; the tar then has at most 45 MiB
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 forms=() build='' out=dist preset=package architectures=()
@@ -29,10 +30,7 @@ while (($#)); do
       fi
       IFS=, read -ra architectures <<<"$2" && shift
       ;;
-    *)
-      sed -n '2,14s/^# \{0,1\}//p' "$0"
-      exit 2
-      ;;
+    *) refuse ;;
   esac
   shift
 done

@@ -57,4 +57,6 @@ def table(program):
 
 
 if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv):
+        sys.exit(print(__doc__))
     print(table(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/ptrain"), end="")

@@ -2,6 +2,7 @@
 # From a fresh clone to a trained ResNet-50: installs packages, builds build/release/bin/ptrain, trains for a third of an
 # epoch on Fashion-MNIST, makes the report's page and says where both are. Arguments go to `ptrain run`.
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 ptrain=build/release/bin/ptrain

@@ -8,6 +8,7 @@
 #   --mpi    ranks are processes under mpirun instead of threads
 #   --ddp    the same weak scaling in PyTorch (scripts/peers/ddp_peer.py, ResNet-50 at 224 px), in the same rounds
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 out=runs/scaling ranks="1 2" steps=12 mpi=0 ddp=0 config="" options=()
@@ -19,14 +20,11 @@ while (($# > 0)); do
     --mpi) mpi=1 && shift ;;
     --ddp) ddp=1 && shift ;;
     -o) options+=(-o "$2") && shift 2 ;;
-    -*) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    -*) refuse ;;
     *) config=$1 && shift ;;
   esac
 done
-if [[ -z $config ]]; then
-  sed -n '2,10s/^# \{0,1\}//p' "$0"
-  exit 2
-fi
+[[ -n $config ]] || refuse
 
 ptrain=${PTRAIN:-build/release/bin/ptrain}
 python=${PYTHON:-.deps/peers/bin/python}

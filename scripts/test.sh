@@ -6,6 +6,7 @@
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal (minutes)
 #   --tidy  also runs clang-tidy over all sources (minutes)
 set -euo pipefail
+. "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
 asan=0 fuzz=0 tsan=0 tidy=0
@@ -15,10 +16,7 @@ for argument in "$@"; do
     --fuzz) fuzz=1 ;;
     --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
-    *)
-      sed -n '2,7s/^# \{0,1\}//p' "$0"
-      exit 2
-      ;;
+    *) refuse ;;
   esac
 done
 jobs=$(nproc)

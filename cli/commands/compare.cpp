@@ -7,6 +7,7 @@
 #include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
+#include "core/base/standard_streams.h"
 #include "core/bench/ab_comparison.h"
 
 #include <fmt/format.h>
@@ -46,6 +47,25 @@ CompareRule rule_of(const CompareOptions& options) {
   return rule;
 }
 
+/// "build/bin/ptrain configs/resnet50.yaml -o amp.level=O1"
+std::string side_text(const fs::path& config, const ComparisonSide& side) {
+  std::string text = fmt::format("{} {}", fs::weakly_canonical(side.program.path).string(), config.string());
+  for (const Override& override : side.overrides) text += fmt::format(" -o {}={}", override.key, override.value);
+  return text;
+}
+
+/// "pair 3: base 79.3 images/s, new 80.1 images/s (typical step); step time -0.99 % (-1.40 to -0.52)"
+std::string pair_text(const CaseComparison& so_far) {
+  const Interval& change = so_far.speed.percent;
+  std::string text = fmt::format("pair {}: ", so_far.speed.runs);
+  if (so_far.base && so_far.changed) {
+    text += fmt::format("base {:.4g}, new {:.4g} {} ({}); ", so_far.base->speed, so_far.changed->speed,
+                        so_far.base->unit, name_of(so_far.estimator));
+  }
+  text += fmt::format("step time {:+.2f} %", change.estimate);
+  return change.bounded ? fmt::format("{} ({:+.2f} to {:+.2f})", text, change.lower, change.upper) : text;
+}
+
 Comparison compare_live(const CompareOptions& options) {
   if (!options.changed.empty()) fail_usage("compare: --against takes one configuration, got {} too", options.changed);
   AbComparisonOptions ab;
@@ -66,12 +86,8 @@ Comparison compare_live(const CompareOptions& options) {
   ab.software = installed_software();
   const SignalGuard signals;
   ab.stopped = [] { return SignalGuard::received() != 0; };
-  ab.on_pair = [](const CaseComparison& so_far) {
-    const SpeedChange& speed = so_far.speed;
-    fmt::print(
-        stderr, "pair {}: {:+.2f} %{}\n", speed.runs, speed.percent.estimate,
-        speed.percent.bounded ? fmt::format(" ({:+.2f} to {:+.2f})", speed.percent.lower, speed.percent.upper) : "");
-  };
+  print_error_line(fmt::format("base: {}\nnew:  {}", side_text(ab.config, ab.base), side_text(ab.config, ab.changed)));
+  ab.on_pair = [](const CaseComparison& so_far) { print_error_line(pair_text(so_far)); };
   Comparison comparison = run_ab_comparison(ab);
   fmt::print(stderr, "records: {}\n", ab.folder.string());
   return comparison;

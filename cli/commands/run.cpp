@@ -13,7 +13,7 @@ namespace {
 
 void run(const ConfigOptions& options) {
   const LoadedConfig loaded = options.load();
-  run_with_report(loaded, options.progress(), OutputUse::training, [&](Trainer& trainer) {
+  run_with_report(loaded, options.telling(), OutputUse::training, [&](Trainer& trainer) {
     trainer.train();
     const OutputConfig& output = loaded.config.output;
     if (trainer.result().status != RunStatus::ok || !output.save) return;

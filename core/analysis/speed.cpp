@@ -49,6 +49,16 @@ Interval speed_interval(const std::vector<const MeasuredRun*>& runs, SpeedEstima
   return speed_interval(figures, estimator);
 }
 
+Interval block_interval(std::span<const double> step_ms) {
+  constexpr std::size_t blocks = 10;
+  const std::size_t size = step_ms.size() / blocks;
+  if (size < 2) return {};
+  std::vector<double> means;
+  for (std::size_t block = 0; block < blocks; ++block)
+    means.push_back(summarize(step_ms.subspan(block * size, size)).mean);
+  return centre_interval(means, kSpeedConfidence);
+}
+
 std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator) {
   const Interval speed = speed_interval(runs, estimator);
   return fmt::format("{:.1f} {}{}", speed.estimate, runs.front()->unit, reach_text(speed));

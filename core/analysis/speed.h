@@ -30,6 +30,11 @@ double speed_of(const RunFigures& figures, SpeedEstimator estimator);
 Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
 Interval speed_interval(const std::vector<const MeasuredRun*>& runs, SpeedEstimator estimator);
 
+/// The time of a step within one run and its 95 % interval: of the means of ten blocks of consecutive steps, which
+/// depend on each other less than steps do (batch means: Law, "Simulation Modeling and Analysis", 5th ed., 9.5.3).
+/// Unbounded for fewer than twenty steps.
+Interval block_interval(std::span<const double> step_ms);
+
 /// "812.3 images/s ±1.2 %"; without the interval for one run.
 std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
 /// " ±1.2 %": half the interval's width over its estimate; empty where it is not bounded.

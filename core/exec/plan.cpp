@@ -34,6 +34,9 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     if (collectives_ != nullptr) collectives_->note_progress();
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
+    if (options.on_node) {
+      options.on_node(static_cast<std::int64_t>(steps_.size()), static_cast<std::int64_t>(graph_.nodes().size()));
+    }
   }
 }
 

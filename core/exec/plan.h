@@ -5,6 +5,7 @@
 #include "core/exec/variables.h"
 #include "core/passes/memory_plan.h"
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 
@@ -17,7 +18,8 @@ struct PlanOptions {
   MemoryReuse memory = MemoryReuse::on;
   KernelOptions kernels = {};
   Recording recording = Recording::on;
-  Collectives* collectives = nullptr;  // the other ranks; null: there are none
+  Collectives* collectives = nullptr;                                       // the other ranks; null: there are none
+  std::function<void(std::int64_t done, std::int64_t total)> on_node = {};  // after each node's kernel is chosen
 };
 
 /// What one node did and cost, for the report.

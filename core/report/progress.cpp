@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -42,21 +44,42 @@ class Eta {
   bool paced_ = false;
 };
 
+/// What is done beside the steps, with a pace of its own.
+class Activity {
+ public:
+  explicit Activity(SecondsClock clock) : clock_(std::move(clock)), eta_(clock_) {}
+
+  std::string line(std::string_view what, std::int64_t done, std::int64_t total) {
+    if (what != what_ || done < done_) {
+      what_ = what;
+      eta_ = Eta(clock_);
+      eta_.begin(0);
+    }
+    done_ = done;
+    const double left = eta_.seconds(done, total);
+    if (total == 0) return done == 0 ? what_ : fmt::format("{} {}", what_, done);
+    return fmt::format("{} {}/{}{}", what_, done, total, left > 0 ? "  ETA " + clock_text(left) : "");
+  }
+
+ private:
+  SecondsClock clock_;
+  Eta eta_;
+  std::string what_;
+  std::int64_t done_ = 0;
+};
+
 class Bar : public Progress {
  public:
-  Bar(std::FILE* stream, const SecondsClock& clock) : stream_(stream), clock_(clock), eta_(clock) {}
+  Bar(std::FILE* stream, const SecondsClock& clock) : stream_(stream), clock_(clock), eta_(clock), activity_(clock) {}
 
   void begin(std::int64_t done) override { eta_.begin(done); }
   void show(std::int64_t done, std::int64_t total, const Line& line) override {
     const double eta = eta_.seconds(done, total);
-    if (clock_() - drawn_ < 0.1 && done < total) return;
-    drawn_ = clock_();
-    const double part = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
-    const auto filled = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
-    std::string text = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", kWidth - filled, line(eta));
-    text.resize(std::min(text.size(), columns() - 1));
-    put(fmt::format("\r{}\x1b[K", text));
-    open_ = true;
+    if (is_due(done == total)) draw(done, total, line(eta));
+  }
+  void activity(std::string_view what, std::int64_t done, std::int64_t total) override {
+    const std::string line = activity_.line(what, done, total);
+    if (is_due(done == 0)) draw(done, total, line);
   }
   void message(std::string_view line) override { put(fmt::format("{}{}\n", open_ ? "\r\x1b[K" : "", line)); }
   void finish() override {
@@ -65,9 +88,27 @@ class Bar : public Progress {
   }
 
  private:
-  static constexpr std::size_t kWidth = 20;
+  static constexpr std::size_t kLongest = 20, kShortest = 5, kFrame = 3;  // of the bar; brackets and a space
 
-  std::size_t columns() const {
+  bool is_due(bool always) {
+    if (clock_() - drawn_ < 0.1 && !always) return false;
+    drawn_ = clock_();
+    return true;
+  }
+  void draw(std::int64_t done, std::int64_t total, std::string text) {
+    const std::size_t space = terminal_columns() - 1;
+    const std::size_t width = std::min(kLongest, space - std::min(space, text.size() + kFrame));
+    if (total > 0 && width >= kShortest) {
+      const double part = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+      const auto filled = static_cast<std::size_t>(part * static_cast<double>(width));
+      text = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", width - filled, text);
+    }
+    text.resize(std::min(text.size(), space));
+    put(fmt::format("\r{}\x1b[K", text));
+    open_ = true;
+  }
+  std::size_t columns() const override { return terminal_columns() - 1 - kShortest - kFrame; }
+  std::size_t terminal_columns() const {
     winsize size{};
     return ioctl(fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 120;
   }
@@ -79,6 +120,7 @@ class Bar : public Progress {
   std::FILE* stream_;
   SecondsClock clock_;
   Eta eta_;
+  Activity activity_;
   double drawn_ = -1e9;
   bool open_ = false;
 };
@@ -86,21 +128,27 @@ class Bar : public Progress {
 class Plain : public Progress {
  public:
   Plain(std::int64_t every, std::FILE* stream, const SecondsClock& clock)
-      : every_(std::max<std::int64_t>(1, every)), stream_(stream), clock_(clock), shown_(clock()), eta_(clock) {}
+      : every_(std::max<std::int64_t>(1, every)),
+        stream_(stream),
+        clock_(clock),
+        shown_(clock()),
+        eta_(clock),
+        activity_(clock) {}
 
   void begin(std::int64_t done) override {
     eta_.begin(done);
     shown_ = clock_();
+    spoke_ = false;
   }
   void show(std::int64_t done, std::int64_t total, const Line& line) override {
     const double eta = eta_.seconds(done, total);
     const std::int64_t before = last_ < 0 ? done - 1 : last_;
     last_ = done;
-    const bool silent_too_long = clock_() - shown_ >= (spoke_ ? long_silence : first_silence);
-    if (done / every_ <= before / every_ && done != total && !silent_too_long) return;
-    message(line(eta));
-    spoke_ = true;
-    shown_ = clock_();
+    if (done / every_ > before / every_ || done == total || silent_too_long()) tell(line(eta));
+  }
+  void activity(std::string_view what, std::int64_t done, std::int64_t total) override {
+    const std::string line = activity_.line(what, done, total);
+    if (silent_too_long()) tell(line);
   }
   void message(std::string_view line) override {
     std::fputs(fmt::format("{}\n", line).c_str(), stream_);
@@ -112,6 +160,14 @@ class Plain : public Progress {
   // Seconds without a line: where steps are slow, the end's time is not left open for long.
   static constexpr double first_silence = 5, long_silence = 60;
 
+  bool silent_too_long() const { return clock_() - shown_ >= (spoke_ ? long_silence : first_silence); }
+  void tell(std::string_view line) {
+    message(line);
+    spoke_ = true;
+    shown_ = clock_();
+  }
+  std::size_t columns() const override { return std::string::npos; }
+
   std::int64_t every_;
   std::int64_t last_ = -1;  // `done` of the last call
   std::FILE* stream_;
@@ -119,13 +175,18 @@ class Plain : public Progress {
   double shown_;
   bool spoke_ = false;
   Eta eta_;
+  Activity activity_;
 };
 
 class Silent : public Progress {
  public:
   void show(std::int64_t, std::int64_t, const Line&) override {}
+  void activity(std::string_view, std::int64_t, std::int64_t) override {}
   void message(std::string_view) override {}
   void finish() override {}
+
+ private:
+  std::size_t columns() const override { return 0; }
 };
 
 }  // namespace
@@ -156,23 +217,42 @@ std::string end_time(double eta_seconds) {
                            : fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(end));
 }
 
-std::string progress_line(const ProgressUpdate& update, double eta_seconds) {
+std::string progress_line(const ProgressUpdate& update, double eta_seconds, std::size_t width) {
   const double rate = update.samples_per_second;
-  std::string line = fmt::format("step {}/{}  epoch {:.2f}  loss {:.4f}  {:.{}f} samples/s  reader {:.0f} %",
-                                 update.step, update.total_steps, update.epoch, update.loss, rate,
-                                 rate < 10    ? 2
-                                 : rate < 100 ? 1
-                                              : 0,
-                                 100 * update.reader_share);
-  if (update.loss_scale) line += fmt::format("  scale {:g}", *update.loss_scale);
-  if (eta_seconds >= 0) line += fmt::format("  ETA {}", clock_text(eta_seconds));
+  const int decimals = rate < 10 ? 2 : rate < 100 ? 1 : 0;
+  struct Field {
+    std::string text;
+    int weight;  // the lightest is left out first
+  };
+  std::vector<Field> fields = {{fmt::format("step {}/{}", update.step, update.total_steps), 6},
+                               {fmt::format("  epoch {:.2f}", update.epoch), 1},
+                               {fmt::format("  loss {:.4f}", update.loss), 5},
+                               {fmt::format("  {:.{}f} samples/s", rate, decimals), 4},
+                               {fmt::format("  reader {:.0f} %", 100 * update.reader_share), 2}};
+  if (update.loss_scale) fields.push_back({fmt::format("  scale {:g}", *update.loss_scale), 3});
+  if (eta_seconds >= 0) fields.push_back({fmt::format("  ETA {}", clock_text(eta_seconds)), 6});
+  if (eta_seconds > 0) fields.push_back({", at " + end_time(eta_seconds), 0});
+  const auto size = [&] {
+    std::size_t sum = 0;
+    for (const Field& field : fields) sum += field.text.size();
+    return sum;
+  };
+  for (int weight = 0; weight < 6 && size() > width; ++weight) {
+    std::erase_if(fields, [&](const Field& field) { return field.weight == weight; });
+  }
+  std::string line;
+  for (const Field& field : fields) line += field.text;
   return line;
+}
+
+bool can_redraw(std::FILE* stream) {
+  const char* terminal = std::getenv("TERM");
+  return isatty(fileno(stream)) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 std::unique_ptr<Progress> make_progress(ProgressStyle style, std::int64_t every, std::FILE* stream,
                                         const SecondsClock& clock) {
-  if (style == ProgressStyle::automatic)
-    style = isatty(fileno(stream)) != 0 ? ProgressStyle::bar : ProgressStyle::plain;
+  if (style == ProgressStyle::automatic) style = can_redraw(stream) ? ProgressStyle::bar : ProgressStyle::plain;
   if (style == ProgressStyle::bar) return std::make_unique<Bar>(stream, clock);
   if (style == ProgressStyle::plain) return std::make_unique<Plain>(every, stream, clock);
   return std::make_unique<Silent>();

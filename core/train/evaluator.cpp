@@ -58,7 +58,7 @@ EvalResult Evaluator::evaluate() {
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
     metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(valid)));
-    observer_.on_eval_progress(std::min(total, (b + 1) * at_once), total);
+    observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
   std::array<double, 7> sums = metrics.sums();
   ranks_.add_up(sums);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ptrain {
 
@@ -26,9 +27,12 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_start(const RunResult& /*prepared*/) {}
   virtual void on_step(const Step& /*step*/) {}
-  virtual void on_eval_progress(std::int64_t /*done*/, std::int64_t /*total*/) {}
+  /// What takes time beside the steps, "evaluating"; `total` 0: unknown.
+  virtual void on_activity(std::string_view /*what*/, std::int64_t /*done*/, std::int64_t /*total*/) {}
   virtual void on_eval(const EvalResult& /*result*/) {}
   virtual void on_note(const std::string& /*line*/) {}
+  /// What is told on request only.
+  virtual void on_detail(const std::string& /*line*/) {}
 };
 
 }  // namespace ptrain

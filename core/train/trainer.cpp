@@ -50,6 +50,9 @@ void Trainer::prepare() {
       config_, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
   if (evaluation_data_ != nullptr) evaluator_.emplace(config_, plans_, *evaluation_data_, ranks_, observer_);
+  for (const NodeProfile& node : plans_.training().profile()) {
+    observer_.on_detail(fmt::format("{} {}: {}", node.type, node.name, node.record.implementation));
+  }
   observer_.on_start(result());
 }
 
@@ -163,6 +166,7 @@ EvalResult Trainer::evaluate_now() {
 
 void Trainer::write_checkpoint(std::int64_t step) {
   checkpoints_.write(plans_.variables(), step, step / counts_.steps_per_epoch, start_.first_loss.value_or(0.0));
+  observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 
 void Trainer::export_model(const std::filesystem::path& folder) const {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Python environment of the PyTorch peers in $PTRAIN_PEERS_VENV (default .deps/peers): about 1 GB, CPU build.
 set -euo pipefail
+. "$(dirname "$0")/../usage.sh"
 cd "$(dirname "$0")/../.."
 
 venv=${PTRAIN_PEERS_VENV:-.deps/peers}

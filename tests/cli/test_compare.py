@@ -121,6 +121,8 @@ class Compare(ProgramTest):
         result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against",
                      "train.test_delay_percent=200", "--budget", "60", "--out", self.folder / "live", "--json")
         self.assertEqual((self.verdict(result), result.returncode), ("SLOWER", 4), result.stderr)
+        self.assertIn("new:  ", result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^pair 1: base [\d.]+, new [\d.]+ sequences/s \(typical step\); step time \+")
         recorded = run("compare", f"{self.folder}/live#base", f"{self.folder}/live#new", "--json")
         self.assertEqual(self.verdict(recorded), "SLOWER", recorded.stderr)
 

@@ -1,7 +1,9 @@
 """The commands that README.md shows are real: scripts exist, and every ptrain command line works."""
+import os
 import pathlib
 import re
 import shlex
+import subprocess
 import unittest
 
 from program import ROOT, ProgramTest, run
@@ -76,6 +78,18 @@ class Readme(ProgramTest):
         self.assertEqual({*re.findall(r"(?<!\S)(build/\w+)/bin/ptrain", readme), *re.findall(r"build/\w+", quickstart)},
                          {"build/release"})
         self.assertIn("cmake --build build/release ", tests)
+
+    def test_every_script_says_what_it_does_and_does_no_more(self):
+        """Those apart that run inside PyTorch's environment, and the launcher that packages begin with."""
+        scripts = [path for folder in ("scripts", "scripts/peers") for path in sorted((ROOT / folder).glob("*.*"))
+                   if os.access(path, os.X_OK) and not path.name.endswith("_peer.py") and path.name != "ptrain.sh"]
+        self.assertGreater(len(scripts), 15)
+        for path in scripts:
+            with self.subTest(path.name):
+                head = re.search(r'^(?:# |""")(.{20})', path.read_text(), re.MULTILINE)[1]
+                result = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=60, cwd=self.folder)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertIn(head, result.stdout)
 
     def test_every_config_named_exists(self):
         for name in re.findall(r"configs/[\w/]+\.yaml", (ROOT / "README.md").read_text()):

@@ -39,6 +39,9 @@ void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
 void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
   PlanOptions plan = plan_options(config_);
   plan.collectives = gradients_;
+  const std::string_view what =
+      plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
+  plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
   const std::int64_t longest = training.info().max_length;
   const std::int64_t batch = config_.data.batch_size;
   training_.emplace(training_shapes(plan), batch * longest, backend_, variables_, plan);
@@ -59,7 +62,11 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
 PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   PipelineOptions options = training_options(config_, backend_.preferred_low_precision());
   if (config_.fusion == Fusion::full && backend_.fuses_convolutions()) {
-    options.choose_fusion = fuse_where_faster(backend_, plan.kernels);
+    options.choose_fusion = [this, fuse = fuse_where_faster(backend_, plan.kernels),
+                             done = std::int64_t{0}](const FusionChoice& choice) mutable {
+      observer_.on_activity("choosing fusions", ++done, 0);
+      return fuse(choice);
+    };
   }
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;

@@ -1,5 +1,6 @@
 #include "core/analysis/intervals.h"
 
+#include "core/analysis/speed.h"
 #include "core/report/statistics.h"
 
 #include <gtest/gtest.h>
@@ -100,6 +101,17 @@ TEST(NormalQuantile, MatchesTheTables) {
   EXPECT_NEAR(normal_quantile(0.975), 1.959963985, 1e-8);
   EXPECT_NEAR(normal_quantile(0.5), 0, 1e-8);
   EXPECT_NEAR(normal_quantile(0.005), -2.575829304, 1e-8);
+}
+
+TEST(BlockInterval, IsOfTheMeanStepAndNeedsTwentySteps) {
+  std::vector<double> step_ms;
+  for (int i = 0; i < 40; ++i) step_ms.push_back(i % 2 == 0 ? 9 : 11 + 0.1 * (i / 4));  // means of blocks: 10 to 10.45
+  const Interval interval = block_interval(step_ms);
+  EXPECT_TRUE(interval.bounded);
+  EXPECT_NEAR(interval.estimate, 10.225, 0.01);
+  EXPECT_GT(interval.lower, 10);
+  EXPECT_LT(interval.upper, 10.45);
+  EXPECT_FALSE(block_interval(std::span(step_ms).first(19)).bounded);
 }
 
 }  // namespace

@@ -31,9 +31,39 @@ std::string output_of(ProgressStyle style, std::int64_t every, std::int64_t step
   return written_to(file);
 }
 
+/// Its line in `width` columns, without the time of the end, which differs from minute to minute.
+std::string line_in(std::size_t width) {
+  const std::string line = progress_line({120, 938, 0.128, 0.61234, 0.05, 812.4, 0.034, 65536.0}, 62, width);
+  return line.substr(0, line.find(", at "));
+}
+
 TEST(Progress, LineHoldsWhatMatters) {
-  EXPECT_EQ(progress_line({120, 938, 0.128, 0.61234, 0.05, 812.4, 0.034, 65536.0}, 62),
-            "step 120/938  epoch 0.13  loss 0.6123  812 samples/s  reader 3 %  scale 65536  ETA 1:02");
+  EXPECT_EQ(line_in(200), "step 120/938  epoch 0.13  loss 0.6123  812 samples/s  reader 3 %  scale 65536  ETA 1:02");
+}
+
+TEST(Progress, ANarrowLineKeepsStepAndEta) {
+  EXPECT_EQ(line_in(79), "step 120/938  loss 0.6123  812 samples/s  reader 3 %  scale 65536  ETA 1:02");
+  EXPECT_EQ(line_in(70), "step 120/938  loss 0.6123  812 samples/s  scale 65536  ETA 1:02");
+  EXPECT_EQ(line_in(10), "step 120/938  ETA 1:02");
+}
+
+TEST(Progress, WorkBesideStepsIsToldWhereItIsLong) {
+  double now = 0;
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
+  for (std::int64_t done = 1; done <= 10; ++done, now += 2) progress->activity("evaluating", done * 100, 1000);
+  progress->activity("measuring", 0, 0);
+  now += 60;
+  progress->activity("choosing fusions", 7, 0);
+  EXPECT_EQ(written_to(file), "evaluating 400/1000  ETA 12 s\nchoosing fusions 7\n");
+}
+
+TEST(Progress, WorkBesideStepsIsDrawnInTheBarsPlace) {
+  std::FILE* file = std::tmpfile();
+  const auto progress = make_progress(ProgressStyle::bar, 10, file);
+  progress->activity("measuring the device", 0, 0);
+  progress->message("done");
+  EXPECT_EQ(written_to(file), "\rmeasuring the device\x1b[K\r\x1b[Kdone\n");
 }
 
 TEST(Progress, ClockText) {

@@ -1,5 +1,6 @@
-#include "cli/run_observer.h"
+#include "cli/view/run_observer.h"
 
+#include "cli/view/event_log.h"
 #include "core/train/run_result.h"
 
 #include <cmath>
@@ -7,14 +8,23 @@
 
 namespace ptrain {
 
-RunObserver::RunObserver(const Config& config, ProgressStyle style)
-    : config_(config), progress_(make_progress(style, config.train.log_every_steps)) {}
+RunObserver::RunObserver(const Config& config, const Telling* telling)
+    : config_(config),
+      verbosity_(telling != nullptr ? telling->verbosity() : Verbosity::quiet),
+      events_(telling != nullptr && telling->events()),
+      progress_(make_progress(telling != nullptr ? telling->progress() : ProgressStyle::none,
+                              config.train.log_every_steps)) {}
 
 void RunObserver::on_start(const RunResult& prepared) {
   steps_per_epoch_ = std::max<std::int64_t>(1, prepared.steps_per_epoch);
   log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
   progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
                                  prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
+  event("start", {{"parameters", prepared.parameters},
+                  {"flops_per_sample", prepared.flops_per_sample},
+                  {"planned_peak_bytes", prepared.planned_peak_bytes},
+                  {"first_step", prepared.first_step},
+                  {"total_steps", prepared.total_steps}});
   progress_->begin(prepared.first_step);
 }
 
@@ -45,7 +55,7 @@ void RunObserver::on_step(const Step& s) {
                          {"steps_ms", unlogged_ms_}};
   unlogged_ms_.clear();
   if (s.loss_scale > 0) line["loss_scale"] = s.loss_scale;
-  log_->write(line);
+  log("step", line);
 }
 
 void RunObserver::on_eval(const EvalResult& r) {
@@ -53,21 +63,37 @@ void RunObserver::on_eval(const EvalResult& r) {
                                  r.top1, r.loss, r.samples, r.seconds);
   if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
   progress_->message(text);
-  if (log_) {
-    log_->write({{"step", r.step},
-                 {"eval",
-                  {{"top1", r.top1},
-                   {"top5", r.top5},
-                   {"f1", r.f1},
-                   {"loss", r.loss},
-                   {"samples", r.samples},
-                   {"seconds", r.seconds}}}});
-  }
+  log("evaluation", {{"step", r.step},
+                     {"eval",
+                      {{"top1", r.top1},
+                       {"top5", r.top5},
+                       {"f1", r.f1},
+                       {"loss", r.loss},
+                       {"samples", r.samples},
+                       {"seconds", r.seconds}}}});
+}
+
+void RunObserver::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {
+  progress_->activity(what, done, total);
 }
 
 void RunObserver::on_note(const std::string& line) {
   notes_.push_back(line);
+  event("note", {{"text", line}});
   progress_->message(line);
+}
+
+void RunObserver::on_detail(const std::string& line) {
+  if (verbosity_ == Verbosity::verbose) progress_->message(line);
+}
+
+void RunObserver::log(std::string_view name, const nlohmann::json& line) {
+  if (log_) log_->write(line);
+  event(name, line);
+}
+
+void RunObserver::event(std::string_view name, const nlohmann::json& fields) {
+  if (events_) print_event(name, fields);
 }
 
 }  // namespace ptrain

@@ -1,0 +1,65 @@
+#include "cli/view/run_summary.h"
+
+#include "core/analysis/speed.h"
+
+#include <fmt/format.h>
+
+namespace ptrain {
+namespace {
+
+std::string line(const char* what, const std::string& text) { return fmt::format("{:<10}{}\n", what, text); }
+
+std::string mib(std::int64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+
+std::string speed(const Report& report, std::span<const double> step_ms) {
+  const Throughput& throughput = *report.throughput;
+  std::string text = fmt::format("{:.4g} {}{}", throughput.value, throughput.unit, reach_text(block_interval(step_ms)));
+  if (report.latency_ms) {
+    const Statistics& step = report.latency_ms->step;
+    text += fmt::format("; a step takes {:.4g} ms (median; p95 {:.4g}), {} measured", step.p50, step.p95, step.count);
+  }
+  return text;
+}
+
+std::string memory(const MemoryReport& memory) {
+  const std::string planned = mib(memory.planned_peak_bytes) + " planned";
+  return memory.measured_peak_bytes ? fmt::format("{} at its peak, {}", mib(*memory.measured_peak_bytes), planned)
+                                    : planned;
+}
+
+std::string accuracy(const AccuracyReport& accuracy) {
+  std::string text = fmt::format("top-1 {:.4f}", accuracy.top1.value_or(0));
+  if (accuracy.top5) text += fmt::format(", top-5 {:.4f}", *accuracy.top5);
+  if (accuracy.f1) text += fmt::format(", F1 {:.4f}", *accuracy.f1);
+  if (accuracy.loss) text += fmt::format(", loss {:.4f}", *accuracy.loss);
+  return text + fmt::format(", of {} samples", accuracy.eval_samples);
+}
+
+std::string amp(const AmpReport& amp) {
+  std::string text = fmt::format("{} ({})", amp.level, amp.dtype);
+  if (!amp.reason.empty()) text += fmt::format(": {}, {}", amp.requested, amp.reason);
+  if (amp.scaler.skipped_steps > 0) text += fmt::format("; {} steps skipped by the scaler", amp.scaler.skipped_steps);
+  return text;
+}
+
+std::string flag(const std::string& name, const FlagState& state) {
+  std::string text = fmt::format("{} {}", name, state.requested.dump());
+  if (state.effective != state.requested) text += fmt::format(", in effect {}", state.effective.dump());
+  return state.reason.empty() ? text : fmt::format("{} ({})", text, state.reason);
+}
+
+}  // namespace
+
+std::string run_summary(const Report& report, std::span<const double> step_ms) {
+  const ProgressReport& progress = report.progress;
+  std::string text = line("run", fmt::format("{}, {} of {} steps, {:.4g} epochs, {}", report.model.name, progress.steps,
+                                             progress.planned_steps, progress.epochs, name_of(report.status)));
+  if (report.throughput) text += line("speed", speed(report, step_ms));
+  text += line("memory", memory(report.memory));
+  if (report.accuracy) text += line("accuracy", accuracy(*report.accuracy));
+  text += line("amp", amp(report.amp));
+  for (const auto& [name, state] : report.flags) text += line("flag", flag(name, state));
+  return text;
+}
+
+}  // namespace ptrain
