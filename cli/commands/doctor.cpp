@@ -1,8 +1,11 @@
 // ptrain doctor: what this machine offers, and what is missing with the way to get it.
+#include "cli/accept/burn_in.h"
+#include "cli/accept/machine.h"
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
+#include "core/base/signals.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
@@ -142,21 +145,62 @@ void print_human(const json& state) {
   }
 }
 
+struct DoctorOptions {
+  bool as_json = false;
+  bool check = false;
+  AcceptanceOptions acceptance;
+  BurnInRequest burn_in;
+};
+
+/// What was found before a signal is printed too.
+void check(const DoctorOptions& options) {
+  CheckReport report;
+  if (options.check) report = check_machine(options.acceptance);
+  report.time = utc_time();
+  const int signal = options.burn_in.minutes > 0 ? burn_in_machine(options.burn_in, report) : 0;
+  finish_checks(report, options.as_json);
+  if (signal != 0) throw Interrupted(signal, "under load");
+}
+
+void doctor(const DoctorOptions& options) {
+  if (options.check || options.burn_in.minutes > 0) return check(options);
+  const json state = diagnose();
+  if (options.as_json) {
+    fmt::print("{}\n", state.dump(2));
+  } else {
+    print_human(state);
+  }
+}
+
 }  // namespace
 
 void add_doctor_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("doctor", "say what this machine offers and what is missing");
-  const auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "print JSON");
-  command->footer("Measures for a few seconds.\nExample:\n  ptrain doctor --json");
-  command->callback([as_json] {
-    const json state = diagnose();
-    if (*as_json) {
-      fmt::print("{}\n", state.dump(2));
-    } else {
-      print_human(state);
-    }
-  });
+  const auto options = std::make_shared<DoctorOptions>();
+  command->add_flag("--json", options->as_json, "print JSON");
+  auto* const checks = command->add_flag(
+      "--check", options->check, "measure every device, and hold it to its data sheet, its own limits and --expect");
+  command->add_option("--expect", options->acceptance.expected_file, "YAML of what is expected of the machine")
+      ->needs(checks)
+      ->type_name("FILE");
+  command->add_option("--save", options->acceptance.save_file, "write what is found, for later checks to expect")
+      ->needs(checks)
+      ->type_name("FILE");
+  command
+      ->add_option("--burn-in", options->burn_in.minutes,
+                   "hold every GPU, or all threads of the CPU, under load, and check rate and results")
+      ->check(CLI::Range(0.001, 1e5))
+      ->type_name("MINUTES");
+  command->add_option("--drift", options->burn_in.drift_percent, "percent that the rate may fall by under load")
+      ->check(CLI::Range(0.1, 100.0))
+      ->capture_default_str()
+      ->type_name("PERCENT");
+  command->footer(
+      "Measures for a few seconds. --check and --burn-in have exit code 1 when a check fails.\nExamples:\n  ptrain "
+      "doctor --json\n"
+      "  ptrain doctor --check --save machine.yaml\n  ptrain doctor --check --expect machine.yaml\n  ptrain doctor "
+      "--burn-in 60");
+  command->callback([options] { doctor(*options); });
 }
 
 }  // namespace ptrain

@@ -1,5 +1,6 @@
 // ptrain schema: the JSON Schemas of what goes in and what comes out.
 #include "cli/commands.h"
+#include "core/accept/checks.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/effects.h"
 #include "core/analysis/run_set.h"
@@ -37,6 +38,7 @@ constexpr Published kSchemas[] = {
     {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
     {"effects", "of ptrain effects --json", schema_of<EffectsReport>},
     {"comparison", "of ptrain compare --json", schema_of<Comparison>},
+    {"checks", "of ptrain doctor --check --json", schema_of<CheckReport>},
     {"table", "of ptrain table --format json", schema_of<TableDocument>},
 };
 

@@ -6,30 +6,45 @@
 namespace ptrain {
 namespace {
 
-struct DataSheet {
+struct Row {
   std::string_view model;
   double low, tf32, fp32;  // TFLOP/s
   double bandwidth;        // TB/s
+  // 0: there is none, or it differs among those of that name.
+  double memory;  // GB
+  double watts;
+  double pcie_generation;
+  double nvlink_links, nvlink;  // NVLink: GB/s of each link in one direction
+  bool bf16 = true;
 };
 
+constexpr double lanes = 16;
+
 // The first whose model is in the GPU's name counts.
-constexpr DataSheet data_sheets[] = {
-    {"B200", 2250, 1125, 75, 8.0},
-    {"GH200", 990, 494.5, 67, 4.0},
-    {"H200 NVL", 835.5, 417.5, 60, 4.8},
-    {"H200", 989.5, 494.5, 67, 4.8},
-    {"H100 NVL", 835.5, 417.5, 60, 3.9},
-    {"H100 PCIe", 756.5, 378, 51, 2.0},
-    {"H100 80GB HBM3", 989.5, 494.5, 67, 3.35},
-    {"A100-SXM4-80GB", 312, 156, 19.5, 2.039},
-    {"A100 80GB PCIe", 312, 156, 19.5, 1.935},
-    {"A100", 312, 156, 19.5, 1.555},
-    {"A40", 149.7, 74.8, 37.4, 0.696},
-    {"A30", 165, 82, 10.3, 0.933},
-    {"A10", 125, 62.5, 31.2, 0.6},
-    {"L40S", 362, 183, 91.6, 0.864},
-    {"L40", 181, 90.5, 90.5, 0.864},
-    {"L4", 121, 60, 30.3, 0.3},
+constexpr Row rows[] = {
+    {"B200", 2250, 1125, 75, 8.0, 180, 1000, 5, 18, 50},
+    {"GH200", 990, 494.5, 67, 4.0, 96, 0, 0, 0, 0},
+    {"H200 NVL", 835.5, 417.5, 60, 4.8, 141, 600, 5, 0, 0},
+    {"H200", 989.5, 494.5, 67, 4.8, 141, 700, 5, 18, 25},
+    {"H100 NVL", 835.5, 417.5, 60, 3.9, 94, 400, 5, 0, 0},
+    {"H100 PCIe", 756.5, 378, 51, 2.0, 80, 350, 5, 0, 0},
+    {"H100 80GB HBM3", 989.5, 494.5, 67, 3.35, 80, 700, 5, 18, 25},
+    {"A100-SXM4-80GB", 312, 156, 19.5, 2.039, 80, 400, 4, 12, 25},
+    {"A100 80GB PCIe", 312, 156, 19.5, 1.935, 80, 300, 4, 0, 0},
+    {"A100-SXM4-40GB", 312, 156, 19.5, 1.555, 40, 400, 4, 12, 25},
+    {"A100-PCIE-40GB", 312, 156, 19.5, 1.555, 40, 250, 4, 0, 0},
+    {"A100", 312, 156, 19.5, 1.555, 40, 0, 4, 0, 0},
+    {"A40", 149.7, 74.8, 37.4, 0.696, 48, 300, 4, 0, 0},
+    {"A30", 165, 82, 10.3, 0.933, 24, 165, 4, 0, 0},
+    {"A10", 125, 62.5, 31.2, 0.6, 24, 150, 4, 0, 0},
+    {"L40S", 362, 183, 91.6, 0.864, 48, 350, 4, 0, 0},
+    {"L40", 181, 90.5, 90.5, 0.864, 48, 300, 4, 0, 0},
+    {"L4", 121, 60, 30.3, 0.3, 24, 72, 4, 0, 0},
+    {"GeForce RTX 4090", 165.2, 82.6, 82.6, 1.008, 24, 450, 4, 0, 0},
+    {"V100-SXM2-32GB", 125, 15.7, 15.7, 0.9, 32, 300, 3, 6, 25, false},
+    {"V100-SXM2-16GB", 125, 15.7, 15.7, 0.9, 16, 300, 3, 6, 25, false},
+    {"V100", 112, 14, 14, 0.9, 16, 250, 3, 0, 0, false},
+    {"T4", 65, 8.1, 8.1, 0.3, 16, 70, 3, 0, 0, false},
 };
 
 bool same_letter(char a, char b) {
@@ -50,14 +65,29 @@ bool has_words(std::string_view name, std::string_view model) {
 
 }  // namespace
 
-std::optional<GpuRates> datasheet_rates(std::string_view gpu_name) {
+std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name) {
   constexpr double tera = 1e12;
-  if (has_words(gpu_name, "MIG")) return std::nullopt;
-  for (const DataSheet& sheet : data_sheets) {
-    if (!has_words(gpu_name, sheet.model)) continue;
-    return GpuRates{sheet.low * tera, sheet.tf32 * tera, sheet.fp32 * tera, sheet.bandwidth * tera};
+  for (const char* other : {"MIG", "Laptop", "4090 D"}) {
+    if (has_words(gpu_name, other)) return std::nullopt;
+  }
+  const auto known = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
+  for (const Row& row : rows) {
+    if (!has_words(gpu_name, row.model)) continue;
+    return GpuDataSheet{{row.low * tera, row.tf32 * tera, row.fp32 * tera, row.bandwidth * tera},
+                        row.bf16,
+                        known(row.memory),
+                        known(row.watts),
+                        known(row.pcie_generation),
+                        row.pcie_generation > 0 ? std::optional(lanes) : std::nullopt,
+                        known(row.nvlink_links),
+                        known(row.nvlink)};
   }
   return std::nullopt;
+}
+
+std::optional<GpuRates> datasheet_rates(std::string_view gpu_name) {
+  const std::optional<GpuDataSheet> sheet = find_datasheet(gpu_name);
+  return sheet ? std::optional(sheet->rates) : std::nullopt;
 }
 
 std::optional<double> datasheet_peak_flops(std::string_view gpu_name, DType dtype, bool tf32) {
@@ -67,9 +97,9 @@ std::optional<double> datasheet_peak_flops(std::string_view gpu_name, DType dtyp
 
 std::string datasheet_models() {
   std::string models;
-  for (const DataSheet& sheet : data_sheets) {
+  for (const Row& row : rows) {
     if (!models.empty()) models += ", ";
-    models += sheet.model;
+    models += row.model;
   }
   return models;
 }

@@ -23,8 +23,21 @@ struct GpuRates {
   }
 };
 
+/// What is not the same of all GPUs of that name, or what they do not have, is absent.
+struct GpuDataSheet {
+  GpuRates rates;
+  bool has_bf16 = true;
+  std::optional<double> memory_gb;  // 1e9 bytes
+  std::optional<double> power_limit_watts;
+  std::optional<double> pcie_generation, pcie_width;
+  std::optional<double> nvlink_links, nvlink_gb_s;  // of each link in one direction
+};
+
 /// Of the GPU that CUDA calls `gpu_name` ("NVIDIA H200"), or that a user does ("h200"). Absent for a GPU that is not in
-/// the table (it has data-centre GPUs from Ampere on) and for a part of one (MIG). Source: NVIDIA's data sheets.
+/// the table (it has data-centre GPUs from Volta on) and for a part of one (MIG). Source: NVIDIA's data sheets.
+std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name);
+
+/// Its GpuDataSheet::rates.
 std::optional<GpuRates> datasheet_rates(std::string_view gpu_name);
 
 /// GpuRates::flops of that GPU.

@@ -3,9 +3,8 @@
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/exec/trial.h"
+#include "core/exec/trial_op.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/image/conv2d.h"
-#include "core/ops/linear.h"
 
 #include <algorithm>
 #include <array>
@@ -14,37 +13,6 @@
 
 namespace ptrain {
 namespace {
-
-/// One op on memory of its own.
-class TrialOp {
- public:
-  TrialOp(Backend& backend, std::shared_ptr<Op> op, std::vector<TensorDesc> inputs, const KernelOptions& options,
-          SearchCache* cache)
-      : op_(std::move(op)), inputs_(std::move(inputs)), outputs_(op_->infer(inputs_)) {
-    kernel_ = backend.make_kernel({*op_, inputs_, outputs_, options, cache});
-    for (const TensorDesc& desc : inputs_) in_.push_back(take(backend, desc));
-    for (const TensorDesc& desc : outputs_) out_.push_back(take(backend, desc));
-    workspace_ = DeviceBuffer(backend, kernel_->workspace_bytes());
-  }
-
-  void run() { kernel_->run({in_, out_, workspace_.data()}); }
-  Cost cost() const { return op_->cost(inputs_, outputs_); }
-
- private:
-  void* take(Backend& backend, const TensorDesc& desc) {
-    if (is_absent(desc)) return nullptr;
-    DeviceBuffer& buffer = buffers_.emplace_back(backend, desc.bytes());
-    fill_for_trial(backend, buffer.data(), desc);
-    return buffer.data();
-  }
-
-  std::shared_ptr<Op> op_;
-  std::vector<TensorDesc> inputs_, outputs_;
-  std::unique_ptr<Kernel> kernel_;
-  std::vector<DeviceBuffer> buffers_;
-  std::vector<void*> in_, out_;
-  DeviceBuffer workspace_;
-};
 
 constexpr std::array<DType, 3> precisions{DType::f32, DType::bf16, DType::f16};
 
@@ -153,26 +121,6 @@ RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) 
   return rates;
 }
 
-std::unique_ptr<TrialOp> product(Backend& backend, DType dtype, const ProductSize& size, const KernelOptions& options,
-                                 SearchCache* cache) {
-  return std::make_unique<TrialOp>(backend, std::make_shared<Linear>(),
-                                   std::vector{TensorDesc{dtype, Shape{size.rows, size.width}},
-                                               TensorDesc{dtype, Shape{size.width, size.width}}, absent_input()},
-                                   options, cache);
-}
-
-std::unique_ptr<TrialOp> convolution(Backend& backend, DType dtype, const ConvolutionSize& size,
-                                     const KernelOptions& options) {
-  constexpr std::int64_t kernel = 3;
-  Conv2dAttributes attributes;
-  attributes.padding = 1;
-  return std::make_unique<TrialOp>(
-      backend, std::make_shared<Conv2d>(attributes),
-      std::vector{TensorDesc{dtype, Shape{size.images, size.pixels, size.pixels, size.channels}},
-                  TensorDesc{dtype, Shape{size.channels, kernel, kernel, size.channels}}},
-      options, nullptr);
-}
-
 /// Bytes/s of adding two tensors too large for any cache, or as large as there is memory to spare.
 double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   constexpr std::int64_t least = std::int64_t{1} << 22;
@@ -194,12 +142,13 @@ AllRates measure_all(const Timed& device, const KernelOptions& options, double e
   Backend& backend = device.backend;
   const Work products{
       product_sizes.size(),
-      [&](DType dtype, std::size_t size) { return product(backend, dtype, product_sizes.at(size), options, nullptr); },
+      [&](DType dtype, std::size_t size) { return make_product(backend, dtype, product_sizes.at(size), options); },
       [&](std::size_t size) { return backend.int8_product(product_sizes.at(size)); }};
-  const Work convolutions{
-      convolution_sizes.size(),
-      [&](DType dtype, std::size_t size) { return convolution(backend, dtype, convolution_sizes.at(size), options); },
-      [&](std::size_t size) { return backend.int8_convolution(convolution_sizes.at(size)); }};
+  const Work convolutions{convolution_sizes.size(),
+                          [&](DType dtype, std::size_t size) {
+                            return make_convolution(backend, dtype, convolution_sizes.at(size), options);
+                          },
+                          [&](std::size_t size) { return backend.int8_convolution(convolution_sizes.at(size)); }};
   return {measure(device, products, expected), measure(device, convolutions, expected),
           measure_bandwidth(device, options)};
 }
@@ -246,7 +195,7 @@ double measure_peak_flops(Backend& backend, DType dtype, const KernelOptions& op
   constexpr std::int64_t most_width = 8192;
   const auto timer = backend.make_lap_timer();
   for (ProductSize size{4096, 1024};; size.width *= 2) {
-    const auto op = product(backend, dtype, size, options, &backend.search_cache());
+    const auto op = make_product(backend, dtype, size, options, &backend.search_cache());
     const double seconds = time_by_turns({backend, *timer}, {[&] { op->run(); }}).front();
     if (seconds >= long_enough || size.width == most_width) return op->cost().flops / seconds;
   }

@@ -74,11 +74,15 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return *count = asked != nullptr ? std::atoi(asked) : 1, cudaSuccess;
 }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) { return text[0] = 0, cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) {
+  const char* address = std::getenv("EMULATED_PCI_BUS_ID");  // none: a GPU without sensors
+  return std::strcpy(text, address != nullptr ? address : ""), cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
-  std::strcpy(properties->name, "an emulated GPU");
+  const char* const name = std::getenv("EMULATED_GPU_NAME");
+  std::strcpy(properties->name, name != nullptr ? name : "an emulated GPU");
   properties->major = 9;
   properties->multiProcessorCount = 3;
   properties->totalGlobalMem = total_memory;

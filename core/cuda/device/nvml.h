@@ -18,12 +18,15 @@ class Nvml final : public Sensors {
   Nvml& operator=(const Nvml&) = delete;
 
   SensorSample sample() const override;
+  DeviceCondition condition() const override;
   const Reasons& throttle_reasons() const override;
 
  private:
   struct Functions;
+  struct OptionalFunctions;
 
   std::unique_ptr<Functions> functions_;
+  std::unique_ptr<OptionalFunctions> optional_;
   void* device_ = nullptr;
 };
 

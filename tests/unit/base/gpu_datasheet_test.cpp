@@ -23,7 +23,7 @@ TEST(GpuDatasheet, Fp32HasTensorCoresOnlyWithTf32) {
 
 TEST(GpuDatasheet, SaysNothingOfUnknownGpusAndOfParts) {
   EXPECT_FALSE(datasheet_peak_flops("NVIDIA A10G", DType::f16, false));
-  EXPECT_FALSE(datasheet_peak_flops("NVIDIA GeForce RTX 4090", DType::f16, false));
+  EXPECT_FALSE(datasheet_peak_flops("NVIDIA GeForce RTX 3090", DType::f16, false));
   EXPECT_FALSE(datasheet_peak_flops("NVIDIA H200 MIG 1g.18gb", DType::f16, false));
   EXPECT_FALSE(datasheet_peak_flops("", DType::f16, false));
 }
@@ -33,6 +33,19 @@ TEST(GpuDatasheet, KnowsAModelAsUsersWriteIt) {
   EXPECT_DOUBLE_EQ(datasheet_rates("NVIDIA A100-SXM4-80GB")->bandwidth, 2.039e12);
   EXPECT_DOUBLE_EQ(datasheet_rates("a100")->bandwidth, 1.555e12);
   EXPECT_FALSE(datasheet_rates("h20"));
+}
+
+TEST(GpuDatasheet, SaysWhatAMachineIsAcceptedBy) {
+  const auto h100 = find_datasheet("NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(h100->power_limit_watts, 700);
+  EXPECT_EQ(h100->pcie_generation, 5);
+  EXPECT_EQ(h100->pcie_width, 16);
+  EXPECT_EQ(h100->nvlink_links, 18);
+  EXPECT_EQ(find_datasheet("NVIDIA A100-SXM4-40GB")->memory_gb, 40);
+  EXPECT_EQ(find_datasheet("NVIDIA A100-PCIE-40GB")->power_limit_watts, 250);
+  EXPECT_EQ(find_datasheet("Tesla V100-SXM2-32GB")->rates.low, 125e12);
+  EXPECT_FALSE(find_datasheet("Tesla T4")->has_bf16);
+  EXPECT_FALSE(find_datasheet("NVIDIA L4")->nvlink_links);  // it has none
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace ptrain {
 namespace {
 
@@ -33,6 +35,34 @@ TEST(Nvml, NamesTheReasonsOfThrottling) {
   const Nvml gpu("0000:3b:00.0", fake);
   EXPECT_EQ(gpu.throttle_reasons().front(), (std::pair<std::string_view, std::uint64_t>("power_cap", 0x4)));
   EXPECT_EQ(gpu.sample().throttle_reasons & 0x4, 0x4u);
+}
+
+TEST(Nvml, TellsTheConditionInUnits) {
+  const DeviceCondition c = Nvml("0000:3b:00.0", fake).condition();
+  EXPECT_EQ(c.new_memory_errors, 0);
+  EXPECT_EQ(c.pcie_width, 16);
+  EXPECT_EQ(c.most_pcie_generation, 5);
+  EXPECT_EQ(c.links, 18);
+  EXPECT_EQ(c.most_links, 18);
+  EXPECT_DOUBLE_EQ(c.link_bandwidth.value(), 26.562e9);
+  EXPECT_DOUBLE_EQ(c.power_limit.value(), 700);
+  EXPECT_EQ(c.most_sm_mhz, 1980);
+}
+
+TEST(Nvml, TellsWhatIsWrongAndNothingThatItDoesNotKnow) {
+  setenv("FAKE_NVML", "new_errors=2,all_errors=-1,pcie_width=4,links=12,link_speed=-1,remap_pending=1", 1);
+  const DeviceCondition c = Nvml("0000:3b:00.0", fake).condition();
+  setenv("FAKE_NVML", "links=-1", 1);
+  const DeviceCondition none = Nvml("0000:3b:00.0", fake).condition();
+  unsetenv("FAKE_NVML");
+  EXPECT_EQ(c.new_memory_errors, 2);
+  EXPECT_FALSE(c.all_memory_errors);
+  EXPECT_EQ(c.pcie_width, 4);
+  EXPECT_EQ(c.links, 12);
+  EXPECT_EQ(c.most_links, 18);
+  EXPECT_FALSE(c.link_bandwidth);
+  EXPECT_EQ(c.rows_to_remap, 1);
+  EXPECT_FALSE(none.links);
 }
 
 }  // namespace

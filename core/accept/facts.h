@@ -1,0 +1,64 @@
+// What a machine is held to when it is accepted: one table of figures, each with the key that files of expected values
+// give it, its unit and how it is compared.
+#pragma once
+
+#include "core/base/device_rates.h"
+#include "core/base/gpu_datasheet.h"
+#include "core/exec/sensors.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// How what is found is compared: the same; no less; no more; no less but for the file's tolerance.
+enum class FactKind { same, least, most, measured };
+enum class FactOf { cpu, gpu, both };
+
+struct FactKey {
+  std::string_view name;  // "fp32_product"
+  std::string_view what;  // "fp32, matrix product"
+  std::string_view unit;  // "Gop/s", or empty
+  FactKind kind;
+  FactOf of;
+
+  bool belongs_to(FactOf part) const { return of == FactOf::both || of == part; }
+};
+
+/// In the order in which they are listed.
+std::span<const FactKey> fact_keys();
+/// Names of those that `part` (cpu or gpu) has, then its texts': model, and a GPU's driver.
+std::vector<std::string> fact_names(FactOf part);
+
+/// Figures by FactKey::name in its unit; what is not known is absent.
+using Facts = std::map<std::string, double, std::less<>>;
+
+/// A CPU, or a GPU: what it is found to be, or what a file expects.
+struct PartFacts {
+  Facts figures;
+  std::map<std::string, std::string, std::less<>> texts;
+
+  bool empty() const { return figures.empty() && texts.empty(); }
+};
+
+/// A figure to hold a device to, less than which by a share of `tolerance` will do; `source` says who expects it.
+struct ExpectedFigure {
+  double value = 0;
+  double tolerance = 0;
+  std::string source;
+};
+using ExpectedFigures = std::map<std::string, ExpectedFigure, std::less<>>;
+
+Facts facts_of(const DeviceRates& rates);
+Facts facts_of(const DeviceCondition& condition);
+
+/// What is expected of a GPU when no file says it: no errors of memory, links and clocks as wide and fast as the device
+/// can, its default power limit, and what the data sheet of its model says. Half of the data sheet's arithmetic will
+/// do, and three quarters of its bandwidth: small GPUs reach no more under their power limit. Five percent of memory
+/// may be reserved.
+ExpectedFigures usual_figures(const DeviceCondition& condition, const std::optional<GpuDataSheet>& sheet);
+
+}  // namespace ptrain

@@ -1,0 +1,29 @@
+// A machine's devices as they are found, measured while they work.
+#pragma once
+
+#include "core/accept/checks.h"
+#include "core/exec/backend.h"
+
+namespace ptrain {
+
+/// Measures for some seconds.
+FoundDevice find_cpu(Backend& backend);
+
+struct FoundGpu {
+  FoundDevice device;
+  ExpectedFigures usual;             // usual_figures() of it
+  std::optional<GpuReport> watched;  // while its rates were measured
+  std::string no_sensors;            // why `watched` is absent
+};
+
+/// GPU `index`, which `backend` is on. Measures for some seconds.
+FoundGpu find_gpu(Backend& backend, int index);
+
+/// The backend's sensors; where there are none, null and why in `reason`.
+std::unique_ptr<Sensors> sensors_or_reason(const Backend& backend, std::string& reason);
+
+/// Every check of what was found.
+std::vector<Check> check_cpu(const FoundDevice& cpu, const ExpectedMachine& expected);
+std::vector<Check> check_gpu(const FoundGpu& gpu, const ExpectedMachine& expected);
+
+}  // namespace ptrain

@@ -1,0 +1,36 @@
+// One op with memory of its own, to time it or to hold a device under load.
+#pragma once
+
+#include "core/exec/backend.h"
+
+namespace ptrain {
+
+class TrialOp {
+ public:
+  /// Inputs hold trial_values(). Throws Error where `backend` cannot run `op`; null `cache`: see KernelContext.
+  TrialOp(Backend& backend, std::shared_ptr<Op> op, std::vector<TensorDesc> inputs, const KernelOptions& options,
+          SearchCache* cache = nullptr);
+
+  void run() { kernel_->run({in_, out_, workspace_.data()}); }
+  Cost cost() const { return op_->cost(inputs_, outputs_); }
+  /// Hash of the bytes of the first output; waits for it.
+  std::uint64_t checksum();
+
+ private:
+  void* take(const TensorDesc& desc);
+
+  Backend& backend_;
+  std::shared_ptr<Op> op_;
+  std::vector<TensorDesc> inputs_, outputs_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<void*> in_, out_;
+  DeviceBuffer workspace_;
+};
+
+std::unique_ptr<TrialOp> make_product(Backend& backend, DType dtype, const ProductSize& size,
+                                      const KernelOptions& options, SearchCache* cache = nullptr);
+std::unique_ptr<TrialOp> make_convolution(Backend& backend, DType dtype, const ConvolutionSize& size,
+                                          const KernelOptions& options);
+
+}  // namespace ptrain
