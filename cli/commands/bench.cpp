@@ -11,10 +11,12 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
+#include "core/bench/per_device.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 namespace ptrain {
@@ -28,6 +30,7 @@ struct BenchOptions {
   std::string machine;
   std::string program;
   std::int64_t repeats = 0;
+  bool per_device = false;
   bool fresh = false;
   bool retry_failed = false;
   std::string progress = "auto";
@@ -44,12 +47,21 @@ ViewStyle view_style(const std::string& name) {
 Suite suite_of(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
+  if (options.per_device) overrides.push_back(parse_override("device=cuda"));
   std::vector<AxisOption> axes;
   for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
   Suite suite = load_suite(shipped_file(options.file), overrides, axes);
   if (options.repeats > 0) suite.repeats = options.repeats;
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;
+}
+
+Suite on_each_gpu(const Suite& suite) {
+  if (const std::string reason = cuda::unavailable_reason(); !reason.empty()) {
+    fail_usage("--per-device: needs NVIDIA GPUs, each of which runs the suite; {} (on a CPU leave it out)", reason);
+  }
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return on_each_device(suite, cuda::cuda_info().devices.size(), visible == nullptr ? "" : visible);
 }
 
 /// Says which cases gave nothing to measure, one line each. Returns how many did.
@@ -71,7 +83,7 @@ std::int64_t complain_about_failures(const RunSet& runs) {
 void bench(const BenchOptions& options) {
   if (options.file.empty())
     fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml, or a configuration and --axis");
-  const Suite suite = suite_of(options);
+  const Suite suite = options.per_device ? on_each_gpu(suite_of(options)) : suite_of(options);
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
   sweep.machine = this_machine();
@@ -117,6 +129,8 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--program", options->program, "another ptrain to run; default: this one");
   command->add_option("--repeats", options->repeats, "runs of each case, instead of the suite's")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--per-device", options->per_device,
+                    "run every case on each GPU alone, and on all of them at once: axes device and at_once");
   command->add_flag("--fresh", options->fresh, "throw earlier records away");
   command->add_flag("--retry-failed", options->retry_failed, "run again what did not end well");
   command->add_option("--progress", options->progress, "how a sweep's progress is shown")

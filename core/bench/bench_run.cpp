@@ -90,6 +90,7 @@ BenchRun run_of(const Suite& suite, const BenchCase& item, std::int64_t repeat) 
   run.overrides = item.overrides;
   run.timeout_seconds = suite.timeout_seconds;
   run.steady = suite.steady;
+  run.environment = item.environment;
   run.record.suite = suite.name;
   run.record.case_name = item.name;
   run.record.settings = item.settings;
@@ -108,7 +109,8 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   record.binary = program.hash;
   record.started = utc_time();
   const fs::path log = run.folder / "log.txt";
-  const ChildResult child = run_child(program.path, arguments_of(run), log, run.timeout_seconds, stopped);
+  const ChildResult child =
+      run_child(program.path, arguments_of(run), log, run.timeout_seconds, stopped, run.environment);
   if (child.end == ChildResult::End::stopped) {
     fs::remove_all(run.folder, error);
     return std::nullopt;

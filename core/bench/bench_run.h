@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -25,7 +26,8 @@ struct BenchRun {
   double timeout_seconds = 600;
   SteadyRule steady;
   std::filesystem::path folder;  // gets record.json, report.json, metrics.jsonl, and log.txt when it did not end well
-  RunRecord record;              // with what is known before it runs
+  std::map<std::string, std::string> environment;  // besides this process's
+  RunRecord record;                                // with what is known before it runs
 };
 
 /// Run `repeat` of a case of a suite, with the case's own seed; its folder and place in the sweep are left to the

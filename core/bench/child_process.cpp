@@ -22,14 +22,33 @@ constexpr double kGraceSeconds = 5;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
 constexpr int kCannotStart = 127;
 
-[[noreturn]] void become(const char* program, char* const* arguments, int log, pid_t parent) {
+/// This process's environment with `added` in place of what it has of those names: NAME=value.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : added) all.push_back(fmt::format("{}={}", name, value));
+  return all;
+}
+
+/// As exec takes them; valid while `words` are.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent) {
   setpgid(0, 0);
   unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = open("/dev/null", O_RDONLY);
   const bool ready = getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
                      dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
-  if (ready) execv(program, arguments);
+  if (ready) execve(program, arguments, environment);
   _exit(kCannotStart);
 }
 
@@ -43,18 +62,19 @@ bool has_ended(pid_t child, int& status) {
 }  // namespace
 
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped) {
+                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped,
+                      const std::map<std::string, std::string>& environment) {
   const std::string name = program.string();
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), name);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(words);
+  std::vector<std::string> settings = environment_with(environment);
+  const std::vector<char*> envp = pointers_to(settings);
   const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log_file < 0) fail("{}: cannot be written: {}", log.string(), std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) become(name.c_str(), argv.data(), log_file, parent);
+  if (child == 0) become(name.c_str(), argv.data(), envp.data(), log_file, parent);
   close(log_file);
   if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
   setpgid(child, child);  // here too: whichever comes first

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,11 @@ struct ChildResult {
 };
 
 /// Starts `program` with `arguments` as the leader of a process group of its own, standard output and error going to
-/// `log`, and waits. Past `timeout_seconds`, or when `stopped` says so, the whole group gets SIGTERM and, five seconds
-/// later, SIGKILL. The child dies with its parent. Throws Error{failed} when it cannot be started.
+/// `log`, `environment` added to this process's, and waits. Past `timeout_seconds`, or when `stopped` says so, the
+/// whole group gets SIGTERM and, five seconds later, SIGKILL. The child dies with its parent. Throws Error{failed} when
+/// it cannot be started.
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped);
+                      const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped,
+                      const std::map<std::string, std::string>& environment = {});
 
 }  // namespace ptrain

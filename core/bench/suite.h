@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ struct BenchCase {
   std::string config_hash;
   std::int64_t seed = 0;  // of the training, at repeat 0
   bool evaluates = false;
+  std::map<std::string, std::string> environment;  // that its processes have besides this one's
+  std::string at_once_with;                        // cases that say the same are run at the same time; empty: alone
 };
 
 struct ConfidenceTarget {

@@ -8,6 +8,7 @@
 #include "core/report/json_file.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -30,7 +31,7 @@ class Sweep {
     for (std::int64_t round = 0; round < rounds; ++round) {
       for (const std::size_t index : round_order(suite_.seed, round, cases_.size())) {
         if (!wanted(index, round)) continue;
-        if (!run_case(index, round)) return false;
+        if (!run_cases(at_once_with(index, round), round)) return false;
       }
     }
     return true;
@@ -107,21 +108,46 @@ class Sweep {
     return interval.half_width() / interval.estimate * 100 > suite_.confidence->percent;
   }
 
-  bool run_case(std::size_t index, std::int64_t repeat) {
-    const BenchCase& item = suite_.cases[index];
-    BenchRun run = run_of(suite_, item, repeat);
+  /// `index`, and the cases that are to run at the same time.
+  std::vector<std::size_t> at_once_with(std::size_t index, std::int64_t round) {
+    const std::string& group = suite_.cases[index].at_once_with;
+    if (group.empty()) return {index};
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (suite_.cases[i].at_once_with == group && wanted(i, round)) members.push_back(i);
+    }
+    return members;
+  }
+
+  BenchRun start_of(std::size_t index, std::int64_t repeat) {
+    BenchRun run = run_of(suite_, suite_.cases[index], repeat);
     run.folder = folder_of(index, repeat);
     run.record.position = position_++;
     run.record.sweep = sweep_;
     run.record.seed = seed_of(index, repeat);
     cases_[index].running = true;
     observer_.on_change(cases_, index);
-    const auto record = run_once(program_, run, options_.stopped);
-    cases_[index].running = false;
-    if (!record) return false;
-    add(index, *record);
-    observer_.on_change(cases_, index);
-    return true;
+    return run;
+  }
+
+  /// All at the same time. False when they were stopped.
+  bool run_cases(const std::vector<std::size_t>& indices, std::int64_t repeat) {
+    std::vector<std::future<std::optional<RunRecord>>> runs;
+    for (const std::size_t index : indices) {
+      runs.push_back(
+          std::async(indices.size() == 1 ? std::launch::deferred : std::launch::async,
+                     [this, run = start_of(index, repeat)] { return run_once(program_, run, options_.stopped); }));
+    }
+    bool all = true;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const auto record = runs[i].get();
+      cases_[indices[i]].running = false;
+      all = all && record;
+      if (!record) continue;
+      add(indices[i], *record);
+      observer_.on_change(cases_, indices[i]);
+    }
+    return all;
   }
 
   std::optional<FolderLock> lock_;

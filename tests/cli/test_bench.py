@@ -174,6 +174,10 @@ class Axes(BenchTest):
                 self.assert_one_line_error(self.sweep(*options, "--out", self.folder / "out"), 2, *parts)
                 self.assertFalse((self.folder / "out").exists())
 
+    def test_a_cpu_has_no_devices_to_compare(self):
+        result = run("bench", self.config, "--axis", "amp.level=O0,O1", "--per-device", "--out", self.folder / "out")
+        self.assert_one_line_error(result, 2, "--per-device: needs NVIDIA GPUs", "on a CPU leave it out")
+
     def test_a_configuration_alone_says_what_is_missing(self):
         self.assert_one_line_error(self.sweep(), 2, "tiny.yaml: is a training configuration, not a suite", "--axis")
 

@@ -2,6 +2,7 @@
 #include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -70,6 +71,9 @@ const char* cudaGetErrorString(cudaError_t) { return "an error of the emulation"
 const char* cudaGetErrorName(cudaError_t) { return "emulated"; }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) {
+  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
+    return *count = 1 + static_cast<int>(std::count(visible, visible + std::strlen(visible), ',')), cudaSuccess;
+  }
   const char* asked = std::getenv("EMULATED_GPUS");
   return *count = asked != nullptr ? std::atoi(asked) : 1, cudaSuccess;
 }

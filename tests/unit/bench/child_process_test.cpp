@@ -33,6 +33,14 @@ class ChildProcess : public testing::Test {
   TemporaryDirectory folder_;
 };
 
+TEST_F(ChildProcess, HasWhatIsAddedToTheEnvironmentInPlaceOfItsOwn) {
+  setenv("PTRAIN_TEST_A", "mine", 1);
+  setenv("PTRAIN_TEST_B", "kept", 1);
+  run_child("/bin/sh", {"-c", "echo $PTRAIN_TEST_A $PTRAIN_TEST_B $PTRAIN_TEST_C"}, log(), 20, never,
+            {{"PTRAIN_TEST_A", "other"}, {"PTRAIN_TEST_C", "new"}});
+  EXPECT_EQ(read_file(log()), "other kept new\n");
+}
+
 TEST_F(ChildProcess, ReturnsItsExitCodeAndKeepsWhatItSays) {
   const ChildResult result = shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(result.end, ChildResult::End::exited);
