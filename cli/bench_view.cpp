@@ -1,7 +1,9 @@
 #include "cli/bench_view.h"
 
+#include "cli/view/event_log.h"
 #include "core/analysis/speed.h"
 #include "core/base/clock.h"
+#include "core/base/counted.h"
 #include "core/report/progress.h"
 
 #include <fmt/format.h>
@@ -64,8 +66,9 @@ class PlainView : public SweepObserver {
   PlainView(const Suite& suite, std::FILE* stream) : suite_(suite), stream_(stream) {}
 
   void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
-    fmt::print(stream_, "{}: {} cases, {} repeats{}\n", suite_.name, cases.size(), suite_.repeats,
-               kept > 0 ? fmt::format(", {} runs are there already, measured {}", kept, measured_when(cases)) : "");
+    fmt::print(
+        stream_, "{}: {}, {}{}\n", suite_.name, counted(cases.size(), "case"), counted(suite_.repeats, "repeat"),
+        kept > 0 ? fmt::format(", {} there already, measured {}", counted(kept, "run"), measured_when(cases)) : "");
   }
   void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
     const CaseProgress& progress = cases[index];
@@ -128,6 +131,17 @@ class TableView : public SweepObserver {
   std::int64_t kept_ = 0;
 };
 
+/// An event per run that ended.
+class EventView : public SweepObserver {
+ public:
+  void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
+    print_event("start", {{"cases", cases.size()}, {"kept_runs", kept}});
+  }
+  void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
+    if (!cases[index].running) print_event("run", write_fields(cases[index].records.back()));
+  }
+};
+
 class NoView : public SweepObserver {
  public:
   void on_start(const std::vector<CaseProgress>&, std::int64_t) override {}
@@ -145,6 +159,7 @@ std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CasePr
 }
 
 std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream) {
+  if (style == ViewStyle::events) return std::make_unique<EventView>();
   if (style == ViewStyle::none) return std::make_unique<NoView>();
   if (style == ViewStyle::table || (style == ViewStyle::automatic && can_redraw(stream))) {
     return std::make_unique<TableView>(suite, stream);

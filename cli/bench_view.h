@@ -8,9 +8,10 @@
 
 namespace ptrain {
 
-enum class ViewStyle { automatic, table, plain, none };
+enum class ViewStyle { automatic, table, plain, none, events };
 
-/// `automatic` is the table when `stream` is a terminal, else plain lines. `suite` must outlive the view.
+/// `automatic` is the table where `stream` can be redrawn, else plain lines; events go to standard output
+/// (event_log.h). `suite` must outlive the view.
 std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream = stderr);
 
 /// The table's rows, one per case: runs done, outcomes, throughput with its interval, memory, accuracy.

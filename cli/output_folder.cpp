@@ -1,5 +1,6 @@
 #include "cli/output_folder.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
@@ -58,7 +59,7 @@ std::string differences(const Report& earlier, const Config& config) {
 /// "a run of 20 steps (ok, 2025-01-31T12:00:00Z)"
 std::string description(const std::optional<Report>& report) {
   if (!report || report->config.is_null()) return "an earlier run";
-  return fmt::format("a run of {} steps ({}, {})", report->progress.steps, name_of(report->status),
+  return fmt::format("a run of {} ({}, {})", counted(report->progress.steps, "step"), name_of(report->status),
                      report->environment.time);
 }
 

@@ -43,7 +43,7 @@ fetch_cifar10() {
     echo "data/cifar10: image folder"
   elif [[ -n $from && -f $from/cifar-10-binary.tar.gz ]]; then
     tar -C data/cifar10 -xf "$from/cifar-10-binary.tar.gz"
-    echo "data/cifar10: binary form"
+    echo "data/cifar10: binary form, for data.source cifar; its images are decoded already"
   else
     rmdir data/cifar10
     echo "CIFAR-10 not found. Get cifar-10-binary.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html and run" \

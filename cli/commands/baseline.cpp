@@ -3,6 +3,7 @@
 #include "cli/output_format.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/fingerprint.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 
@@ -53,7 +54,7 @@ void save(const BaselineOptions& options) {
     }
   }
   for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
-  fmt::print("{}: {} cases of {}, measured {}\n", kept.string(), runs.cases.size(), runs.suite->machine.name,
+  fmt::print("{}: {} of {}, measured {}\n", kept.string(), counted(runs.cases.size(), "case"), runs.suite->machine.name,
              span.text());
 }
 
@@ -82,6 +83,9 @@ void add_common(CLI::App& command, BaselineOptions& options) {
 void add_baseline_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("baseline", "keep a benchmark's records, and hold later ones to them");
   command->require_subcommand(1);
+  command->footer(
+      "Example:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke && ptrain baseline save runs/smoke\n"
+      "  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh && ptrain baseline check runs/smoke");
   const auto options = std::make_shared<BaselineOptions>();
   CLI::App* saving = command->add_subcommand("save", "copy the records of DIR into DIR/baseline");
   add_common(*saving, *options);
@@ -93,9 +97,6 @@ void add_baseline_command(CLI::App& program) {
       ->check(CLI::Range(0.01, 100.0));
   options->format.add_to(*checking);
   checking->callback([options] { check(*options); });
-  command->footer(
-      "Example:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke && ptrain baseline save runs/smoke\n"
-      "  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh && ptrain baseline check runs/smoke");
 }
 
 }  // namespace ptrain

@@ -5,6 +5,8 @@
 #include "cli/device.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
+#include "cli/view/event_log.h"
+#include "cli/view/telling.h"
 #include "core/analysis/effects.h"
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/run_set.h"
@@ -34,9 +36,17 @@ struct BenchOptions {
   bool fresh = false;
   bool retry_failed = false;
   std::string progress = "auto";
+  std::string log;
+  bool quiet = false;
+
+  /// Whether what came of it is printed for people.
+  bool tells() const { return !quiet && log.empty(); }
 };
 
-ViewStyle view_style(const std::string& name) {
+ViewStyle view_style(const BenchOptions& options) {
+  const std::string& name = options.progress;
+  if (!options.log.empty()) return ViewStyle::events;
+  if (options.quiet) return ViewStyle::none;
   if (name == "auto") return ViewStyle::automatic;
   if (name == "table") return ViewStyle::table;
   if (name == "plain") return ViewStyle::plain;
@@ -96,17 +106,20 @@ void bench(const BenchOptions& options) {
   sweep.stopped = [] { return SignalGuard::received() != 0; };
 
   for (const std::string& line : shortages(suite)) print_error_line("note: " + line);
-  const auto view = make_bench_view(suite, view_style(options.progress));
+  const auto view = make_bench_view(suite, view_style(options));
   if (!run_sweep(suite, program, sweep, *view)) {
     throw Error(
         static_cast<ExitCode>(128 + SignalGuard::received()),
         fmt::format("interrupted; the same command goes on with the runs that {} lacks", sweep.folder.string()));
   }
   const RunSet runs = load_runs(sweep.folder.string());
-  if (!suite.about.empty()) fmt::print("{}\n", suite.about);
+  if (options.tells() && !suite.about.empty()) fmt::print("{}\n", suite.about);
   const std::int64_t good = complain_about_failures(runs);
-  if (good > 1) fmt::print("{}", effects_text(find_effects(runs)));
-  fmt::print("records: {}\n", sweep.folder.string());
+  if (options.tells()) {
+    if (good > 1) fmt::print("{}", effects_text(find_effects(runs)));
+    fmt::print("records: {}\n", sweep.folder.string());
+  }
+  if (!options.log.empty()) print_event("end", {{"good_cases", good}, {"records", sweep.folder.string()}});
   if (good == 0) fail("no case has a good run");
 }
 
@@ -136,6 +149,8 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--progress", options->progress, "how a sweep's progress is shown")
       ->capture_default_str()
       ->type_name("auto|table|plain|none");
+  command->add_flag("-q,--quiet", options->quiet, "tell nothing but errors");
+  add_log_option(*command, options->log);
   command->footer(
       "A sweep that was ended goes on where it stopped. With --axis the suite's name ends in the axis's, so that its\n"
       "records keep apart.\nExamples:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke\n"

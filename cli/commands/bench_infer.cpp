@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "cli/trained_model.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/infer/scenarios.h"
 
@@ -21,9 +22,9 @@ struct BenchInferArguments {
 
 void show(const ScenarioReport& report) {
   fmt::print("{} of {}: {:.2f} ({})\n", report.scenario, report.model, report.result, report.metric);
-  fmt::print("{} samples in {:.1f} s, {} at once: {:.1f}/s; latency {:.2f} ms (p50), {:.2f} (p90), {:.2f} (p99)\n",
-             report.samples, report.seconds, report.batch_size, report.samples_per_second, report.latency_ms.p50,
-             report.latency_ms.p90, report.latency_ms.p99);
+  fmt::print("{} in {:.1f} s, {} at once: {:.1f}/s; latency {:.2f} ms (p50), {:.2f} (p90), {:.2f} (p99)\n",
+             counted(report.samples, "sample"), report.seconds, report.batch_size, report.samples_per_second,
+             report.latency_ms.p50, report.latency_ms.p90, report.latency_ms.p99);
 }
 
 void bench_infer(const BenchInferArguments& arguments) {

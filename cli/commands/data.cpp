@@ -1,6 +1,7 @@
 // ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training that outruns the decoder.
 #include "cli/commands.h"
 #include "core/base/clock.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 #include "core/data/image/image_pack.h"
@@ -59,7 +60,7 @@ void pack(const PackArguments& arguments) {
     const fs::path file = fs::path(arguments.out) / pack_name(split);
     const PackResult result = pack(arguments, split, file);
     for (const std::string& line : result.left_out) print_error_line("note: left out: " + line);
-    fmt::print("{}: {} images, {:.1f} MiB, {} left out\n", file.string(), result.images,
+    fmt::print("{}: {}, {:.1f} MiB, {} left out\n", file.string(), counted(result.images, "image"),
                static_cast<double>(result.bytes) / (1 << 20), result.left_out.size());
   }
 }
@@ -73,7 +74,7 @@ void add_data_command(CLI::App& program) {
   CLI::App* pack_command = command->add_subcommand(
       "pack", "decode a folder of images into train.pack and val.pack, which data.source packed reads");
   const auto arguments = std::make_shared<PackArguments>();
-  pack_command->add_option("folder", arguments->folder, "what data.source image_folder reads")->required();
+  pack_command->add_option("FOLDER", arguments->folder, "what data.source image_folder reads")->required();
   pack_command->add_option("--out", arguments->out, "folder for the packs")->required();
   pack_command
       ->add_option("--short-side", arguments->options.short_side,

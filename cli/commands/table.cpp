@@ -5,6 +5,7 @@
 #include "cli/reference/command_tree.h"
 #include "core/analysis/document_tables.h"
 #include "core/analysis/html/page.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 #include "core/io/atomic_file.h"
@@ -42,7 +43,8 @@ void check_document(const std::string& document) {
 void update_document(const std::string& document) {
   const DocumentTables tables = render_document(document);
   if (!tables.differences.empty()) write_file_atomic(document, tables.rendered);
-  fmt::print("{}: {} tables, {} lines changed\n", document, tables.tables, tables.differences.size());
+  fmt::print("{}: {}, {} changed\n", document, counted(tables.tables, "table"),
+             counted(tables.differences.size(), "line"));
 }
 
 std::string rendered(const TableOptions& options) {

@@ -1,6 +1,7 @@
 #include "cli/view/run_observer.h"
 
 #include "cli/view/event_log.h"
+#include "core/base/counted.h"
 #include "core/train/run_result.h"
 
 #include <cmath>
@@ -59,8 +60,8 @@ void RunObserver::on_step(const Step& s) {
 }
 
 void RunObserver::on_eval(const EvalResult& r) {
-  std::string text = fmt::format("evaluation after step {}: top-1 {:.4f}, loss {:.4f}, {} samples in {:.1f} s", r.step,
-                                 r.top1, r.loss, r.samples, r.seconds);
+  std::string text = fmt::format("evaluation after step {}: top-1 {:.4f}, loss {:.4f}, {} in {:.1f} s", r.step, r.top1,
+                                 r.loss, counted(r.samples, "sample"), r.seconds);
   if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
   progress_->message(text);
   log("evaluation", {{"step", r.step},

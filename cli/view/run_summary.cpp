@@ -1,6 +1,7 @@
 #include "cli/view/run_summary.h"
 
 #include "core/analysis/speed.h"
+#include "core/base/counted.h"
 
 #include <fmt/format.h>
 
@@ -32,13 +33,14 @@ std::string accuracy(const AccuracyReport& accuracy) {
   if (accuracy.top5) text += fmt::format(", top-5 {:.4f}", *accuracy.top5);
   if (accuracy.f1) text += fmt::format(", F1 {:.4f}", *accuracy.f1);
   if (accuracy.loss) text += fmt::format(", loss {:.4f}", *accuracy.loss);
-  return text + fmt::format(", of {} samples", accuracy.eval_samples);
+  return text + fmt::format(", of {}", counted(accuracy.eval_samples, "sample"));
 }
 
 std::string amp(const AmpReport& amp) {
   std::string text = fmt::format("{} ({})", amp.level, amp.dtype);
   if (!amp.reason.empty()) text += fmt::format(": {}, {}", amp.requested, amp.reason);
-  if (amp.scaler.skipped_steps > 0) text += fmt::format("; {} steps skipped by the scaler", amp.scaler.skipped_steps);
+  if (amp.scaler.skipped_steps > 0)
+    text += fmt::format("; {} skipped by the scaler", counted(amp.scaler.skipped_steps, "step"));
   return text;
 }
 

@@ -2,15 +2,19 @@
 
 namespace ptrain {
 
+void add_log_option(CLI::App& command, std::string& log) {
+  command.add_option("--log", log, "jsonl: one JSON line per event on standard output, instead of what people read")
+      ->check(CLI::IsMember({"jsonl"}))
+      ->type_name("jsonl");
+}
+
 void Telling::add_to(CLI::App& command) {
   command.add_option("--progress", progress_, "how a run's progress is shown")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
   CLI::Option* quiet = command.add_flag("-q,--quiet", quiet_, "tell nothing but errors");
   command.add_flag("-v,--verbose", verbose_, "tell what is chosen and written, too")->excludes(quiet);
-  command.add_option("--log", log_, "jsonl: one JSON line per event on standard output, instead of the summary")
-      ->check(CLI::IsMember({"jsonl"}))
-      ->type_name("jsonl");
+  add_log_option(command, log_);
 }
 
 ProgressStyle Telling::progress() const {

@@ -11,6 +11,9 @@ namespace ptrain {
 
 enum class Verbosity { quiet, normal, verbose };
 
+/// --log jsonl.
+void add_log_option(CLI::App& command, std::string& log);
+
 /// The options --progress, -q, -v and --log, which the commands that train share. Must live as long as the command that
 /// it was added to.
 class Telling {

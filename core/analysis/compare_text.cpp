@@ -1,6 +1,7 @@
 // A comparison as text and as markdown.
 #include "core/analysis/compare.h"
 #include "core/analysis/markdown.h"
+#include "core/base/counted.h"
 
 #include <fmt/format.h>
 
@@ -45,7 +46,7 @@ std::string accuracy_text(const CaseComparison& item) {
 }
 
 std::string runs_text(const CaseComparison& item) {
-  return fmt::format("{} {}", item.speed.runs, item.speed.paired ? "pairs" : "of each");
+  return item.speed.paired ? counted(item.speed.runs, "pair") : fmt::format("{} of each", item.speed.runs);
 }
 
 /// Every reason and difference, one line each.

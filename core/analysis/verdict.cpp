@@ -1,5 +1,6 @@
 #include "core/analysis/verdict.h"
 
+#include "core/base/counted.h"
 #include "core/report/statistics.h"
 
 #include <fmt/format.h>
@@ -45,10 +46,11 @@ void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
   }
   if (change.verdict != Verdict::inconclusive) return;
   change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
-  change.reason =
-      fmt::format("about {} more {} would do", change.more_runs, change.paired ? "pairs of runs" : "runs of each");
+  change.reason = fmt::format("about {} more{} would do", counted(change.more_runs, change.paired ? "pair" : "run"),
+                              change.paired ? "" : " of each");
   if (!change.percent.bounded) {
-    change.reason = fmt::format("{} {} are too few, {}", change.runs, change.paired ? "pairs" : "runs", change.reason);
+    change.reason = fmt::format("too few for an interval: {}; {}", counted(change.runs, change.paired ? "pair" : "run"),
+                                change.reason);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "core/cpu/backend.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
@@ -65,8 +66,8 @@ class CpuBackend final : public Backend {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];
     if (cache == nullptr) {
-      cache = std::make_unique<SearchCache>(
-          fmt::format("{}, {} with {}, {} threads", cpu_model(), library(), instruction_set(), thread_count()));
+      cache = std::make_unique<SearchCache>(fmt::format("{}, {} with {}, {}", cpu_model(), library(), instruction_set(),
+                                                        counted(thread_count(), "thread")));
     }
     return *cache;
   }

@@ -3,12 +3,15 @@
 
 #include "core/data/factory.h"
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
 namespace ptrain {
 
 std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
+/// Whether `root` is what open_cifar reads.
+bool holds_cifar(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);

@@ -48,7 +48,7 @@ class Bench(BenchTest):
         self.assertIn("level: O0 -> O1 x batch_size: 4 -> 8", result.stdout)
         again = self.bench()
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("8 runs are there already", again.stderr)
+        self.assertIn("8 runs there already", again.stderr)
         self.assertEqual(self.records(), records)
 
     def test_a_killed_sweep_goes_on_where_it_stopped(self):
@@ -235,7 +235,7 @@ class Identity(BenchTest):
 
     def test_it_is_said_when_what_is_there_was_measured(self):
         self.assertEqual(self.bench("--repeats", "1").returncode, 0)
-        self.assertRegex(self.bench("--repeats", "1").stderr, r"4 runs are there already, measured 20\d\d-")
+        self.assertRegex(self.bench("--repeats", "1").stderr, r"4 runs there already, measured 20\d\d-")
 
 
 class OutputFolder(ProgramTest):

@@ -30,7 +30,7 @@ class Compare(ProgramTest):
 
     def test_too_few_runs_say_how_many_more(self):
         result = self.compare("few")
-        self.assertRegex(result.stdout, r"few: .* are too few, about \d+ more pairs of runs would do")
+        self.assertRegex(result.stdout, r"few: too few for an interval: \d+ pairs; about \d+ pairs? more would do")
 
     def test_failed_runs_say_why(self):
         self.assertIn("missing.safetensors", self.compare("fails").stdout)

@@ -58,6 +58,10 @@ class DataPack(ProgramTest):
 
     def test_what_is_wrong_is_said_in_one_line(self):
         self.assert_one_line_error(run("data", "pack", self.folder, "--out", self.folder / "x"), 1, "no directory train")
+        (self.folder / "binary/cifar-10-batches-bin").mkdir(parents=True)
+        (self.folder / "binary/cifar-10-batches-bin/data_batch_1.bin").touch()
+        self.assert_one_line_error(run("data", "pack", self.folder / "binary", "--out", self.folder / "x"), 1,
+                                   "data.source cifar")
         self.assert_one_line_error(run("data", "pack", self.images), 2, "--out")
         config = self.folder / "packed.yaml"
         config.write_text(RESNET.replace("PACKS", str(self.folder)))

@@ -46,6 +46,15 @@ class Telling(ProgramTest):
         self.assertEqual(json.loads(failed.stdout.splitlines()[-1])["status"], "diverged")
         self.assert_one_line_error(run("run", self.config, "--log", "xml"), 2, "--log", "jsonl")
 
+    def test_a_sweep_is_quiet_or_tells_each_run(self):
+        sweep = ["bench", self.config, "--axis", "data.batch_size=4,8", "--repeats", "2", "-o", "train.steps=20"]
+        told = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
+        events = [json.loads(line) for line in told.stdout.splitlines()]
+        self.assertEqual([event["event"] for event in events], ["start", *["run"] * 4, "end"], told.stderr)
+        self.assertEqual({event["case"] for event in events[1:-1]}, {"batch_size=4", "batch_size=8"})
+        quiet = run(*sweep, "-q", "--out", self.folder / "sweep")
+        self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
+
     def test_a_narrow_terminal_keeps_the_eta_and_a_dumb_one_has_no_escape_codes(self):
         for terminal, escapes in (("xterm", True), ("dumb", False)):
             with self.subTest(terminal):

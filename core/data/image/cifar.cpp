@@ -30,16 +30,14 @@ struct CifarPlace {
   fs::path directory;
 };
 
+/// Without a form where neither is there.
 CifarPlace find_form(const fs::path& path) {
   for (const char* below : {"", "cifar-10-batches-bin", "cifar-100-binary"}) {
     const fs::path directory = path / below;
     if (fs::exists(directory / "data_batch_1.bin")) return {&cifar10, directory};
     if (fs::exists(directory / "train.bin")) return {&cifar100, directory};
   }
-  fail(
-      "{}: expected CIFAR's binary form there: data_batch_1.bin .. data_batch_5.bin and test_batch.bin, or train.bin "
-      "and test.bin",
-      path.string());
+  return {};
 }
 
 std::vector<std::string> read_names(const fs::path& path, int classes) {
@@ -114,7 +112,16 @@ class CifarDataset : public Dataset {
 
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split) {
   require_path(settings, "cifar");
-  return std::make_unique<CifarDataset>(settings, split, find_form(settings.path));
+  const CifarPlace place = find_form(settings.path);
+  if (place.form == nullptr) {
+    fail(
+        "{}: expected CIFAR's binary form there: data_batch_1.bin .. data_batch_5.bin and test_batch.bin, or train.bin "
+        "and test.bin",
+        settings.path);
+  }
+  return std::make_unique<CifarDataset>(settings, split, place);
 }
+
+bool holds_cifar(const fs::path& root) { return find_form(root).form != nullptr; }
 
 }  // namespace ptrain

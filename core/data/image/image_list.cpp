@@ -1,5 +1,7 @@
 #include "core/data/image/image_list.h"
 
+#include "core/data/sources.h"
+
 #include <algorithm>
 
 namespace ptrain {
@@ -13,6 +15,10 @@ fs::path split_directory(const fs::path& root, Split split) {
       split == Split::train ? std::vector<std::string>{"train"} : std::vector<std::string>{"val", "test", "validation"};
   for (const std::string& name : names) {
     if (fs::is_directory(root / name)) return root / name;
+  }
+  if (holds_cifar(root)) {
+    fail("{}: holds CIFAR's binary form, decoded already, which data.source cifar reads, and no folders of images",
+         root.string());
   }
   fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images",
        root.string(), split == Split::train ? "train" : "val or test", root.string(), root.string());

@@ -1,5 +1,6 @@
 #include "core/train/measure/measuring.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/dist/bench.h"
 
@@ -73,8 +74,8 @@ void Measuring::add(const TrainObserver::Step& step, std::span<const RankStep> b
 void Measuring::end(Collectives* gradients, Backend& backend, std::int64_t bucket_bytes) {
   if (sensor_watch_) figures_.gpu = sensor_watch_->stop();
   if (figures_.set_up_steps > 0) {
-    observer_.on_note(fmt::format("{} steps that set up a plan for a new number of tokens are left out of the timing",
-                                  figures_.set_up_steps));
+    observer_.on_note(fmt::format("left out of the timing: {} that set up a plan for a new number of tokens",
+                                  counted(figures_.set_up_steps, "step")));
   }
   if (ranks_.several()) measure_exchange(*gradients, backend, bucket_bytes);
 }

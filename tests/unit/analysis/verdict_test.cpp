@@ -52,7 +52,7 @@ TEST(JudgePairs, SaysHowManyMorePairsWhenTooFew) {
   const SpeedChange change = judge_pairs({{0.10, 0.11, 0.12}, {0.10, 0.11, 0.12}}, {});
   EXPECT_EQ(change.verdict, Verdict::inconclusive);
   EXPECT_EQ(change.more_runs, 3);
-  EXPECT_NE(change.reason.find("3 more pairs"), std::string::npos);
+  EXPECT_NE(change.reason.find("3 pairs more"), std::string::npos);
 }
 
 TEST(JudgePairs, SaysNothingFromNothing) {
