@@ -14,12 +14,15 @@ namespace {
 struct EffectsCommand {
   std::string folder;
   FormatOptions format;
+  bool latex = false;
 };
 
 void effects(const EffectsCommand& options) {
   const EffectsReport report = find_effects(load_runs(options.folder));
   if (options.format.json) {
     print_document(report);
+  } else if (options.latex) {
+    fmt::print("{}", effects_latex(report));
   } else {
     fmt::print("{}", options.format.markdown ? effects_markdown(report) : effects_text(report));
   }
@@ -32,6 +35,7 @@ void add_effects_command(CLI::App& program) {
   const auto options = std::make_shared<EffectsCommand>();
   command->add_option("DIR", options->folder, "folder of a benchmark's records")->required();
   options->format.add_to(*command);
+  command->add_flag("--latex", options->latex, "print LaTeX")->excludes("--json")->excludes("--markdown");
   command->footer("Example:\n  ptrain effects runs/smoke --markdown");
   command->callback([options] { effects(*options); });
 }

@@ -20,11 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kFormats = "text|markdown|latex|csv|json|html";
+
 struct TableOptions {
   std::vector<std::string> paths;
   std::string columns = default_columns();
   std::string format = "text";
   std::string output;
+  std::string figures;
   std::string check;
   std::string update;
 };
@@ -54,13 +57,15 @@ std::string rendered(const TableOptions& options) {
     for (const std::string& note : sets.back().left_out_notes()) print_error_line("note: " + note);
   }
   const Table table = make_table(sets, options.columns);
+  if (!options.figures.empty()) html::write_figures(figures_of(sets), options.figures);
   const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
   if (options.format == "text") return table_text(table);
   if (options.format == "markdown") return table_markdown(table, from);
+  if (options.format == "latex") return table_latex(table);
   if (options.format == "csv") return table_csv(table, from);
   if (options.format == "json") return document_text(table_document(table, from));
   if (options.format == "html") return html_page(sets, table, from);
-  fail_usage("--format: expected text|markdown|csv|json|html, got \"{}\"", options.format);
+  fail_usage("--format: expected {}, got \"{}\"", kFormats, options.format);
 }
 
 void table(const TableOptions& options) {
@@ -84,16 +89,18 @@ void add_table_command(CLI::App& program) {
   for (const TableColumn& column : table_columns()) ids += (ids.empty() ? "" : ",") + column.id;
   command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
   command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
-  command->add_option("--format", options->format, "form of the table")
-      ->capture_default_str()
-      ->type_name("text|markdown|csv|json|html");
+  command->add_option("--format", options->format, "form of the table")->capture_default_str()->type_name(kFormats);
   add_hidden_option(*command, "--output", options->output);
   command->add_option("--out", options->output, "file to write; default: standard output");
+  command->add_option("--figures", options->figures,
+                      "folder to write every figure of the page to, as SVG and as PDF (letters of Latin-1)");
   command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
   command->add_option("--update", options->update, "document whose marked tables are written anew");
   command->footer(
       "A table is marked by the lines \"<!-- ptrain table PATHS --columns LIST -->\" and \"<!-- /ptrain -->\".\n"
-      "Examples:\n  ptrain table runs/smoke --format html --out smoke.html\n  ptrain table --check README.md");
+      "Examples:\n  ptrain table runs/smoke --format html --out smoke.html\n"
+      "  ptrain table runs/smoke --format latex --out paper/table.tex --figures paper\n"
+      "  ptrain table --check README.md");
   command->callback([options] { table(*options); });
 }
 

@@ -14,6 +14,8 @@ namespace ptrain {
 enum class Response { throughput, memory, accuracy };
 /// "throughput", "memory", "accuracy"
 std::string_view name_of(Response response);
+/// Of a change: "%" or "points".
+const char* unit_of(Response response);
 
 struct Effect {
   Response response = Response::throughput;
@@ -50,8 +52,15 @@ struct EffectsReport {
 /// two cases have good runs.
 EffectsReport find_effects(const RunSet& runs);
 
+/// Whether the interval says that there is an effect at all.
+bool is_clear(const Effect& effect);
+/// "throughput (typical step)"
+std::string title_of(const EffectsReport& report, Response response);
+
 /// One line per effect, aligned; for a terminal.
 std::string effects_text(const EffectsReport& report);
 std::string effects_markdown(const EffectsReport& report);
+/// A tabular environment, then the notes as comments.
+std::string effects_latex(const EffectsReport& report);
 
 }  // namespace ptrain

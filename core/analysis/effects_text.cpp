@@ -1,5 +1,6 @@
-// Effects as text for a terminal and as markdown.
+// Effects as text for a terminal, as markdown and as LaTeX.
 #include "core/analysis/effects.h"
+#include "core/analysis/latex.h"
 #include "core/analysis/markdown.h"
 
 #include <fmt/format.h>
@@ -11,14 +12,6 @@ namespace {
 
 constexpr Response kResponses[] = {Response::throughput, Response::memory, Response::accuracy};
 
-const char* unit(Response response) { return response == Response::accuracy ? "points" : "%"; }
-
-/// "throughput (typical step)"
-std::string name_of_response(const EffectsReport& report, Response response) {
-  if (response != Response::throughput) return std::string(name_of(response));
-  return fmt::format("{} ({})", name_of(response), name_of(report.estimator));
-}
-
 std::string name_of_effect(const Effect& effect) { return fmt::format("{}", fmt::join(effect.changes, " x ")); }
 
 std::string range_text(const Effect& effect) {
@@ -26,12 +19,31 @@ std::string range_text(const Effect& effect) {
   return fmt::format("{:+.2f} to {:+.2f}", effect.interval.lower, effect.interval.upper);
 }
 
-/// Whether the interval says that there is an effect at all.
+/// Of the tables in documents.
+const LatexColumn kColumns[] = {{"Effect on"},           {"of"},         {"change", true},
+                                {"95 % interval", true}, {"over", true}, {"n", true}};
+
+std::vector<std::string> cells_of(const EffectsReport& report, const Effect& effect) {
+  return {title_of(report, effect.response),
+          name_of_effect(effect),
+          fmt::format("{:+.2f} {}", effect.interval.estimate, unit_of(effect.response)),
+          range_text(effect),
+          std::to_string(effect.combinations),
+          std::to_string(effect.runs)};
+}
+
+}  // namespace
+
+const char* unit_of(Response response) { return response == Response::accuracy ? "points" : "%"; }
+
 bool is_clear(const Effect& effect) {
   return effect.interval.bounded && (effect.interval.lower > 0 || effect.interval.upper < 0);
 }
 
-}  // namespace
+std::string title_of(const EffectsReport& report, Response response) {
+  if (response != Response::throughput) return std::string(name_of(response));
+  return fmt::format("{} ({})", name_of(response), name_of(report.estimator));
+}
 
 std::string effects_text(const EffectsReport& report) {
   std::size_t width = 0;
@@ -43,7 +55,7 @@ std::string effects_text(const EffectsReport& report) {
       if (effect.response != response) continue;
       if (first) {
         text += fmt::format("effect on {}, {} (95 % interval; runs of each case; * clear of zero)\n",
-                            name_of_response(report, response), unit(response));
+                            title_of(report, response), unit_of(response));
       }
       first = false;
       text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", name_of_effect(effect), width,
@@ -55,19 +67,31 @@ std::string effects_text(const EffectsReport& report) {
 }
 
 std::string effects_markdown(const EffectsReport& report) {
-  std::string text =
-      "| Effect on | of | change | 95 % interval | over | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
+  std::string text = "|", rule = "|";
+  for (const LatexColumn& column : kColumns) {
+    text += fmt::format(" {} |", column.title);
+    rule += column.numeric ? " ---: |" : " --- |";
+  }
+  text += "\n" + rule + "\n";
   for (const Effect& effect : report.effects) {
-    text += fmt::format("| {} | {} | {:+.2f} {} | {} | {} | {} |\n", name_of_response(report, effect.response),
-                        markdown_cell(name_of_effect(effect)), effect.interval.estimate, unit(effect.response),
-                        range_text(effect), effect.combinations, effect.runs);
+    text += "|";
+    for (const std::string& cell : cells_of(report, effect)) text += fmt::format(" {} |", markdown_cell(cell));
+    text += "\n";
   }
   for (const std::string& note : report.notes) text += fmt::format("\n{}\n", note);
   return text;
 }
 
+std::string effects_latex(const EffectsReport& report) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Effect& effect : report.effects) rows.push_back(cells_of(report, effect));
+  std::string text = latex_tabular(kColumns, rows);
+  for (const std::string& note : report.notes) text += fmt::format("% {}\n", markdown_cell(note));
+  return text;
+}
+
 void Effect::describe(Fields& field) {
-  std::string unit_name = unit(response);
+  std::string unit_name = unit_of(response);
   field.choice("response", response, Response::accuracy, "");
   field("changes", changes, "one: main effect; two: interaction");
   field.one_of("unit", unit_name, {"%", "points"}, "");

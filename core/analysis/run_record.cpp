@@ -51,14 +51,22 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   return figures;
 }
 
-std::vector<double> read_step_times(const std::filesystem::path& metrics) {
-  std::vector<double> times;
+std::vector<json> read_metrics(const std::filesystem::path& metrics) {
+  std::vector<json> entries;
   std::error_code error;
-  if (!std::filesystem::exists(metrics, error)) return times;
+  if (!std::filesystem::exists(metrics, error)) return entries;
   std::istringstream lines(read_file(metrics));
   for (std::string line; std::getline(lines, line);) {
-    const json entry = json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("steps_ms") || !entry["steps_ms"].is_array()) continue;
+    json entry = json::parse(line, nullptr, false);
+    if (entry.is_object()) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<double> read_step_times(const std::filesystem::path& metrics) {
+  std::vector<double> times;
+  for (const json& entry : read_metrics(metrics)) {
+    if (!entry.contains("steps_ms") || !entry["steps_ms"].is_array()) continue;
     for (const json& ms : entry["steps_ms"]) {
       if (ms.is_number()) times.push_back(ms);
     }

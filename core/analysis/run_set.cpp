@@ -145,6 +145,11 @@ void keep_case(RunSet& set, const std::string& name) {
 
 }  // namespace
 
+std::vector<json> read_metrics(const MeasuredRun& run) {
+  if (run.report_file.filename() != kReport) return {};
+  return read_metrics(run.report_file.parent_path() / kMetrics);
+}
+
 std::vector<const MeasuredRun*> MeasuredCase::good() const {
   std::vector<const MeasuredRun*> result;
   for (const MeasuredRun& run : runs) {

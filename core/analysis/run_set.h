@@ -20,6 +20,9 @@ struct MeasuredRun {
   std::vector<double> step_ms;        // every step, in order; empty when they were not kept
 };
 
+/// The lines of the metrics.jsonl that a run left beside its report.json, objects only; none where there is none.
+std::vector<nlohmann::json> read_metrics(const MeasuredRun& run);
+
 /// All runs of one case, by repeat.
 struct MeasuredCase {
   std::string name;

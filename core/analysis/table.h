@@ -122,6 +122,8 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns);
 /// Files in links and sources are named relative to `from`, the folder the text will lie in.
 std::string table_markdown(const Table& table, const std::filesystem::path& from);
 std::string table_csv(const Table& table, const std::filesystem::path& from);
+/// A tabular environment.
+std::string table_latex(const Table& table);
 TableDocument table_document(const Table& table, const std::filesystem::path& from);
 /// Aligned columns for a terminal.
 std::string table_text(const Table& table);

@@ -1,4 +1,5 @@
-// The table as markdown, CSV, JSON and plain text.
+// The table as markdown, LaTeX, CSV, JSON and plain text.
+#include "core/analysis/latex.h"
 #include "core/analysis/markdown.h"
 #include "core/analysis/table.h"
 #include "core/report/csv.h"
@@ -66,6 +67,17 @@ std::string table_csv(const Table& table, const fs::path& from) {
     text += fmt::format("{},{}\n", name_of(table.estimator), csv_field(relative_to(row.link, from)));
   }
   return text;
+}
+
+std::string table_latex(const Table& table) {
+  std::vector<LatexColumn> columns;
+  for (const TableColumn& column : table.columns) columns.push_back({column.title, column.numeric});
+  std::vector<std::vector<std::string>> rows;
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (const TableCell& cell : row.cells) cells.push_back(cell.text);
+  }
+  return latex_tabular(columns, rows);
 }
 
 TableDocument table_document(const Table& table, const fs::path& from) {

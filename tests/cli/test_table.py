@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import unittest
+import xml.etree.ElementTree
 
 from program import ROOT, ProgramTest, run
 
@@ -112,6 +113,48 @@ class Table(ProgramTest):
         self.assertEqual(re.findall(r"https?:|<script|<link|<img|@import", text), [])
         for title in ("Throughput", "Step time", "Training loss", "Top-1 accuracy", "Peak memory", "Time by op"):
             self.assertIn(title, text)
+
+    def test_figures_and_latex_for_papers(self):
+        """Of a run whose folder has what LaTeX and XML give a meaning."""
+        name = "a_b & 5% #<x>"
+        self.assertEqual(self.train(f"runs/{name}").returncode, 0)
+        figures, table = self.folder / "paper/figures", self.folder / "paper/table.tex"
+        result = run("table", self.folder / "runs" / name, "--format", "latex", "--out", table, "--figures", figures)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = table.read_text()
+        self.assertIn(r"a\_b \& 5\% \#\textless{}x\textgreater{}", text)
+        self.assertIn(r"\end{tabular}", text)
+        names = sorted(path.name for path in figures.iterdir())
+        self.assertLessEqual({"throughput.svg", "throughput.pdf", "loss.svg", "loss.pdf"}, set(names))
+        for path in figures.iterdir():
+            if path.suffix == ".svg":
+                self.assertTrue(xml.etree.ElementTree.parse(path).getroot().tag.endswith("svg"))
+            else:
+                self.assertTrue(path.read_bytes().startswith(b"%PDF-1.4") and path.read_bytes().endswith(b"%%EOF\n"))
+
+    def test_a_page_of_one_run(self):
+        self.assertEqual(self.train("runs/one", "-o", "output.per_op=true").returncode, 0)
+        page = self.folder / "page.html"
+        self.assertEqual(run("table", self.folder / "runs/one", "--format", "html", "--out", page).returncode, 0)
+        text = page.read_text()
+        for title in ("Loss", "Learning rate", "Throughput", "Memory", "Time of each op in a step", "Configuration"):
+            self.assertIn(f"<h2>{title}</h2>", text)
+        self.assertIn(">train.optimizer.weight_decay</td>", text)
+        lines = [json.loads(line) for line in (self.folder / "runs/one/metrics.jsonl").read_text().splitlines()]
+        self.assertTrue(all(line["memory_bytes"] > 1 << 20 for line in lines if "step_ms" in line))
+
+    def test_effects_in_latex(self):
+        text = run("effects", FROZEN, "--latex").stdout
+        self.assertTrue(text.startswith(r"\begin{tabular}{llrrrr}"), text)
+        self.assertIn(r"95 \% interval", text)
+
+    def test_a_page_tells_why_runs_do_not_count(self):
+        page = self.folder / "page.html"
+        self.assertEqual(run("table", FROZEN, "--format", "html", "--out", page).returncode, 0)
+        text = page.read_text()
+        self.assertIn("Runs that are not counted", text)
+        self.assertIn("cannot read missing.safetensors: No such file or directory", text)
+        self.assertIn("What each change does", text)
 
     def test_unknown_columns_and_formats_are_refused(self):
         self.assert_one_line_error(run("table", FROZEN, "--columns", "run,sped"), 2, "did you mean speed?")

@@ -1,12 +1,10 @@
 #include "core/analysis/export/export.h"
 
-#include "core/base/errors.h"
-#include "core/io/atomic_file.h"
+#include "core/analysis/run_record.h"
 
 #include <algorithm>
 #include <cctype>
 #include <ctime>
-#include <sstream>
 
 namespace ptrain {
 
@@ -29,11 +27,8 @@ ExportInput read_export_input(const std::filesystem::path& path) {
   input.report = read_report(file);
   const bool named_by_folder = file.filename() == "report.json" && file.has_parent_path();
   input.name = named_by_folder ? file.parent_path().filename().string() : file.stem().string();
-  const std::filesystem::path metrics = file.parent_path() / "metrics.jsonl";
-  if (!named_by_folder || !std::filesystem::exists(metrics)) return input;
-  std::istringstream lines(read_file(metrics));
-  for (std::string line; std::getline(lines, line);) {
-    json entry = json::parse(line, nullptr, false);
+  if (!named_by_folder) return input;
+  for (json& entry : read_metrics(file.parent_path() / "metrics.jsonl")) {
     if (exports::is_step(entry) || exports::is_evaluation(entry)) input.metrics.push_back(std::move(entry));
   }
   return input;

@@ -1,48 +1,96 @@
-// Charts as inline SVG, 360 units wide so that their text stays readable on a phone; colours come from the page's CSS.
+// Charts as drawings. Each is 360 units wide, so that several stand side by side on a screen and one fills a phone.
 #pragma once
 
+#include "core/analysis/html/drawing.h"
+
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace ptrain::html {
 
-/// `text` with the characters that HTML gives a meaning replaced.
-std::string escaped(const std::string& text);
+/// Values that an axis spans; charts that are compared are given the same.
+struct Range {
+  double low = INFINITY, high = -INFINITY;
 
-struct Bar {
-  std::string label;
-  std::string text;  // the value as told
-  double value = 0;
-  std::optional<double> lower, upper;  // interval
+  void add(double value);
+  void add(const Range& other);
+  bool empty() const { return !(low <= high); }
+  double span() const { return high > low ? high - low : 1; }
 };
-/// Horizontal bars from zero, each with its label and value above it and a whisker for its interval.
-std::string bar_chart(const std::vector<Bar>& bars, const std::string& description);
+
+/// Names of series with their markers (with their dashes as well, for lines); `uncounted` explains the crosses.
+enum class LegendOf { points, lines };
+Drawing legend(const std::vector<std::string>& names, LegendOf kind, const std::string& uncounted = "");
+
+struct Point {
+  std::optional<double> value;  // none: nothing but crosses
+  std::optional<double> lower, upper;
+  std::size_t series = 0;
+  bool hollow = false;
+  std::string text;               // the value as told
+  std::vector<double> uncounted;  // drawn as crosses
+  std::string tip;
+};
+struct PointRow {
+  std::string label;
+  std::vector<Point> points;  // one below the other; none: the label is a heading
+};
+struct PointAxis {
+  Range range;
+  std::string title;
+  std::optional<double> reference;  // a value to be told from, such as no effect
+  double value_column = 0;          // see value_column()
+};
+/// Width that the values beside the points take; none where no row has several points: values then stand beside labels.
+double value_column(const std::vector<PointRow>& rows);
+/// The range of all values and crosses, and of intervals as far as they leave these room: of two runs an interval may
+/// be a thousand times as wide as what is compared.
+Range range_of(const std::vector<PointRow>& rows);
+/// Points with their intervals, in labelled rows over one axis (a forest plot). Intervals that leave the range end in
+/// arrows.
+Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, const std::string& description);
 
 struct Series {
   std::string label;
   std::vector<double> x, y;
+  std::size_t series = 0;  // gives colour and dashes
 };
-/// Lines over a common grid, with a legend when there is more than one (at most eight are drawn).
-std::string line_chart(const std::vector<Series>& series, const std::string& x_title, const std::string& description);
+struct LineAxes {
+  std::string x_title, y_title;
+  Range x, y;  // empty: of the series
+};
+/// Lines over a common grid; a series of one value is a point. Values that are not finite interrupt a line.
+Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, const std::string& description);
+/// Means of neighbouring points, so that a long curve stays small.
+Series thinned(const Series& all);
 
 struct Sample {
   std::string label;
   std::vector<double> values;
 };
 /// One histogram per sample over a common axis, its median marked.
-std::string distribution_chart(const std::vector<Sample>& samples, const std::string& unit,
-                               const std::string& description);
+Drawing distribution_chart(const std::vector<Sample>& samples, const std::string& unit, const std::string& description);
 
-struct Share {
-  std::string label;
-  double value = 0;
-};
 struct ShareRow {
   std::string label;
-  std::vector<Share> parts;  // the same labels in the same order in every row
+  std::vector<double> parts;  // of the same names in every row, at most eight
 };
-/// One bar of parts that fill it per row, with a legend (at most eight parts).
-std::string share_chart(const std::vector<ShareRow>& rows, const std::string& description);
+/// One bar per row, which its parts fill.
+Drawing share_chart(const std::vector<ShareRow>& rows, const std::vector<std::string>& names,
+                    const std::string& description);
+
+struct RooflinePoint {
+  std::string label;
+  double intensity = 0;  // operations a byte
+  double rate = 0;       // operations a second
+};
+struct Roof {
+  double peak = 0;                  // operations a second
+  std::optional<double> bandwidth;  // bytes a second
+};
+/// Rates over intensities, both logarithmic, under what the machine allows; series by order, all past the eighth alike.
+Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roof, const std::string& description);
 
 }  // namespace ptrain::html

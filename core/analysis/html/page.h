@@ -1,17 +1,23 @@
-// A benchmark as one HTML file that needs neither network nor script.
+// A benchmark, or a run, as one HTML file that needs neither network nor script.
 #pragma once
 
+#include "core/analysis/html/figure.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/table.h"
 
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace ptrain {
 
-/// The table, throughput with intervals, step-time distributions, loss and accuracy curves, memory, and the share of
-/// each op where runs timed them (output.per_op). Links are relative to `from`, the folder the page will lie in.
+/// What a page and a paper show of these runs.
+std::vector<html::Figure> figures_of(std::span<const RunSet> sets);
+
+/// The figures, the runs that do not count with the reason of each, and the table; of a single run also the time of
+/// its ops, its flags and its configuration. Links are relative to `from`, the
+/// folder the page will lie in.
 std::string html_page(std::span<const RunSet> sets, const Table& table, const std::filesystem::path& from);
 
 }  // namespace ptrain

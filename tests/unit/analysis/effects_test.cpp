@@ -2,38 +2,15 @@
 
 #include "core/base/errors.h"
 #include "core/report/schema_check.h"
-#include "tests/unit/analysis/example_runs.h"
+#include "tests/unit/analysis/example_factorial.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 namespace ptrain {
 namespace {
-
-/// A two-by-two factorial whose throughput is 100 * (1 + a) (1 + b) (1 + ab where both), with noise of 1 %.
-RunSet factorial(double a, double b, double ab, int repeats, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> noise(0, 0.01);
-  RunSet set;
-  set.suite.emplace().suite = "example";
-  set.suite->axes = {{"amp.level", "level", {"O0", "O1"}}, {"fusion", "fusion", {"off", "full"}}};
-  for (const int i : {0, 1}) {
-    for (const int j : {0, 1}) {
-      const std::string name = std::string("level=") + (i ? "O1" : "O0") + ",fusion=" + (j ? "full" : "off");
-      set.suite->cases.push_back({name, "", {{"amp.level", i ? "O1" : "O0"}, {"fusion", j ? "full" : "off"}}, ""});
-      MeasuredCase item{name, {}};
-      for (int r = 0; r < repeats; ++r) {
-        const double rate = 100 * (1 + i * a) * (1 + j * b) * (1 + i * j * ab) * std::exp(noise(random));
-        item.runs.push_back(example_run(name, r, 16 / rate * 1e3));
-      }
-      set.cases.push_back(std::move(item));
-    }
-  }
-  return set;
-}
 
 const Effect& effect_on_throughput(const EffectsReport& report, std::size_t index) { return report.effects.at(index); }
 
@@ -105,6 +82,14 @@ TEST(Effects, OfFewerThanTwoCasesAreRefused) {
   RunSet set = factorial(0.5, 0.2, 0, 3, 1);
   set.cases.resize(1);
   EXPECT_THROW(find_effects(set), Error);
+}
+
+TEST(Effects, AreSetInLatexWithEveryNameEscaped) {
+  RunSet set = factorial(0.5, 0.2, 0, 2, 1);
+  set.suite->axes[0].label = "amp_level";
+  const std::string text = effects_latex(find_effects(set));
+  EXPECT_NE(text.find("amp\\_level: O0 -\\textgreater{} O1 & "), std::string::npos) << text;
+  EXPECT_NE(text.find("95 \\% interval"), std::string::npos);
 }
 
 TEST(Effects, FitTheirSchema) {

@@ -2,6 +2,7 @@
 #include "core/analysis/markdown.h"
 
 #include "core/analysis/html/page.h"
+#include "core/analysis/latex.h"
 #include "core/base/errors.h"
 #include "core/report/schema_check.h"
 #include "tests/unit/analysis/example_runs.h"
@@ -66,6 +67,21 @@ TEST(Table, EscapesWhatMarkdownAndCsvGiveAMeaning) {
 
 TEST(Markdown, CellsEscapeWhatWouldEndThem) { EXPECT_EQ(markdown_cell("a|<b>\nc"), "a\\|&lt;b> c"); }
 
+TEST(Latex, EscapesWhatItGivesAMeaning) {
+  EXPECT_EQ(latex_text("a_b & 5 % #{}$~^\\"),
+            "a\\_b \\& 5 \\% \\#\\{\\}\\$\\textasciitilde{}\\textasciicircum{}\\textbackslash{}");
+  EXPECT_EQ(latex_text("O0 -> O1\n±1"), "O0 -\\textgreater{} O1 $\\pm$1");
+  EXPECT_EQ(latex_text("a---b"), "a-{}-{}-b");
+}
+
+TEST(Latex, HasARowPerCase) {
+  std::vector<RunSet> sets = {example_set()};
+  sets[0].cases[0].name = "batch_size=16";
+  const std::string table = table_latex(make_table(sets, "run,speed"));
+  EXPECT_NE(table.find("\\begin{tabular}{lr}"), std::string::npos);
+  EXPECT_NE(table.find("batch\\_size=16 & 1596.0 images/s $\\pm$0.2 \\% \\\\\n"), std::string::npos) << table;
+}
+
 TEST(Table, RefusesUnknownColumns) { EXPECT_THROW(make_table({}, "sped"), Error); }
 
 TEST(HtmlPage, NeedsNothingFromOutside) {
@@ -78,23 +94,13 @@ TEST(HtmlPage, NeedsNothingFromOutside) {
   EXPECT_NE(page.find("<svg"), std::string::npos);
 }
 
-TEST(HtmlPage, TellsCasesOfTheSameSettingsByTheirValues) {
-  const auto measured = [](const std::string& name, nlohmann::json settings) {
-    MeasuredCase item{name, {example_run(name, 0, 10)}};
-    item.runs[0].record.settings = std::move(settings);
-    return item;
-  };
-  RunSet set;
-  set.suite.emplace().suite = "flags";
-  set.suite->axes = {{"amp.level", "level", {"O0", "O1"}}, {"data.batch_size", "batch_size", {16, 32}}};
-  set.cases = {measured("level=O0,batch_size=16", {{"amp.level", "O0"}, {"data.batch_size", 16}}),
-               measured("level=O1,batch_size=32", {{"amp.level", "O1"}, {"data.batch_size", 32}})};
-  std::vector<RunSet> sets = {set};
-  const auto page = [&] { return html_page(sets, make_table(sets, default_columns()), "."); };
-  EXPECT_NE(page().find(">O0, 16<"), std::string::npos);
-  EXPECT_NE(page().find("level, batch_size"), std::string::npos);
-  sets.push_back({"", std::nullopt, {{"other", {example_run("other", 0, 10)}}}});
-  EXPECT_EQ(page().find(">O0, 16<"), std::string::npos);
+TEST(HtmlPage, ShowsRunsThatDoNotCountWithTheirReason) {
+  std::vector<RunSet> sets = {example_set()};
+  sets[0].cases[1].runs[0].record.message = "out of <memory>";
+  const std::string page = html_page(sets, make_table(sets, default_columns()), ".");
+  EXPECT_NE(page.find("Runs that are not counted"), std::string::npos);
+  EXPECT_NE(page.find(">out of &lt;memory&gt;<"), std::string::npos);
+  EXPECT_NE(page.find(">no good run<"), std::string::npos);
 }
 
 }  // namespace

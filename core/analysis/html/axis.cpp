@@ -1,0 +1,58 @@
+#include "core/analysis/html/axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrain::html {
+
+void Range::add(double value) {
+  if (!std::isfinite(value)) return;
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+void Range::add(const Range& other) {
+  add(other.low);
+  add(other.high);
+}
+
+Range padded(const Range& range) {
+  const double rest = range.high > range.low ? range.span() / 20 : std::max(std::abs(range.high) / 20, 1e-9);
+  return {range.low - rest, range.high + rest};
+}
+
+std::vector<double> ticks(const Range& range) {
+  const double raw = range.span() / 4;
+  const double power = std::pow(10, std::floor(std::log10(raw)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= raw) step = factor * power;
+  }
+  std::vector<double> values;
+  for (double i = std::ceil(range.low / step); i * step <= range.high + step * 1e-6; ++i) values.push_back(i * step);
+  return values;
+}
+
+std::string tick_text(double value) {
+  const double size = std::abs(value);
+  if (size < 1e-12) return "0";
+  if (size >= 1e4 && size < 1e6) return fmt::format("{:g}k", value * 1e-3);
+  if (size >= 1e6 && size < 1e9) return fmt::format("{:g}M", value * 1e-6);
+  return fmt::format("{:.4g}", value);
+}
+
+double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title) {
+  for (const double value : ticks(scale.range)) {
+    const std::string label = tick_text(value);
+    const double half = text_width(label, kTickSize) / 2 + 2;
+    drawing.line({scale.at(value), top}, {scale.at(value), bottom}, Ink::grid);
+    drawing.text({std::clamp(scale.at(value), half, drawing.width - half), bottom + 14}, label, Ink::mute,
+                 Anchor::middle, kTickSize);
+  }
+  if (title.empty()) return 18;
+  drawing.text({scale.to, bottom + 28}, title, Ink::mute, Anchor::end, kTickSize);
+  return 33;
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,29 @@
+// Scales of charts and their ticks.
+#pragma once
+
+#include "core/analysis/html/charts.h"
+
+#include <string>
+#include <vector>
+
+namespace ptrain::html {
+
+/// Where values of a range lie between two ends of a drawing.
+struct Scale {
+  Range range;
+  double from = 0, to = 0;
+
+  double at(double value) const { return from + (value - range.low) / range.span() * (to - from); }
+};
+
+/// `range` with a twentieth of its span on both sides.
+Range padded(const Range& range);
+/// About four round values in a range.
+std::vector<double> ticks(const Range& range);
+/// "12", "1.5k", "2M"
+std::string tick_text(double value);
+
+/// Ticks with lines of the grid from `top` to `bottom` and the axis's title below; returns the height that it takes.
+double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title);
+
+}  // namespace ptrain::html

@@ -1,0 +1,155 @@
+#include "core/analysis/html/case_groups.h"
+
+#include "core/analysis/html/drawing.h"
+#include "core/report/json_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ptrain::html {
+namespace {
+
+using nlohmann::json;
+
+std::string name_of_set(const RunSet& set) { return set.suite ? set.suite->suite : set.path.string(); }
+
+/// "level: O0"
+std::string setting_text(const SuiteAxis& axis, const json& value) {
+  return fmt::format("{}: {}", axis.label, text_of(value));
+}
+
+/// The settings that make a case; null where no run and no suite tells them.
+const json* settings_of(const RunSet& set, const MeasuredCase& item) {
+  if (!item.runs.empty()) return &item.runs.front().record.settings;
+  for (const SuiteCase& known : set.suite->cases) {
+    if (known.name == item.name) return &known.settings;
+  }
+  return nullptr;
+}
+
+/// The unit of a case's throughput; empty: never measured.
+std::string unit_of(const MeasuredCase& item) {
+  for (const MeasuredRun& run : item.runs) {
+    if (run.record.figures) return run.record.figures->unit;
+    if (run.report && run.report->throughput) return run.report->throughput->unit;
+  }
+  return {};
+}
+
+/// The axes of a set by what they are drawn as.
+struct AxisRoles {
+  const SuiteAxis* colour = nullptr;
+  const SuiteAxis* row = nullptr;
+  std::vector<const SuiteAxis*> panels;
+};
+
+AxisRoles roles_of(const std::vector<SuiteAxis>& axes) {
+  AxisRoles roles;
+  for (const SuiteAxis& axis : axes) {
+    const bool colours = axis.values.size() > 1 && axis.values.size() <= kSeries;
+    if (roles.colour == nullptr && colours) {
+      roles.colour = &axis;
+    } else {
+      roles.panels.push_back(&axis);
+    }
+  }
+  if (!roles.panels.empty()) {
+    roles.row = roles.panels.back();
+    roles.panels.pop_back();
+  }
+  return roles;
+}
+
+void place(PlacedCase& placed, const AxisRoles& roles, const json& settings) {
+  std::vector<std::string> panel;
+  for (const SuiteAxis* axis : roles.panels) panel.push_back(setting_text(*axis, settings.at(axis->key)));
+  placed.panel = fmt::format("{}", fmt::join(panel, ", "));
+  placed.row = roles.row == nullptr ? "" : setting_text(*roles.row, settings.at(roles.row->key));
+  std::vector<std::string> all = panel;
+  if (!placed.row.empty()) all.push_back(placed.row);
+  if (roles.colour != nullptr) {
+    const json& values = roles.colour->values;
+    const auto found = std::find(values.begin(), values.end(), settings.at(roles.colour->key));
+    placed.series = static_cast<std::size_t>(found - values.begin());
+    all.insert(all.begin(), setting_text(*roles.colour, settings.at(roles.colour->key)));
+  }
+  placed.label = fmt::format("{}", fmt::join(all, ", "));
+}
+
+bool has_settings(const RunSet& set) {
+  if (!set.suite || set.suite->axes.empty()) return false;
+  return std::all_of(set.cases.begin(), set.cases.end(), [&](const MeasuredCase& item) {
+    const json* settings = settings_of(set, item);
+    return settings != nullptr && std::all_of(set.suite->axes.begin(), set.suite->axes.end(),
+                                              [&](const SuiteAxis& axis) { return settings->contains(axis.key); });
+  });
+}
+
+class Grouping {
+ public:
+  void add(const RunSet& set) {
+    const bool keyed = has_settings(set);
+    const AxisRoles roles = keyed ? roles_of(set.suite->axes) : AxisRoles{};
+    std::string common;  // unit of the cases that were never measured
+    for (const MeasuredCase& item : set.cases) {
+      if (common.empty()) common = unit_of(item);
+    }
+    for (const MeasuredCase& item : set.cases) {
+      PlacedCase placed;
+      placed.item = &item;
+      placed.good = item.good();
+      placed.reported = item.reported();
+      placed.row = placed.label = item.name;
+      if (keyed) place(placed, roles, *settings_of(set, item));
+      const std::string unit = unit_of(item);
+      group_of(set, roles, unit.empty() ? common : unit).cases.push_back(std::move(placed));
+    }
+  }
+
+  std::vector<CaseGroup> groups() && {
+    if (groups_.size() == 1) groups_.front().title.clear();
+    return std::move(groups_);
+  }
+
+ private:
+  CaseGroup& group_of(const RunSet& set, const AxisRoles& roles, const std::string& unit) {
+    const RunSet* owner = set.suite ? &set : nullptr;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (owners_[i] == owner && groups_[i].unit == unit) return groups_[i];
+    }
+    CaseGroup& group = groups_.emplace_back();
+    owners_.push_back(owner);
+    group.unit = unit;
+    group.title = owner == nullptr ? unit : fmt::format("{}, {}", name_of_set(set), unit);
+    if (roles.colour != nullptr) {
+      for (const json& value : roles.colour->values) group.series.push_back(setting_text(*roles.colour, value));
+    }
+    return group;
+  }
+
+  std::vector<CaseGroup> groups_;
+  std::vector<const RunSet*> owners_;
+};
+
+}  // namespace
+
+std::vector<std::vector<const PlacedCase*>> CaseGroup::panels() const {
+  std::vector<std::vector<const PlacedCase*>> result;
+  for (const PlacedCase& item : cases) {
+    auto found = std::find_if(result.begin(), result.end(),
+                              [&](const auto& panel) { return panel.front()->panel == item.panel; });
+    if (found == result.end()) found = result.insert(found, std::vector<const PlacedCase*>());
+    found->push_back(&item);
+  }
+  return result;
+}
+
+std::vector<CaseGroup> case_groups(std::span<const RunSet> sets) {
+  Grouping grouping;
+  for (const RunSet& set : sets) grouping.add(set);
+  return std::move(grouping).groups();
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,38 @@
+// Cases as figures arrange them: what is measured in one unit together, factorials by their axes.
+#pragma once
+
+#include "core/analysis/run_set.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain::html {
+
+struct PlacedCase {
+  const MeasuredCase* item = nullptr;
+  std::vector<const MeasuredRun*> good;
+  const MeasuredRun* reported = nullptr;  // null: no report to draw curves from
+  std::string panel, row;                 // titles; of equal ones there is one panel, and one row in it
+  std::size_t series = 0;
+
+  const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
+  /// Panel, row and series in words.
+  std::string label;
+};
+
+struct CaseGroup {
+  std::string title;                // empty where it is the only one
+  std::string unit;                 // of its throughputs
+  std::vector<std::string> series;  // names, by colour; empty: cases have no colours of their own
+  std::vector<PlacedCase> cases;
+
+  /// Cases by panel, in order of appearance.
+  std::vector<std::vector<const PlacedCase*>> panels() const;
+};
+
+/// A factorial's first axis of at most eight values gives the colours, its last other one the rows, and those between
+/// the panels. Sweeps are kept apart, and so are units (images/s, sequences/s); reports without a sweep are one group.
+std::vector<CaseGroup> case_groups(std::span<const RunSet> sets);
+
+}  // namespace ptrain::html

@@ -1,0 +1,102 @@
+#include "core/analysis/html/curve_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrain::html {
+namespace {
+
+using nlohmann::json;
+
+Series loss_of(const MeasuredRun& run) { return thinned(logged(run, "loss")); }
+
+Series accuracy_of(const MeasuredRun& run) {
+  Series series;
+  for (const EvaluationReport& evaluation : run.report->evaluations) {
+    if (!evaluation.accuracy.top1) continue;
+    series.x.push_back(static_cast<double>(evaluation.step));
+    series.y.push_back(*evaluation.accuracy.top1);
+  }
+  return series;
+}
+
+struct CurvePanel {
+  std::string title;
+  std::vector<Series> series;
+};
+
+/// Curves by panel and row where cases have colours; else in panels of as many as there are colours.
+std::vector<CurvePanel> panels_of(const CaseGroup& group, const Curve& curve) {
+  std::vector<CurvePanel> panels;
+  for (const PlacedCase& item : group.cases) {
+    if (item.reported == nullptr) continue;
+    Series series = curve.read(*item.reported);
+    if (series.x.empty()) continue;
+    series.label = item.label;
+    std::string title;
+    if (!group.series.empty()) {
+      title = item.panel + (item.panel.empty() || item.row.empty() ? "" : ", ") + item.row;
+      series.series = item.series;
+    }
+    auto panel = std::find_if(panels.begin(), panels.end(), [&](const CurvePanel& p) {
+      return p.title == title && (!group.series.empty() || p.series.size() < kSeries);
+    });
+    if (panel == panels.end()) panel = panels.insert(panel, {title, {}});
+    if (group.series.empty()) series.series = panel->series.size();
+    panel->series.push_back(std::move(series));
+  }
+  return panels;
+}
+
+}  // namespace
+
+Series logged(const MeasuredRun& run, const char* key) {
+  Series series;
+  for (const json& line : read_metrics(run)) {
+    if (!line.contains("step") || !line["step"].is_number() || !line.contains(key)) continue;
+    if (!line[key].is_number() && !line[key].is_null()) continue;
+    series.x.push_back(line["step"]);
+    series.y.push_back(line[key].is_number() ? line[key].get<double>() : NAN);
+  }
+  return series;
+}
+
+std::vector<double> steady_steps(const MeasuredRun& run) {
+  const auto warmup = std::min(static_cast<std::size_t>(run.record.steady.warmup_steps), run.step_ms.size());
+  return {run.step_ms.begin() + static_cast<std::ptrdiff_t>(warmup), run.step_ms.end()};
+}
+
+const std::vector<Curve>& sweep_curves() {
+  static const std::vector<Curve> curves = {{"loss", "Training loss", "", loss_of},
+                                            {"top1", "Top-1 accuracy by step", "", accuracy_of}};
+  return curves;
+}
+
+Figure curve_figure(const CaseGroup& group, Figure figure, const Curve& curve) {
+  const std::vector<CurvePanel> panels = panels_of(group, curve);
+  LineAxes axes{"step", curve.unit, {}, {}};
+  for (const CurvePanel& panel : panels) {
+    for (const Series& series : panel.series) {
+      for (const double v : series.x) axes.x.add(v);
+      for (const double v : series.y) axes.y.add(v);
+    }
+  }
+  if (axes.y.empty()) return {};
+  const bool coloured = !group.series.empty();
+  if (coloured) figure.legend = legend(group.series, LegendOf::lines);
+  for (const CurvePanel& panel : panels) {
+    Drawing drawing;
+    drawing.description = figure.title;
+    if (!coloured && group.cases.size() > 1) {
+      std::vector<std::string> names;
+      for (const Series& series : panel.series) names.push_back(series.label);
+      drawing.place(legend(names, LegendOf::lines), {0, 0});
+    }
+    drawing.place(line_chart(panel.series, axes, figure.title), {0, drawing.height});
+    figure.panels.push_back({panel.title, std::move(drawing)});
+  }
+  return figure;
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,66 @@
+#include "core/analysis/html/elements.h"
+
+#include "core/analysis/html/svg.h"
+
+#include <fmt/format.h>
+
+namespace ptrain::html {
+namespace {
+
+/// `text`, escaped, which a line may also end after a comma of.
+std::string breakable(const std::string& text) {
+  std::string result;
+  for (const char c : escaped(text)) {
+    result += c;
+    if (c == ',') result += "<wbr>";
+  }
+  return result;
+}
+
+std::string cell_html(const HtmlColumn& column, const HtmlCell& cell) {
+  const std::string text = breakable(cell.text);
+  return fmt::format("<td data-title=\"{}\"{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
+                     cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)),
+                     cell.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escaped(cell.link), text));
+}
+
+}  // namespace
+
+std::string paragraph(const std::string& text, const char* attributes) {
+  return text.empty() ? "" : fmt::format("<p{}>{}</p>\n", attributes, escaped(text));
+}
+
+std::string table_section(const HtmlTable& table) {
+  if (table.rows.empty()) return "";
+  std::string head, body;
+  for (const HtmlColumn& column : table.columns) {
+    head += fmt::format("<th{}>{}</th>", column.numeric ? " class=\"n\"" : "", escaped(column.title));
+  }
+  for (const std::vector<HtmlCell>& row : table.rows) {
+    body += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) body += cell_html(table.columns[i], row[i]);
+    body += "</tr>\n";
+  }
+  return fmt::format(
+      "<section class=\"wide\">{}<table><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></section>\n",
+      table.title.empty() ? "" : fmt::format("<h2>{}</h2>", escaped(table.title)), head, body);
+}
+
+std::string figure_section(const Figure& figure) {
+  const std::size_t panels = figure.panels.size();
+  const bool pairs = panels % 3 != 0 && panels % 2 == 0;
+  std::string text =
+      fmt::format("<section{}><h2>{}</h2>\n", panels > 1 ? " class=\"whole\"" : "", escaped(figure.title));
+  if (!figure.legend.empty()) text += svg_element(figure.legend);
+  text += fmt::format("<div class=\"panels{}\">\n", pairs ? " two" : "");
+  for (const Panel& panel : figure.panels) {
+    const std::string title =
+        panel.title.empty() ? "" : fmt::format("<figcaption>{}</figcaption>", escaped(panel.title));
+    text += fmt::format("<figure>{}{}</figure>\n", title, svg_element(panel.drawing));
+  }
+  text += "</div>\n";
+  for (const std::string& note : figure.notes) text += paragraph(note, " class=\"note\"");
+  return text + "</section>\n";
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,103 @@
+#include "core/analysis/html/pdf.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace ptrain::html {
+namespace {
+
+/// A character in the encoding WinAnsi; "?" where it has none.
+char latin(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 32 || first > 126 ? '?' : character[0];
+  if (character.size() != 2 || (first != 0xc2 && first != 0xc3)) return '?';
+  return static_cast<char>((first << 6U) | (static_cast<unsigned char>(character[1]) & 0x3fU));
+}
+
+/// A string of the content, in parentheses.
+std::string literal(const std::string& text) {
+  std::string result = "(";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    const char c = latin(std::string_view(text).substr(at, bytes));
+    if (c == '(' || c == ')' || c == '\\') result += '\\';
+    result += c;
+    at += bytes;
+  }
+  return result + ")";
+}
+
+/// "0.00 0.45 0.70" of "#0072b2"
+std::string components(Ink ink) {
+  const long rgb = std::strtol(kColours[static_cast<std::size_t>(ink)].light + 1, nullptr, 16);
+  return fmt::format("{:.3f} {:.3f} {:.3f}", static_cast<double>(rgb >> 16) / 255,
+                     static_cast<double>(rgb >> 8 & 255) / 255, static_cast<double>(rgb & 255) / 255);
+}
+
+/// The outline of a shape; a circle is of four Bezier curves.
+std::string outline(const Shape& shape) {
+  if (shape.kind == Shape::Kind::circle) {
+    const auto [x, y] = shape.points[0];
+    const double r = shape.radius, k = 0.5523 * r;
+    return fmt::format(
+        "{:.2f} {:.2f} m {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} c {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} c "
+        "{:.2f} {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} c {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} {:.2f} c h ",
+        x + r, y, x + r, y + k, x + k, y + r, x, y + r, x - k, y + r, x - r, y + k, x - r, y, x - r, y - k, x - k,
+        y - r, x, y - r, x + k, y - r, x + r, y - k, x + r, y);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < shape.points.size(); ++i) {
+    text += fmt::format("{:.2f} {:.2f} {} ", shape.points[i].x, shape.points[i].y, i == 0 ? "m" : "l");
+  }
+  return shape.kind == Shape::Kind::polygon ? text + "h " : text;
+}
+
+std::string operators(const Shape& shape) {
+  if (shape.kind == Shape::Kind::text) {
+    const double width = text_width(shape.content, shape.size, shape.bold);
+    const double shift = shape.anchor == Anchor::start ? 0 : shape.anchor == Anchor::middle ? width / 2 : width;
+    return fmt::format("BT /{} {:g} Tf {} rg 1 0 0 -1 {:.2f} {:.2f} Tm {} Tj ET\n", shape.bold ? "B" : "R", shape.size,
+                       components(shape.fill), shape.points[0].x - shift, shape.points[0].y, literal(shape.content));
+  }
+  std::string text;
+  const bool filled = shape.fill != Ink::none, stroked = shape.stroke != Ink::none;
+  if (filled) text += components(shape.fill) + " rg ";
+  if (stroked) {
+    text += fmt::format("{} RG {:g} w [{}] 0 d ", components(shape.stroke), shape.size,
+                        fmt::join(dash_pattern(shape.dash), " "));
+  }
+  return text + outline(shape) + (filled && stroked ? "B\n" : filled ? "f\n" : "S\n");
+}
+
+}  // namespace
+
+std::string pdf_file(const Drawing& drawing) {
+  constexpr double point = 0.75;
+  std::string content = fmt::format("{0:g} 0 0 -{0:g} 0 {1:.2f} cm 1 j\n", point, point * drawing.height);
+  for (const Shape& shape : drawing.shapes) content += operators(shape);
+  const auto font = [](const std::string& name) {
+    return "<< /Type /Font /Subtype /Type1 /BaseFont /" + name + " /Encoding /WinAnsiEncoding >>";
+  };
+  const std::vector<std::string> objects = {
+      "<< /Type /Catalog /Pages 2 0 R >>",
+      "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+      fmt::format("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {:.2f} {:.2f}] /Contents 4 0 R "
+                  "/Resources << /Font << /R 5 0 R /B 6 0 R >> >> >>",
+                  point * drawing.width, point * drawing.height),
+      fmt::format("<< /Length {} >>\nstream\n{}endstream", content.size(), content),
+      font("Helvetica"),
+      font("Helvetica-Bold")};
+  std::string file = "%PDF-1.4\n";
+  std::string table = fmt::format("xref\n0 {}\n0000000000 65535 f \n", objects.size() + 1);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    table += fmt::format("{:010} 00000 n \n", file.size());
+    file += fmt::format("{} 0 obj\n{}\nendobj\n", i + 1, objects[i]);
+  }
+  return fmt::format("{}{}trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{}\n%%EOF\n", file, table, objects.size() + 1,
+                     file.size());
+}
+
+}  // namespace ptrain::html

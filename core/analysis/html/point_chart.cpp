@@ -1,0 +1,140 @@
+// Points with intervals, in rows; and the legend of series.
+#include "core/analysis/html/axis.h"
+
+#include <algorithm>
+
+namespace ptrain::html {
+namespace {
+
+constexpr double kLine = 15, kPoint = 16, kRowGap = 9, kSide = 6;
+
+/// Half of an interval, from the value to `bound`; an arrow where it goes on beyond the drawing.
+void draw_reach(Drawing& drawing, double bound, const Point& point, const Scale& scale, double y) {
+  const Ink ink = series_ink(point.series);
+  const double end = scale.at(std::clamp(bound, scale.range.low, scale.range.high));
+  drawing.line({scale.at(*point.value), y}, {end, y}, ink, 2);
+  if (bound >= scale.range.low && bound <= scale.range.high) {
+    drawing.line({end, y - 4}, {end, y + 4}, ink, 2);
+  } else {
+    const double back = bound < scale.range.low ? 5 : -5;
+    for (const double side : {4.0, -4.0}) drawing.line({end, y}, {end + back, y + side}, ink, 2);
+  }
+}
+
+void draw_point(Drawing& drawing, const Point& point, const Scale& scale, double y) {
+  if (point.value) {
+    for (const auto& bound : {point.lower, point.upper}) {
+      if (bound) draw_reach(drawing, *bound, point, scale, y);
+    }
+    drawing.marker({scale.at(*point.value), y}, point.series, point.hollow, point.tip);
+  }
+  for (const double value : point.uncounted) drawing.cross({scale.at(value), y}, Ink::text, point.tip);
+}
+
+/// The grid behind a point, so that no line runs through a label.
+void draw_grid(Drawing& drawing, const PointAxis& axis, const Scale& scale, double top) {
+  for (const double value : ticks(scale.range)) {
+    drawing.line({scale.at(value), top}, {scale.at(value), top + kPoint}, Ink::grid);
+  }
+  if (!axis.reference) return;
+  drawing.line({scale.at(*axis.reference), top}, {scale.at(*axis.reference), top + kPoint}, Ink::mute, 1.5);
+}
+
+/// Label, values and marks of a row from `top` on; returns its height.
+double draw_row(Drawing& drawing, const PointRow& row, const PointAxis& axis, const Scale& scale, double top) {
+  const double column = axis.value_column;
+  double label_width = drawing.width, y = top;
+  if (column == 0 && !row.points.empty()) {
+    const std::string& value = row.points.front().text;
+    drawing.text({drawing.width, y + 12}, value, Ink::text, Anchor::end);
+    label_width -= text_width(value, kTextSize) * 1.15 + 8;
+  }
+  const std::vector<std::string> lines =
+      row.label.empty() ? std::vector<std::string>{} : wrapped(row.label, label_width);
+  for (const std::string& line : lines) {
+    drawing.text({0, y + 12}, line, Ink::soft);
+    drawing.shapes.back().bold = row.points.empty();
+    y += kLine;
+  }
+  if (lines.empty() && column == 0) y += kLine;
+  y += 3;
+  for (const Point& point : row.points) {
+    draw_grid(drawing, axis, scale, y);
+    draw_point(drawing, point, scale, y + kPoint / 2);
+    if (column > 0) drawing.text({drawing.width, y + kPoint / 2 + 4}, point.text, Ink::text, Anchor::end, kTickSize);
+    y += kPoint;
+  }
+  return y + kRowGap - top;
+}
+
+}  // namespace
+
+Drawing legend(const std::vector<std::string>& names, LegendOf kind, const std::string& uncounted) {
+  Drawing drawing;
+  double x = 0, y = 0;
+  const auto add = [&](const std::string& name, double mark, const auto& draw) {
+    const std::vector<std::string> lines = wrapped(name, drawing.width - mark);
+    const double width = mark + text_width(lines.front(), kTextSize) * 1.1;
+    if (x > 0 && (x + width > drawing.width || lines.size() > 1)) {
+      x = 0;
+      y += 18;
+    }
+    draw(Position{x, y + 9});
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      drawing.text({x + mark, y + 13 + kLine * static_cast<double>(i)}, lines[i], Ink::soft);
+    }
+    if (lines.size() > 1) y += kLine * static_cast<double>(lines.size() - 1);
+    x += width + 14;
+    drawing.height = y + 20;
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool line = kind == LegendOf::lines;
+    add(names[i], line ? 30 : 14, [&](Position at) {
+      if (line) {
+        drawing.line(at, {at.x + 24, at.y}, series_ink(i), 2);
+        drawing.shapes.back().dash = i;
+      } else {
+        drawing.marker({at.x + 5, at.y}, i, false);
+      }
+    });
+  }
+  if (!uncounted.empty()) add(uncounted, 14, [&](Position at) { drawing.cross({at.x + 5, at.y}, Ink::text); });
+  return drawing;
+}
+
+Range range_of(const std::vector<PointRow>& rows) {
+  Range values, all;
+  for (const PointRow& row : rows) {
+    for (const Point& point : row.points) {
+      values.add(point.value.value_or(NAN));
+      for (const double value : point.uncounted) values.add(value);
+      for (const auto& bound : {point.lower, point.upper}) all.add(bound.value_or(NAN));
+    }
+  }
+  if (values.empty()) return values;
+  const double reach = std::max(values.high - values.low, std::max(std::abs(values.low), std::abs(values.high)) / 2);
+  return {std::min(values.low, std::max(all.low, values.low - reach)),
+          std::max(values.high, std::min(all.high, values.high + reach))};
+}
+
+double value_column(const std::vector<PointRow>& rows) {
+  const bool several = std::any_of(rows.begin(), rows.end(), [](const PointRow& row) { return row.points.size() > 1; });
+  double width = 0;
+  for (const PointRow& row : rows) {
+    for (const Point& point : row.points) width = std::max(width, text_width(point.text, kTickSize) * 1.1 + 8);
+  }
+  return several ? width : 0;
+}
+
+Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, const std::string& description) {
+  Drawing drawing;
+  drawing.description = description;
+  Range range = axis.range;
+  if (axis.reference) range.add(*axis.reference);
+  const Scale scale{padded(range), kSide, drawing.width - axis.value_column - kSide};
+  for (const PointRow& row : rows) drawing.height += draw_row(drawing, row, axis, scale, drawing.height);
+  drawing.height += draw_x_axis(drawing, scale, drawing.height, drawing.height, axis.title);
+  return drawing;
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,186 @@
+#include "core/analysis/html/run_figures.h"
+
+#include "core/analysis/html/curve_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ptrain::html {
+namespace {
+
+using nlohmann::json;
+
+/// Curves of several names have a legend.
+Figure curves(const std::string& name, const std::string& title, const std::string& unit, std::vector<Series> series) {
+  std::erase_if(series, [](const Series& s) { return s.x.empty(); });
+  if (series.empty()) return {};
+  std::vector<std::string> names;
+  for (Series& s : series) {
+    s = thinned(s);
+    s.series = names.size();
+    names.push_back(s.label);
+  }
+  Figure figure;
+  figure.name = name;
+  figure.title = title;
+  if (names.size() > 1) figure.legend = legend(names, LegendOf::lines);
+  figure.panels.push_back({"", line_chart(series, {"step", unit, {}, {}}, title)});
+  return figure;
+}
+
+Series labelled(Series series, const std::string& label) {
+  series.label = label;
+  return series;
+}
+
+/// A figure of every evaluation that has it.
+Series evaluated(const Report& report, std::optional<double> AccuracyReport::*member, const std::string& label) {
+  Series series{label, {}, {}};
+  for (const EvaluationReport& evaluation : report.evaluations) {
+    if (!(evaluation.accuracy.*member)) continue;
+    series.x.push_back(static_cast<double>(evaluation.step));
+    series.y.push_back(*(evaluation.accuracy.*member));
+  }
+  return series;
+}
+
+/// Steps of the scaler's history.
+Series loss_scale(const Report& report) {
+  Series series;
+  const auto add = [&](double step, double scale) {
+    series.x.push_back(step);
+    series.y.push_back(scale);
+  };
+  for (const ScaleChange& change : report.amp.scaler.history) {
+    if (!series.y.empty()) add(static_cast<double>(change.step), series.y.back());
+    add(static_cast<double>(change.step), change.scale);
+  }
+  if (!series.y.empty()) add(static_cast<double>(report.progress.steps), series.y.back());
+  return series;
+}
+
+/// Samples a second of the steps that each line of the metrics stands for.
+Series throughput(const MeasuredRun& run) {
+  Series series;
+  for (const json& line : read_metrics(run)) {
+    if (!line.contains("steps_ms") || !line["steps_ms"].is_array()) continue;
+    double milliseconds = 0;
+    for (const json& ms : line["steps_ms"]) milliseconds += ms.is_number() ? ms.get<double>() : 0;
+    const double samples = line.value("samples", 0.0) * static_cast<double>(line["steps_ms"].size());
+    if (milliseconds <= 0) continue;
+    series.x.push_back(line.value("step", 0.0));
+    series.y.push_back(samples / milliseconds * 1e3);
+  }
+  return series;
+}
+
+std::vector<Series> memory(const MeasuredRun& run) {
+  constexpr double mib = 1 << 20;
+  Series resident = labelled(logged(run, "memory_bytes"), "in use");
+  for (double& bytes : resident.y) bytes /= mib;
+  if (resident.x.empty()) return {};
+  const double planned = static_cast<double>(run.report->memory.planned_peak_bytes) / mib;
+  Series plan{"planned peak", {resident.x.front(), resident.x.back()}, {planned, planned}};
+  return {std::move(resident), std::move(plan)};
+}
+
+Figure step_times(const MeasuredRun& run) {
+  std::vector<double> times = steady_steps(run);
+  if (times.empty()) return {};
+  Figure figure;
+  figure.name = "step_time";
+  figure.title = "Step time after warm-up";
+  figure.panels.push_back({"", distribution_chart({{"", std::move(times)}}, "ms", figure.title)});
+  return figure;
+}
+
+Figure roofline(const Report& report) {
+  const std::vector<OpTime> ops = op_times(report);
+  const std::optional<Roof> roof = roof_of(report);
+  if (ops.empty() || !roof) return {};
+  double all = 0;
+  for (const OpTime& op : ops) all += op.milliseconds;
+  std::vector<RooflinePoint> points;
+  std::vector<std::string> names;
+  for (const OpTime& op : ops) {
+    if (op.flops <= 0 || op.bytes <= 0 || points.size() == kSeries) continue;
+    names.push_back(fmt::format("{}: {:.1f} %", op.op, 100 * op.milliseconds / all));
+    points.push_back({names.back(), op.flops / op.bytes, op.flops / op.milliseconds * 1e3});
+  }
+  Figure figure;
+  figure.name = "roofline";
+  figure.title = "Ops under the roofline, and their share of a step";
+  figure.legend = legend(names, LegendOf::points);
+  figure.panels.push_back({"", roofline_chart(points, *roof, figure.title)});
+  figure.notes.emplace_back(
+      roof->bandwidth ? "The line is what was measured on this device: its peak, and its memory's bandwidth."
+                      : "The line is the peak measured on this device; its memory's bandwidth was not measured.");
+  return figure;
+}
+
+}  // namespace
+
+const MeasuredRun* single_run(std::span<const RunSet> sets) {
+  if (sets.size() != 1 || sets[0].cases.size() != 1 || sets[0].cases[0].runs.size() != 1) return nullptr;
+  const MeasuredRun& run = sets[0].cases[0].runs[0];
+  return run.report ? &run : nullptr;
+}
+
+std::vector<Figure> run_figures(const MeasuredRun& run) {
+  const Report& report = *run.report;
+  const std::string unit = report.throughput ? report.throughput->unit : "samples/s";
+  std::vector<Figure> figures = {
+      curves("loss", "Loss", "",
+             {labelled(logged(run, "loss"), "training"), evaluated(report, &AccuracyReport::loss, "evaluation")}),
+      curves("accuracy", "Accuracy", "",
+             {evaluated(report, &AccuracyReport::top1, "top-1"), evaluated(report, &AccuracyReport::top5, "top-5"),
+              evaluated(report, &AccuracyReport::f1, "F1")}),
+      curves("throughput", "Throughput", unit, {throughput(run)}),
+      step_times(run),
+      curves("learning_rate", "Learning rate", "", {logged(run, "lr")}),
+      curves("loss_scale", "Loss scale", "", {loss_scale(report)}),
+      curves("memory", "Memory", "MiB", memory(run)),
+      roofline(report)};
+  std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
+  return figures;
+}
+
+std::vector<OpTime> op_times(const Report& report) {
+  std::map<std::string, OpTime> by_op;
+  for (const KernelReport& kernel : report.kernels) {
+    if (kernel.calls == 0 || kernel.milliseconds <= 0) continue;
+    OpTime& op = by_op[kernel.op];
+    op.op = kernel.op;
+    op.milliseconds += kernel.milliseconds / static_cast<double>(kernel.calls);
+    op.flops += kernel.flops;
+    op.bytes += kernel.bytes;
+  }
+  std::vector<OpTime> ops;
+  for (const auto& [name, op] : by_op) ops.push_back(op);
+  std::sort(ops.begin(), ops.end(), [](const OpTime& a, const OpTime& b) { return a.milliseconds > b.milliseconds; });
+  return ops;
+}
+
+std::optional<Roof> roof_of(const Report& report) {
+  Roof roof;
+  const std::optional<DeviceRates>& rates = report.environment.rates;
+  if (rates) roof.bandwidth = rates->memory_bandwidth;
+  if (report.utilization && report.utilization->peak_flops) {
+    roof.peak = *report.utilization->peak_flops;
+  } else if (rates) {
+    const std::string& dtype = report.amp.dtype;
+    const PrecisionRates& precision = dtype == "bf16" ? rates->bf16 : dtype == "fp16" ? rates->fp16 : rates->fp32;
+    roof.peak = std::max(precision.product.value_or(0), precision.convolution.value_or(0));
+  }
+  if (roof.peak <= 0) return std::nullopt;
+  return roof;
+}
+
+std::optional<double> least_milliseconds(const OpTime& op, const Roof& roof) {
+  if (!roof.bandwidth) return std::nullopt;
+  return 1e3 * std::max(op.flops / roof.peak, op.bytes / *roof.bandwidth);
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,91 @@
+#include "core/analysis/html/svg.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ptrain::html {
+namespace {
+
+std::string variable(const InkColour& colour) { return fmt::format("var(--{})", colour.name); }
+std::string light(const InkColour& colour) { return colour.light; }
+
+using ColourOf = std::string (*)(const InkColour&);
+
+std::string ink(Ink ink, ColourOf colour_of) {
+  return ink == Ink::none ? "none" : colour_of(kColours[static_cast<std::size_t>(ink)]);
+}
+
+std::string text_element(const Shape& shape, ColourOf colour_of) {
+  static constexpr const char* kAnchors[] = {"start", "middle", "end"};
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" style="fill:{};font-size:{:g}px;text-anchor:{}{}">{}</text>)",
+                     shape.points[0].x, shape.points[0].y, ink(shape.fill, colour_of), shape.size,
+                     kAnchors[static_cast<std::size_t>(shape.anchor)], shape.bold ? ";font-weight:600" : "",
+                     escaped(shape.content));
+}
+
+std::string element(const Shape& shape, ColourOf colour_of) {
+  if (shape.kind == Shape::Kind::text) return text_element(shape, colour_of);
+  std::string style = "fill:" + ink(shape.fill, colour_of);
+  if (shape.stroke != Ink::none)
+    style += fmt::format(";stroke:{};stroke-width:{:g}", ink(shape.stroke, colour_of), shape.size);
+  if (shape.dash > 0) style += fmt::format(";stroke-dasharray:{}", fmt::join(dash_pattern(shape.dash), " "));
+  std::string form;
+  if (shape.kind == Shape::Kind::circle) {
+    form =
+        fmt::format(R"(circle cx="{:.1f}" cy="{:.1f}" r="{:g}")", shape.points[0].x, shape.points[0].y, shape.radius);
+  } else {
+    form = shape.kind == Shape::Kind::polygon ? "polygon points=\"" : "polyline points=\"";
+    for (const Position& point : shape.points) form += fmt::format("{:.1f},{:.1f} ", point.x, point.y);
+    form.back() = '"';
+  }
+  if (shape.tip.empty()) return fmt::format("<{} style=\"{}\"/>", form, style);
+  const std::string name = form.substr(0, form.find(' '));
+  return fmt::format("<{} style=\"{}\"><title>{}</title></{}>", form, style, escaped(shape.tip), name);
+}
+
+std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf colour_of) {
+  std::string text = fmt::format(R"(<svg{} viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">)", attributes,
+                                 drawing.width, drawing.height, escaped(drawing.description));
+  for (const Shape& shape : drawing.shapes) text += element(shape, colour_of);
+  return text + "</svg>\n";
+}
+
+}  // namespace
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t') result += c;
+    }
+  }
+  return result;
+}
+
+std::string svg_element(const Drawing& drawing) { return svg(drawing, "", variable); }
+
+std::string svg_file(const Drawing& drawing) {
+  return svg(drawing,
+             fmt::format(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+                         "font-family=\"Helvetica,Arial,sans-serif\"",
+                         drawing.width, drawing.height),
+             light);
+}
+
+}  // namespace ptrain::html

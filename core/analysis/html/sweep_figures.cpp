@@ -1,0 +1,238 @@
+#include "core/analysis/html/sweep_figures.h"
+
+#include "core/analysis/effects.h"
+#include "core/analysis/html/case_groups.h"
+#include "core/analysis/html/charts.h"
+#include "core/analysis/html/curve_figures.h"
+#include "core/analysis/html/effect_figure.h"
+#include "core/analysis/speed.h"
+#include "core/report/statistics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+
+namespace ptrain::html {
+namespace {
+
+constexpr std::size_t kMostHistograms = 6;
+
+/// A figure's name and title, which say of which group it is where there are several.
+Figure figure_of(const CaseGroup& group, const std::string& name, const std::string& title) {
+  Figure figure;
+  figure.name = group.title.empty() ? name : file_stem(name + "-" + group.title);
+  figure.title = group.title.empty() ? title : fmt::format("{}: {}", title, group.title);
+  return figure;
+}
+
+/// "n 3" where the number of good runs needs saying.
+std::string runs_text(const PlacedCase& item, const CaseGroup& group) {
+  const bool same = std::all_of(group.cases.begin(), group.cases.end(),
+                                [&](const PlacedCase& other) { return other.good.size() == item.good.size(); });
+  return same && item.good.size() > 1 ? "" : fmt::format(", n {}", item.good.size());
+}
+
+/// A point for each case, by panel and row, all over one range.
+Figure point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
+                    const std::function<Point(const PlacedCase&)>& point_of) {
+  std::vector<std::vector<PointRow>> panels;
+  PointAxis axis{{}, unit, std::nullopt};
+  bool crosses = false;
+  for (const auto& panel : group.panels()) {
+    std::vector<PointRow>& rows = panels.emplace_back();
+    for (const PlacedCase* item : panel) {
+      Point point = point_of(*item);
+      point.series = item->series;
+      point.tip = fmt::format("{}: {}", item->label, point.text);
+      crosses = crosses || !point.uncounted.empty();
+      auto row = std::find_if(rows.begin(), rows.end(), [&](const PointRow& r) { return r.label == item->row; });
+      if (row == rows.end()) row = rows.insert(row, {item->row, {}});
+      row->points.push_back(std::move(point));
+    }
+    axis.range.add(range_of(rows));
+    axis.value_column = std::max(axis.value_column, value_column(rows));
+    figure.panels.push_back({panel.front()->panel, {}});
+  }
+  if (axis.range.empty()) return {};
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    figure.panels[i].drawing = point_chart(panels[i], axis, figure.title);
+  }
+  const std::string explained = crosses ? "a run that is not counted" : "";
+  if (!group.series.empty() || crosses) figure.legend = legend(group.series, LegendOf::points, explained);
+  return figure;
+}
+
+Point point_of(const Interval& interval, const std::string& text) {
+  Point point;
+  point.value = interval.estimate;
+  point.text = text;
+  if (interval.bounded) {
+    point.lower = interval.lower;
+    point.upper = interval.upper;
+  }
+  return point;
+}
+
+Point missing(const PlacedCase& item) {
+  Point point;
+  point.text = item.item->runs.empty() ? "not run" : "no good run";
+  return point;
+}
+
+Figure throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
+  Figure figure =
+      figure_of(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", name_of(estimator)));
+  return point_figure(group, std::move(figure), group.unit, [&](const PlacedCase& item) {
+    Point point = missing(item);
+    if (!item.good.empty()) {
+      const Interval speed = speed_interval(item.good, estimator);
+      point = point_of(speed, fmt::format("{:.1f}{}{}", speed.estimate, reach_text(speed), runs_text(item, group)));
+    }
+    for (const MeasuredRun& run : item.item->runs) {
+      const bool counted = run.record.outcome == RunOutcome::ok;
+      if (!counted && run.record.figures) point.uncounted.push_back(speed_of(*run.record.figures, estimator));
+    }
+    return point;
+  });
+}
+
+Figure memory_figure(const CaseGroup& group) {
+  return point_figure(group, figure_of(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
+    if (item.good.empty()) return missing(item);
+    std::vector<double> mib;
+    for (const MeasuredRun* run : item.good) {
+      mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
+    }
+    const Interval memory = centre_interval(mib, kSpeedConfidence);
+    return point_of(memory, fmt::format("{:.4g}", memory.estimate));
+  });
+}
+
+/// The mean of the runs that evaluated, with the error of counting its samples and what the runs differ by.
+Point accuracy_point(const PlacedCase& item) {
+  std::vector<double> top1;
+  std::int64_t samples = 0;
+  for (const MeasuredRun* run : item.good) {
+    if (!run->record.figures->top1) continue;
+    top1.push_back(*run->record.figures->top1);
+    samples = run->record.figures->eval_samples;
+  }
+  if (top1.empty()) return missing(item);
+  Interval interval;
+  interval.estimate = std::accumulate(top1.begin(), top1.end(), 0.0) / static_cast<double>(top1.size());
+  const Interval runs = centre_interval(top1, kSpeedConfidence);
+  const double counting = samples > 0 ? std::sqrt(counting_error(interval.estimate, samples)) : 0;
+  const double reach =
+      std::hypot(runs.bounded ? runs.half_width() : 0, normal_quantile((1 + kSpeedConfidence) / 2) * counting);
+  interval.bounded = reach > 0;
+  interval.lower = std::max(0.0, interval.estimate - reach);
+  interval.upper = std::min(1.0, interval.estimate + reach);
+  return point_of(interval, fmt::format("{:.4f}", interval.estimate));
+}
+
+Figure accuracy_figure(const CaseGroup& group) {
+  return point_figure(group, figure_of(group, "accuracy", "Top-1 at the end and its 95 % interval"), "top-1",
+                      accuracy_point);
+}
+
+std::vector<double> measured_steps(const PlacedCase& item) {
+  std::vector<double> times;
+  for (const MeasuredRun* run : item.good) {
+    const std::vector<double> steady = steady_steps(*run);
+    times.insert(times.end(), steady.begin(), steady.end());
+  }
+  return times;
+}
+
+/// Histograms of few cases; of many their medians with what nine of ten steps lie between.
+Figure step_figure(const CaseGroup& group) {
+  std::vector<Sample> samples;
+  for (const PlacedCase& item : group.cases) {
+    if (auto times = measured_steps(item); !times.empty()) samples.push_back({item.label, std::move(times)});
+  }
+  if (samples.empty()) return {};
+  if (group.cases.size() <= kMostHistograms) {
+    Figure figure = figure_of(group, "step_time", "Step time after warm-up, all runs");
+    figure.panels.push_back({"", distribution_chart(samples, "ms", "Step times of each case")});
+    return figure;
+  }
+  Figure figure = figure_of(group, "step_time", "Step time after warm-up: median, and 5 % to 95 % of the steps");
+  return point_figure(group, std::move(figure), "ms", [](const PlacedCase& item) {
+    const std::vector<double> times = measured_steps(item);
+    if (times.empty()) return missing(item);
+    const Interval middle{quantile(times, 0.5), quantile(times, 0.05), quantile(times, 0.95), true};
+    return point_of(middle, fmt::format("{:.4g}", middle.estimate));
+  });
+}
+
+/// Time by op of every case; the seven largest over all cases, and the rest as one.
+Figure op_figure(const CaseGroup& group) {
+  std::vector<std::pair<std::string, std::map<std::string, double>>> times;
+  std::map<std::string, double> totals;
+  for (const PlacedCase& item : group.cases) {
+    if (item.report() == nullptr) continue;
+    std::map<std::string, double> by_op;
+    for (const KernelReport& kernel : item.report()->kernels) {
+      if (kernel.milliseconds <= 0) continue;
+      by_op[kernel.op] += kernel.milliseconds;
+      totals[kernel.op] += kernel.milliseconds;
+    }
+    if (!by_op.empty()) times.emplace_back(item.label, std::move(by_op));
+  }
+  if (times.empty()) return {};
+  std::vector<std::string> ops;
+  for (const auto& [op, ms] : totals) ops.push_back(op);
+  std::sort(ops.begin(), ops.end(), [&](const auto& a, const auto& b) { return totals[a] > totals[b]; });
+  std::vector<std::string> names(ops.begin(),
+                                 ops.begin() + static_cast<std::ptrdiff_t>(std::min(kSeries - 1, ops.size())));
+  if (ops.size() > names.size()) names.emplace_back("others");
+  std::vector<ShareRow> rows;
+  for (const auto& [label, by_op] : times) {
+    ShareRow row{label, std::vector<double>(names.size(), 0.0)};
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      const auto found = by_op.find(ops[k]);
+      if (found != by_op.end()) row.parts[std::min(k, names.size() - 1)] += found->second;
+    }
+    rows.push_back(std::move(row));
+  }
+  Figure figure = figure_of(group, "ops", "Time by op");
+  figure.legend = legend(names, LegendOf::points);
+  figure.panels.push_back({"", share_chart(rows, names, "Share of each op in the time of a step")});
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> sweep_figures(std::span<const RunSet> sets) {
+  std::vector<Figure> figures;
+  const auto add = [&](Figure figure) {
+    if (!figure.panels.empty()) figures.push_back(std::move(figure));
+  };
+  const auto good = [](const MeasuredCase& item) { return !item.good().empty(); };
+  for (const RunSet& set : sets) {
+    if (!set.suite || std::count_if(set.cases.begin(), set.cases.end(), good) < 2) continue;
+    Figure figure = effect_figure(find_effects(set));
+    if (sets.size() > 1) {
+      figure.title += ": " + set.suite->suite;
+      figure.name = file_stem("effects-" + set.suite->suite);
+    }
+    add(std::move(figure));
+  }
+  const SpeedEstimator estimator = speed_estimator(sets);
+  for (const CaseGroup& group : case_groups(sets)) {
+    add(throughput_figure(group, estimator));
+    add(step_figure(group));
+    add(memory_figure(group));
+    add(accuracy_figure(group));
+    for (const Curve& curve : sweep_curves())
+      add(curve_figure(group, figure_of(group, curve.name, curve.title), curve));
+    add(op_figure(group));
+  }
+  return figures;
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,16 @@
+// Figures of many runs: what flags do, and what every case measured.
+#pragma once
+
+#include "core/analysis/html/figure.h"
+#include "core/analysis/run_set.h"
+
+#include <span>
+#include <vector>
+
+namespace ptrain::html {
+
+/// Effects of every sweep; then, of each group of cases (case_groups.h), throughput, step time, memory, accuracy, loss
+/// and time by op, as far as they were measured.
+std::vector<Figure> sweep_figures(std::span<const RunSet> sets);
+
+}  // namespace ptrain::html

@@ -1,0 +1,230 @@
+#include "core/analysis/html/axis.h"
+#include "core/analysis/html/case_groups.h"
+#include "core/analysis/html/effect_figure.h"
+#include "core/analysis/html/page.h"
+#include "core/analysis/html/pdf.h"
+#include "core/analysis/html/run_figures.h"
+#include "core/analysis/html/run_page.h"
+#include "core/analysis/html/svg.h"
+#include "tests/unit/analysis/example_factorial.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using html::Drawing;
+using html::Figure;
+using html::Ink;
+using html::Shape;
+
+Figure figure_named(const RunSet& set, const std::string& name) {
+  for (Figure& figure : figures_of(std::span(&set, 1))) {
+    if (figure.name == name) return std::move(figure);
+  }
+  ADD_FAILURE() << "no figure " << name;
+  return {};
+}
+
+std::vector<std::string> texts(const Drawing& drawing) {
+  std::vector<std::string> found;
+  for (const Shape& shape : drawing.shapes) {
+    if (shape.kind == Shape::Kind::text) found.push_back(shape.content);
+  }
+  return found;
+}
+
+std::int64_t lines_in(const Drawing& drawing, Ink ink) {
+  return std::count_if(drawing.shapes.begin(), drawing.shapes.end(),
+                       [&](const Shape& shape) { return shape.kind == Shape::Kind::polyline && shape.stroke == ink; });
+}
+
+void expect_text_inside(const Drawing& drawing) {
+  for (const Shape& shape : drawing.shapes) {
+    if (shape.kind != Shape::Kind::text) continue;
+    const double width = html::text_width(shape.content, shape.size, shape.bold);
+    const double part = shape.anchor == html::Anchor::start ? 0 : shape.anchor == html::Anchor::middle ? 0.5 : 1;
+    EXPECT_GE(shape.points[0].x - part * width, -0.5) << shape.content;
+    EXPECT_LE(shape.points[0].x + (1 - part) * width, drawing.width + 0.5) << shape.content;
+    EXPECT_LE(shape.points[0].y, drawing.height) << shape.content;
+  }
+}
+
+TEST(Figures, ArrangeAFactorialByItsAxes) {
+  const RunSet set = factorial(0.5, 0.2, 0.1, 3, 1);
+  const auto groups = html::case_groups(std::span(&set, 1));
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].series, (std::vector<std::string>{"level: O0", "level: O1"}));
+  EXPECT_EQ(groups[0].cases[2].series, 1U);
+  EXPECT_EQ(groups[0].cases[3].row, "fusion: full");
+  EXPECT_EQ(groups[0].panels().size(), 1U);
+  const std::vector<std::string> shown = texts(figure_named(set, "throughput").panels.at(0).drawing);
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "fusion: full"), 1);  // one row for both levels
+}
+
+TEST(Figures, GiveTheAxesBetweenToPanels) {
+  RunSet set = factorial(0.5, 0.2, 0.1, 2, 1);
+  set.suite->axes.insert(set.suite->axes.begin() + 1, {"search", "search", {false, true}});
+  for (std::size_t i = 0; i < set.cases.size(); ++i) {
+    set.suite->cases[i].settings["search"] = i % 2 == 1;
+    for (MeasuredRun& run : set.cases[i].runs) run.record.settings = set.suite->cases[i].settings;
+  }
+  const Figure figure = figure_named(set, "throughput");
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[1].title, "search: true");
+}
+
+TEST(Figures, NeverShareAScaleAmongUnits) {
+  RunSet set = factorial(0.5, 0.2, 0, 2, 1);
+  for (MeasuredRun& run : set.cases[3].runs) run.record.figures->unit = "sequences/s";
+  std::vector<std::string> names;
+  for (const Figure& figure : figures_of(std::span(&set, 1))) names.push_back(figure.name);
+  EXPECT_TRUE(std::count(names.begin(), names.end(), "throughput-example-images-s")) << names.size();
+  EXPECT_TRUE(std::count(names.begin(), names.end(), "throughput-example-sequences-s"));
+}
+
+TEST(Figures, DrawIntervalsFromTwoRunsOn) {
+  const auto whiskers = [](int repeats) {
+    return lines_in(figure_named(factorial(0.5, 0.2, 0, repeats, 1), "throughput").panels.at(0).drawing, Ink::s0);
+  };
+  EXPECT_EQ(whiskers(1), 0);
+  EXPECT_EQ(whiskers(2), 2 * 2 * 2);  // of two cases, both halves, each with its end
+}
+
+TEST(Figures, CrossOutRunsThatDoNotCount) {
+  RunSet set = factorial(0.5, 0.2, 0, 3, 1);
+  const Drawing before = figure_named(set, "throughput").panels.at(0).drawing;
+  set.cases[0].runs[1].record.outcome = RunOutcome::unstable;
+  const Figure after = figure_named(set, "throughput");
+  EXPECT_EQ(lines_in(after.panels.at(0).drawing, Ink::text), lines_in(before, Ink::text) + 2);
+  const std::vector<std::string> explained = texts(after.legend);
+  EXPECT_EQ(std::count(explained.begin(), explained.end(), "a run that is not counted"), 1);
+}
+
+TEST(Figures, KeepTheirScaleFromIntervalsOfTwoRuns) {
+  html::Point wide;
+  wide.value = 100;
+  wide.lower = 0.001;
+  wide.upper = 1e6;
+  html::Point other;
+  other.value = 120;
+  const html::Range range = html::range_of({{"a", {wide}}, {"b", {other}}});
+  EXPECT_LE(range.high, 200);
+  EXPECT_GE(range.low, 0);
+}
+
+TEST(Figures, ForestPlotShowsWhatIsToldFromZero) {
+  const EffectsReport clear = find_effects(factorial(0.5, 0.2, 0.4, 5, 1));
+  const html::ShownEffects shown = html::effects_to_show(clear, Response::throughput);
+  EXPECT_EQ(shown.main.size(), 2U);
+  ASSERT_EQ(shown.interactions.size(), 1U);
+  EXPECT_TRUE(is_clear(*shown.interactions[0]));
+  EffectsReport many = clear;
+  for (int i = 0; i < 12; ++i) {
+    Effect unclear = *shown.interactions[0];
+    unclear.interval = {0.1 * i, -5, 5, true};
+    many.effects.push_back(unclear);
+  }
+  EXPECT_EQ(html::effects_to_show(many, Response::throughput).interactions.size(), 1U);
+  EXPECT_EQ(html::effects_to_show(many, Response::throughput).left_out, 12U);
+  std::erase_if(many.effects, [](const Effect& e) { return e.changes.size() == 2 && is_clear(e); });
+  const html::ShownEffects largest = html::effects_to_show(many, Response::throughput);
+  ASSERT_EQ(largest.interactions.size(), 3U);
+  EXPECT_NEAR(largest.interactions[0]->interval.estimate, 1.1, 1e-9);
+}
+
+TEST(Figures, KeepLongNamesInsideOfTheDrawing) {
+  RunSet set = factorial(0.5, 0.2, 0.4, 3, 1);
+  set.suite->axes[0].label = "cudnn_batchnorm_spatial_persistent_of_every_layer_and_more_without_a_space";
+  set.suite->axes[1].label = std::string(120, 'W');
+  for (const Figure& figure : figures_of(std::span(&set, 1))) {
+    for (const html::Panel& panel : figure.panels) expect_text_inside(panel.drawing);
+    expect_text_inside(figure.legend);
+    expect_text_inside(html::whole(figure));
+  }
+}
+
+TEST(Figures, DrawEveryCurve) {
+  RunSet set;
+  for (int i = 0; i < 11; ++i) {
+    const std::string name = fmt::format("case {}", i);
+    set.cases.push_back({name, {example_run(name, 0, 10)}});
+    set.cases.back().runs[0].report->evaluations = {{10, 1, {0.5, {}, {}, 1.5, 128}, 1},
+                                                    {20, 2, {0.7, {}, {}, 1, 128}, 1}};
+  }
+  std::size_t named = 0;
+  for (const html::Panel& panel : figure_named(set, "top1").panels) {
+    for (const std::string& text : texts(panel.drawing)) named += text.starts_with("case ") ? 1 : 0;
+  }
+  EXPECT_EQ(named, 11U);
+}
+
+TEST(RunFigures, ShowWhatTheRunTold) {
+  RunSet set;
+  set.cases = {{"one", {example_run("one", 0, 10)}}};
+  Report& report = *set.cases[0].runs[0].report;
+  report.amp.scaler.history = {{1, 65536}, {12, 32768}};
+  report.evaluations = {{10, 1, {0.5, 0.9, std::nullopt, 1.5, 128}, 1},
+                        {20, 2, {0.7, 0.95, std::nullopt, 1.1, 128}, 1}};
+  const Figure scale = figure_named(set, "loss_scale");
+  const auto& shapes = scale.panels.at(0).drawing.shapes;
+  const auto curve = std::find_if(shapes.begin(), shapes.end(), [](const Shape& s) { return s.stroke == Ink::s0; });
+  ASSERT_NE(curve, shapes.end());
+  EXPECT_EQ(curve->points.size(), 4U);  // a step, not a slope
+  EXPECT_EQ(texts(figure_named(set, "accuracy").legend), (std::vector<std::string>{"top-1", "top-5"}));
+  EXPECT_EQ(figure_named(set, "step_time").panels.size(), 1U);
+  const std::string page = html_page(std::span(&set, 1), make_table(std::span(&set, 1), "run,speed"), ".");
+  EXPECT_NE(page.find(">data.image_size</td><td data-title=\"Value\">32<"), std::string::npos);
+}
+
+TEST(RunFigures, PutOpsUnderTheRoofline) {
+  Report report = example_report(10);
+  report.utilization.emplace().peak_flops = 1e12;
+  report.environment.rates.emplace().memory_bandwidth = 1e11;
+  report.kernels = {
+      {"conv2d", "a", "", 10, 20, 1e9, 1e7}, {"conv2d", "b", "", 10, 20, 1e9, 1e7}, {"copy", "c", "", 10, 10, 0, 5e7}};
+  const std::vector<html::OpTime> ops = html::op_times(report);
+  ASSERT_EQ(ops.size(), 2U);
+  EXPECT_EQ(ops[0].op, "conv2d");
+  EXPECT_DOUBLE_EQ(ops[0].milliseconds, 4);
+  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[0], *html::roof_of(report)), 2);
+  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[1], *html::roof_of(report)), 0.5);
+  const std::string section = html::op_section(report);
+  EXPECT_NE(section.find(">50 %<"), std::string::npos) << section;
+  MeasuredRun run = example_run("one", 0, 10);
+  run.report = report;
+  const std::vector<Figure> figures = html::run_figures(run);
+  const auto roofline =
+      std::find_if(figures.begin(), figures.end(), [](const Figure& figure) { return figure.name == "roofline"; });
+  ASSERT_NE(roofline, figures.end());
+  expect_text_inside(roofline->panels.at(0).drawing);
+  EXPECT_EQ(texts(roofline->legend), (std::vector<std::string>{"conv2d: 80.0 %"}));
+}
+
+TEST(Figures, EscapeNamesInSvgAndPdf) {
+  Drawing drawing;
+  drawing.height = 20;
+  drawing.text({0, 12}, "a<b> & \"c\" (d\\) é 漢");
+  const std::string svg = html::svg_file(drawing), pdf = html::pdf_file(drawing);
+  EXPECT_NE(svg.find(">a&lt;b&gt; &amp; &quot;c&quot; (d\\) é 漢</text>"), std::string::npos) << svg;
+  EXPECT_NE(pdf.find("(a<b> & \"c\" \\(d\\\\\\) \xe9 ?) Tj"), std::string::npos) << pdf;
+  EXPECT_EQ(html::file_stem("../a b/c_1,\"d\""), "-a-b-c_1-d-");
+}
+
+TEST(Figures, AreWholePdfFiles) {
+  Drawing drawing;
+  drawing.height = 20;
+  for (std::size_t series = 0; series < html::kSeries; ++series) drawing.marker({10, 10}, series, false);
+  const std::string pdf = html::pdf_file(drawing);
+  EXPECT_TRUE(pdf.starts_with("%PDF-1.4\n"));
+  const std::size_t table = std::stoul(pdf.substr(pdf.find("startxref\n") + 10));
+  EXPECT_EQ(pdf.substr(table, 5), "xref\n");
+  const std::size_t first = std::stoul(pdf.substr(pdf.find("65535 f \n") + 9, 10));
+  EXPECT_EQ(pdf.substr(first, 7), "1 0 obj");
+}
+
+}  // namespace
+}  // namespace ptrain
