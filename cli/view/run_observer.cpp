@@ -55,6 +55,7 @@ void RunObserver::on_step(const Step& s) {
                          {"samples", s.samples},
                          {"steps_ms", unlogged_ms_}};
   unlogged_ms_.clear();
+  if (s.memory_bytes > 0) line["memory_bytes"] = s.memory_bytes;
   if (s.loss_scale > 0) line["loss_scale"] = s.loss_scale;
   log("step", line);
 }

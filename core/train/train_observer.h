@@ -21,7 +21,8 @@ class TrainObserver {
     double lr = 0;
     double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
     std::int64_t samples = 0;
-    double loss_scale = 0;  // 0: no scaler
+    double loss_scale = 0;          // 0: no scaler
+    std::int64_t memory_bytes = 0;  // in use after it; 0: not one of train.log_every_steps
   };
 
   virtual ~TrainObserver() = default;

@@ -102,7 +102,10 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
     }
   }
   measuring_.add(step, by_rank);
-  observer_.on_step(step);
+  TrainObserver::Step told = step;
+  const bool logged = step.step % config_.train.log_every_steps == 0 || step.step == step.total;
+  if (logged) told.memory_bytes = backend_.memory_use().resident_bytes;
+  observer_.on_step(told);
   tell_notes();
 }
 
