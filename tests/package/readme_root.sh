@@ -3,7 +3,7 @@
 # first command, then every later command in order. Those whose data, devices or programs are not there are skipped by
 # name. Says each command's exit code and seconds, and the first one's apart: packages, build, training.
 #   tests/package/readme_root.sh [--limit SECONDS] [--keep]
-# --limit ends a command that takes longer and counts it as ended; --keep leaves the root where it is.
+# --limit ends a command but the first that takes longer, and says so; --keep leaves the root where it is.
 # Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes hours; apt's and
 # pip's settings of this system are those of the root.
 set -euo pipefail
@@ -110,10 +110,10 @@ obstacle() {
 # follow COMMAND: runs it in the clone, its output with seconds before each line in $log; prints its code and time.
 follow() {
   local start=$SECONDS code=0 within=
-  if ((limit > 0)); then within="timeout --signal=INT --kill-after=30 $limit "; fi
+  if ((limit > 0)) && ! $first; then within="timeout --signal=INT --kill-after=30 $limit "; fi
   inside reader "cd $clone && ${within}bash -c $(printf %q "$1")" </dev/null 2>&1 |
     while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - start)) "$line"; done >"$log" || code=${PIPESTATUS[0]}
-  if ((limit > 0 && SECONDS - start >= limit)); then
+  if [[ -n $within ]] && ((SECONDS - start >= limit)); then
     printf 'ended  %5d s  %s\n' $((SECONDS - start)) "$1"
   else
     printf '%-5s  %5d s  %s\n' "$code" $((SECONDS - start)) "$1"
