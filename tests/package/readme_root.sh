@@ -61,7 +61,7 @@ inside() {
 make_root() {
   local tool=debootstrap folder file
   if ! command -v debootstrap >/dev/null; then
-    (cd "$work" && apt-get download -q debootstrap >/dev/null && dpkg-deb --extract debootstrap_*.deb tool)
+    (cd "$work" && apt-get download -q debootstrap >"$log" 2>&1 && dpkg-deb --extract debootstrap_*.deb tool)
     tool=$work/tool/usr/sbin/debootstrap
     export DEBOOTSTRAP_DIR=$work/tool/usr/share/debootstrap
   fi
