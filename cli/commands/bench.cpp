@@ -57,7 +57,7 @@ ViewStyle view_style(const BenchOptions& options) {
 Suite suite_of(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
-  if (options.per_device) overrides.push_back(parse_override("device=cuda"));
+  if (options.per_device) overrides.push_back({"device", "cuda", "--per-device, which sets device"});
   std::vector<AxisOption> axes;
   for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
   Suite suite = load_suite(shipped_file(options.file), overrides, axes);

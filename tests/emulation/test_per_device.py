@@ -16,7 +16,7 @@ class PerDevice(ProgramTest):
         seen = set()
         for file in (self.folder / "out/runs").glob("*/*/record.json"):
             record = json.loads(file.read_text())
-            self.assertEqual(record["outcome"], "ok", record)
+            self.assertEqual(record["status"], "ok", record)
             seen.add((record["settings"]["device"], record["settings"]["at_once"]))
             self.assertEqual(len(json.loads(file.with_name("report.json").read_text())["environment"]["devices"]), 1)
         self.assertEqual(seen, {(f"cuda:{i}", at_once) for i in (0, 1) for at_once in (False, True)})
@@ -26,4 +26,4 @@ class PerDevice(ProgramTest):
     def test_a_suite_that_sets_the_device_is_refused(self):
         result = run("bench", self.config, "--axis", "device=cpu,cuda", "--per-device", "--out", self.folder / "out",
                      env={**os.environ, "EMULATED_GPUS": "2"})
-        self.assert_one_line_error(result, 2, "sets device, as --per-device does")
+        self.assert_one_line_error(result, 2, "--per-device, which sets device: is an axis of")
