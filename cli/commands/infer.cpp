@@ -96,6 +96,8 @@ void add_infer_command(CLI::App& program) {
   command->add_option("--format", arguments->format, "of the answers on standard output")
       ->capture_default_str()
       ->type_name("text|jsonl|csv");
+  command->add_flag_callback(
+      "--json", [arguments] { arguments->format = "jsonl"; }, "as --format jsonl");
   command->add_option("--column", arguments->options.column, "of a table: the sentences' name in its first row")
       ->type_name("NAME");
   command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")

@@ -1,5 +1,7 @@
 // ptrain list: what can be asked for.
 #include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/analysis/markdown.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
@@ -47,23 +49,59 @@ void list_data() {
 /// "train" of "train.optimizer.lr", "seed" of "seed".
 std::string section_of(const Key& key) { return key.name.substr(0, key.name.find('.')); }
 
-/// Keys of one section, or of all with a line above each.
-void list_keys(const std::string& section) {
+/// Those of one section; all for an empty one.
+std::vector<Key> keys_of(const std::string& section) {
   std::vector<std::string> sections;
   for (const Key& key : config_keys()) sections.push_back(section_of(key));
   if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
     fail_usage("list keys: no section {}{}", shown(section), did_you_mean(section, sections));
   }
-  std::string current = section;
+  std::vector<Key> keys;
   for (const Key& key : config_keys()) {
-    if (!section.empty() && key.name != section && !key.name.starts_with(section + ".")) continue;
-    if (section.empty() && section_of(key) != current) {
-      fmt::print("{}[{}]\n", current.empty() ? "" : "\n", section_of(key));
-      current = section_of(key);
+    if (section.empty() || key.name == section || key.name.starts_with(section + ".")) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::string text_of(const Key& key) {
+  const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
+  return fmt::format("{}\n    {}\n    {}; {}{}\n", key.name, key.help, describe(key), fallback,
+                     key.environment.empty() ? "" : "; environment " + key.environment);
+}
+
+std::string markdown_of(const Key& key) {
+  return fmt::format("| `{}` | {} | {}{} | {} |\n", key.name, markdown_cell(key.help), markdown_cell(describe(key)),
+                     key.environment.empty() ? "" : "; environment `" + key.environment + "`",
+                     key.required ? "required" : "`" + markdown_cell(default_of(key).dump()) + "`");
+}
+
+/// With a heading above each section where all are listed.
+void list_keys(const std::string& section, const FormatOptions& format) {
+  const std::vector<Key> keys = keys_of(section);
+  if (format.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Key& key : keys) {
+      list.push_back({{"key", key.name},
+                      {"help", key.help},
+                      {"takes", describe(key)},
+                      {"required", key.required},
+                      {"default", key.required ? nlohmann::json() : default_of(key)},
+                      {"environment", key.environment}});
     }
-    const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
-    fmt::print("{}\n    {}\n    {}; {}{}\n", key.name, key.help, describe(key), fallback,
-               key.environment.empty() ? "" : "; environment " + key.environment);
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  if (format.markdown) fmt::print("# Keys of a configuration\n\nMade by `ptrain list keys --markdown`.\n");
+  std::string current;
+  for (const Key& key : keys) {
+    const bool begins = section_of(key) != current;
+    if (format.markdown && begins) {
+      fmt::print("\n## {}\n\n| key | meaning | takes | default |\n| --- | --- | --- | --- |\n", section_of(key));
+    } else if (section.empty() && begins) {
+      fmt::print("{}[{}]\n", current.empty() ? "" : "\n", section_of(key));
+    }
+    current = section_of(key);
+    fmt::print("{}", format.markdown ? markdown_of(key) : text_of(key));
   }
 }
 
@@ -75,11 +113,13 @@ void add_list_command(CLI::App& program) {
   command->footer("Example:\n  ptrain list keys");
   command->add_subcommand("models", "what model.name takes")->callback(list_models);
   command->add_subcommand("data", "what data.source takes, and the files each reads")->callback(list_data);
-  command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags"); });
+  command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags", {}); });
   const auto section = std::make_shared<std::string>();
   CLI::App* keys = command->add_subcommand("keys", "every configuration key, or those of a section");
   keys->add_option("SECTION", *section, "such as train, or train.optimizer");
-  keys->callback([section] { list_keys(*section); });
+  const auto format = std::make_shared<FormatOptions>();
+  format->add_to(*keys);
+  keys->callback([section, format] { list_keys(*section, *format); });
 }
 
 }  // namespace ptrain

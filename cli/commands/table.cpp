@@ -90,6 +90,8 @@ void add_table_command(CLI::App& program) {
   command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
   command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
   command->add_option("--format", options->format, "form of the table")->capture_default_str()->type_name(kFormats);
+  command->add_flag_callback(
+      "--json", [options] { options->format = "json"; }, "print JSON, as --format json");
   add_hidden_option(*command, "--output", options->output);
   command->add_option("--out", options->output, "file to write; default: standard output");
   command->add_option("--figures", options->figures,

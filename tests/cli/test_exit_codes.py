@@ -1,6 +1,7 @@
 """What goes wrong is one clear line and the documented exit code."""
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -40,6 +41,16 @@ class ExitCodes(ProgramTest):
         self.assertNotIn("data.path", listed)
         self.assertIn("[train]\n", run("list", "keys").stdout)
         self.assert_one_line_error(run("list", "keys", "trian"), 2, "did you mean train?")
+
+    def test_the_document_of_all_keys_is_what_the_program_lists(self):
+        listed = run("list", "keys", "--markdown").stdout
+        self.assertEqual((ROOT / "configs/README.md").read_text(), listed, "ptrain list keys --markdown >configs/README.md")
+        keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
+        self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
+
+    def test_json_is_asked_for_by_one_word(self):
+        table = run("table", ROOT / "tests/cli/frozen", "--json")
+        self.assertEqual(json.loads(table.stdout), json.loads(run("table", ROOT / "tests/cli/frozen", "--format", "json").stdout))
 
     def test_where_results_go_has_one_name(self):
         for command in (["run"], ["eval"], ["bench"], ["compare"], ["table"], ["export-report"], ["data", "pack"]):
