@@ -13,8 +13,6 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <future>
-#include <thread>
 #include <vector>
 
 namespace ptrain {
@@ -90,26 +88,6 @@ std::exception_ptr telling(const std::vector<std::exception_ptr>& failures) {
     }
   }
   return any;
-}
-
-/// body(0) to body(count - 1), a thread each; none runs where one of them cannot start.
-void run_together(std::size_t count, const std::function<void(std::size_t)>& body) {
-  std::promise<bool> complete;
-  const std::shared_future<bool> go = complete.get_future().share();
-  std::vector<std::thread> running;
-  std::exception_ptr refused;
-  try {
-    while (running.size() < count) {
-      running.push_back(start_thread([&body, go, rank = running.size()] {
-        if (go.get()) body(rank);
-      }));
-    }
-  } catch (const Error&) {
-    refused = std::current_exception();
-  }
-  complete.set_value(!refused);
-  for (std::thread& thread : running) thread.join();
-  if (refused) std::rethrow_exception(refused);
 }
 
 void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {

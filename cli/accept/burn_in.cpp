@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -53,10 +54,11 @@ int burn_in_machine(const BurnInRequest& request, CheckReport& report) {
       outcomes[i].error = std::current_exception();
     }
   };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < devices; ++i) threads.push_back(start_thread([&work, i] { work(i); }));
-  work(0);
-  for (std::thread& thread : threads) thread.join();
+  if (devices == 1) {
+    work(0);  // where the CPU's team of threads is
+  } else {
+    run_together(devices, work);
+  }
   progress->finish();
   for (Outcome& outcome : outcomes) {
     if (outcome.error) std::rethrow_exception(outcome.error);

@@ -3,6 +3,8 @@
 
 #include "core/base/errors.h"
 
+#include <cstddef>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,5 +21,8 @@ std::thread start_thread(Body&& body) {
          error.code().message());
   }
 }
+
+/// body(0) to body(count - 1), a thread each. Throws as start_thread does: then none of them has run.
+void run_together(std::size_t count, const std::function<void(std::size_t)>& body);
 
 }  // namespace ptrain
