@@ -20,6 +20,7 @@ void add_compare_command(CLI::App& program);
 void add_table_command(CLI::App& program);
 void add_export_report_command(CLI::App& program);
 void add_baseline_command(CLI::App& program);
+void add_history_command(CLI::App& program);
 void add_infer_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_completion_command(CLI::App& program);

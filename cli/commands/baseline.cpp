@@ -3,9 +3,11 @@
 #include "cli/output_format.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/fingerprint.h"
+#include "core/analysis/history/baseline_record.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/report/json_file.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +21,8 @@ namespace fs = std::filesystem;
 
 struct BaselineOptions {
   std::string folder;
-  std::string name;  // empty: the one that needs none
+  std::string name;    // empty: the one that needs none
+  std::string commit;  // empty: the program's
   double threshold = 2;
   FormatOptions format;
 
@@ -44,18 +47,21 @@ void save(const BaselineOptions& options) {
   fs::remove_all(kept);
   fs::create_directories(kept);
   fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
-  MeasuredSpan span;
   for (const MeasuredCase& item : runs.cases) {
     for (const MeasuredRun& run : item.runs) {
       const fs::path from = run.record_file.parent_path();
       fs::create_directories(kept / from.lexically_relative(options.folder));
       fs::copy(from, kept / from.lexically_relative(options.folder), fs::copy_options::recursive);
-      span.add(run.record.started);
     }
   }
+  BaselineRecord record = baseline_of(runs);
+  record.label = options.name.empty() ? "baseline" : options.name;
+  record.saved = utc_time();
+  if (!options.commit.empty()) record.commit = options.commit;
+  write_document(record, kept / kBaselineFile);
   for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
   fmt::print("{}: {} of {}, measured {}\n", kept.string(), counted(runs.cases.size(), "case"), runs.suite->machine.name,
-             span.text());
+             record.measured.text());
 }
 
 void check(const BaselineOptions& options) {
@@ -75,7 +81,7 @@ void check(const BaselineOptions& options) {
 
 void add_common(CLI::App& command, BaselineOptions& options) {
   command.add_option("DIR", options.folder, "folder of a benchmark's records")->required();
-  command.add_option("--name", options.name, "of one baseline among several: DIR/baseline-NAME");
+  command.add_option("--name", options.name, "its label among several: DIR/baseline-NAME");
 }
 
 }  // namespace
@@ -89,6 +95,7 @@ void add_baseline_command(CLI::App& program) {
   const auto options = std::make_shared<BaselineOptions>();
   CLI::App* saving = command->add_subcommand("save", "copy the records of DIR into DIR/baseline");
   add_common(*saving, *options);
+  saving->add_option("--commit", options->commit, "what was measured, where it is not the program's own commit");
   saving->callback([options] { save(*options); });
   CLI::App* checking = command->add_subcommand("check", "compare DIR with DIR/baseline; exit codes of compare");
   add_common(*checking, *options);

@@ -3,6 +3,7 @@
 #include "core/accept/checks.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/effects.h"
+#include "core/analysis/history/history.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
@@ -39,6 +40,8 @@ constexpr Published kSchemas[] = {
     {"effects", "of ptrain effects --json", schema_of<EffectsReport>},
     {"comparison", "of ptrain compare --json", schema_of<Comparison>},
     {"checks", "of ptrain doctor --check --json", schema_of<CheckReport>},
+    {"baseline", "of baseline.json, a saved baseline", schema_of<BaselineRecord>},
+    {"history", "of ptrain history --format json", schema_of<History>},
     {"table", "of ptrain table --format json", schema_of<TableDocument>},
 };
 

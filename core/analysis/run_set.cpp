@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -183,6 +184,23 @@ std::vector<std::string> RunSet::left_out_notes() const {
     notes.push_back(fmt::format("{}: left out, and kept: {} ({})", path.string(), fmt::join(folders, ", "), reason));
   }
   return notes;
+}
+
+std::string software_difference(const Software& before, const Software& now) {
+  const auto version = [](const Software& software, const std::string& name) {
+    const auto found = software.versions.find(name);
+    return found == software.versions.end() ? std::string("none") : found->second;
+  };
+  std::set<std::string> names;
+  for (const Software* side : {&before, &now}) {
+    for (const auto& [name, of] : side->versions) names.insert(name);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    const std::string earlier = version(before, name), later = version(now, name);
+    if (earlier != later) add_change(text, name, earlier, later);
+  }
+  return text;
 }
 
 std::string reason_to_leave_out(const SuiteRecord& suite, const RunRecord& record) {

@@ -71,6 +71,9 @@ struct Software {
   void describe(Fields& field) { field("versions", versions, "of driver and libraries, by name"); }
 };
 
+/// "cuDNN was 9.1.0, is 9.2.0; oneDNN was ...": what differs, empty where nothing does.
+std::string software_difference(const Software& before, const Software& now);
+
 /// suite.json: what a benchmark was asked to do, and with which machine, program and libraries.
 struct SuiteRecord {
   std::string suite;

@@ -5,29 +5,11 @@
 #include "core/report/json_file.h"
 
 #include <algorithm>
-#include <set>
 
 namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string software_difference(const Software& before, const Software& now) {
-  const auto version = [](const Software& software, const std::string& name) {
-    const auto found = software.versions.find(name);
-    return found == software.versions.end() ? std::string("none") : found->second;
-  };
-  std::set<std::string> names;
-  for (const Software* side : {&before, &now}) {
-    for (const auto& [name, of] : side->versions) names.insert(name);
-  }
-  std::string text;
-  for (const std::string& name : names) {
-    const std::string earlier = version(before, name), later = version(now, name);
-    if (earlier != later) add_change(text, name, earlier, later);
-  }
-  return text;
-}
 
 std::string config_difference(const SuiteCase& before, const BenchCase& now) {
   std::string text;

@@ -1,7 +1,7 @@
 // Whether 95 % intervals hold the truth 95 times of 100 for few runs, on noise recorded on a shared machine.
 #include "core/analysis/effects.h"
-#include "core/report/json_file.h"
 #include "tests/unit/analysis/example_runs.h"
+#include "tests/unit/analysis/recorded_noise.h"
 
 #include <gtest/gtest.h>
 
@@ -15,18 +15,6 @@ namespace {
 constexpr int kTrials = 600;
 constexpr double kFewestHeld = 0.93;  // three standard errors of 600 trials below 0.95
 constexpr double kSlowdown = 1.03;
-
-/// Typical steps of successive runs, in ms, and how many of them were measured in a row.
-struct RecordedNoise {
-  std::vector<double> step_ms;
-  std::size_t row = 0;
-
-  RecordedNoise() {
-    const nlohmann::json noise = read_json(PTRAIN_SOURCE_DIR "/tests/trust/noise.json");
-    noise.at("quantiles").at("0.1").get_to(step_ms);
-    noise.at("runs_in_a_row").get_to(row);
-  }
-};
 
 /// A good run without a report, which effects do not read.
 MeasuredRun run_of_noise(const std::string& name, int round, double step_ms) {

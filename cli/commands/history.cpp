@@ -1,0 +1,79 @@
+// ptrain history: a suite's speed, memory and accuracy over its baselines, and where they changed.
+#include "core/analysis/history/history.h"
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "core/analysis/history/history_page.h"
+#include "core/base/standard_streams.h"
+#include "core/io/atomic_file.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+struct HistoryOptions {
+  std::string folder;
+  HistoryRule rule;
+  std::string format = "text";
+  std::string out;
+  bool fails_on_regression = false;
+};
+
+std::string rendered(const History& history, const std::string& format) {
+  if (format == "text") return history_text(history);
+  if (format == "markdown") return history_markdown(history);
+  if (format == "json") return document_text(history);
+  if (format == "html") return history_page(history);
+  fail_usage("--format: expected text|markdown|json|html, got \"{}\"", format);
+}
+
+void show(const HistoryOptions& options) {
+  std::vector<std::string> left_out;
+  const std::vector<SavedSweep> sweeps = load_saved_sweeps(options.folder, left_out);
+  History history = find_history(options.folder, sweeps, options.rule);
+  history.notes.insert(history.notes.end(), left_out.begin(), left_out.end());
+  const std::string text = rendered(history, options.format);
+  if (options.out.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_file_atomic(options.out, text);
+  }
+  if (!options.fails_on_regression) return;
+  finish_output();
+  const ExitCode code = history.outcome();
+  if (code == ExitCode::regressed) throw Error(code, "the newest change of a series is a regression, see above");
+  if (code == ExitCode::inconclusive) throw Error(code, "no verdict: too few points, see above");
+}
+
+}  // namespace
+
+void add_history_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("history", "a suite over its baselines, and where its figures changed");
+  const auto options = std::make_shared<HistoryOptions>();
+  command->add_option("DIR", options->folder, "folder with baselines, in it or in folders of it")->required();
+  command->add_option("--format", options->format, "form of the history")
+      ->capture_default_str()
+      ->type_name("text|markdown|json|html");
+  command->add_option("--out", options->out, "file to write; default: standard output");
+  command->add_flag("--fail-on-regression", options->fails_on_regression,
+                    "exit code 4 when the newest change of a series is a regression, 5 when all are too short");
+  command->add_option("--since", options->rule.since, "label of a baseline: what changed before it is no regression");
+  command->add_option("--threshold", options->rule.threshold_percent, "percent of speed and memory that do not matter")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100.0));
+  command->add_option("--accuracy-points", options->rule.accuracy_points, "points of top-1 that do not matter")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
+  command->footer(
+      "Points are the sweeps below DIR, in the order in which they were measured: baselines, and a sweep in DIR that "
+      "is\n"
+      "not saved yet. Machines and configurations are series of their own. Change points are found by E-divisive with "
+      "a\n"
+      "permutation test.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh\n"
+      "  ptrain baseline save runs/smoke --name v12\n  ptrain history runs/smoke --fail-on-regression");
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,115 @@
+#include "core/analysis/history/change_points.h"
+
+#include "core/report/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace ptrain {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr double kFewestPermutations = 999;
+constexpr double kPermutationsPerChance = 20;  // resolution of a p-value near the significance
+constexpr double kReach = 3 * 1.4826;          // median absolute deviations; 1.4826 of them are one standard deviation
+
+struct Split {
+  double distance = 0;
+  std::size_t at = 0;
+};
+
+double distances_to(double value, std::span<const double> others) {
+  double sum = 0;
+  for (const double other : others) sum += std::abs(value - other);
+  return sum;
+}
+
+/// The two sides' weighted energy distance is mn / (m + n) (2 E|X - Y| - E|X - X'| - E|Y - Y'|).
+Split widest_split(std::span<const double> values) {
+  double left = 0, right = 0, all = 0;  // sums over pairs
+  for (std::size_t i = 1; i < values.size(); ++i) all += distances_to(values[i], values.first(i));
+  right = all;
+  Split widest;
+  for (std::size_t at = 1; at < values.size(); ++at) {
+    const double moved = values[at - 1];
+    left += distances_to(moved, values.first(at - 1));
+    right -= distances_to(moved, values.subspan(at));
+    const auto m = static_cast<double>(at), n = static_cast<double>(values.size() - at);
+    const double energy = 2 * (all - left - right) / (m * n) - 2 * left / (m * m) - 2 * right / (n * n);
+    const double distance = m * n / (m + n) * energy;
+    if (distance > widest.distance) widest = {distance, at};
+  }
+  return widest;
+}
+
+std::vector<double> without_outliers(std::span<const double> values) {
+  const double middle = quantile(values, 0.5);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  const double reach = kReach * quantile(deviations, 0.5);
+  std::vector<double> kept(values.begin(), values.end());
+  if (reach == 0) return kept;  // most are equal: nothing says what an outlier is
+  for (double& value : kept) value = std::clamp(value, middle - reach, middle + reach);
+  return kept;
+}
+
+/// Share of random orders that part as widely as `split`; 1 as soon as that must be more than `significance`.
+double permutation_p(std::vector<double> values, const Split& split, double significance) {
+  const double permutations = std::max(kFewestPermutations, std::ceil(kPermutationsPerChance / significance) - 1);
+  std::mt19937_64 random(kSeed);
+  double as_wide = 1;
+  for (double done = 0; done < permutations; ++done) {
+    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random() % i]);
+    if (widest_split(values).distance >= split.distance * (1 - 1e-9)) ++as_wide;
+    if (as_wide > significance * (permutations + 1)) return 1;
+  }
+  return as_wide / (permutations + 1);
+}
+
+void search(std::span<const double> values, std::size_t offset, double significance, std::vector<ChangePoint>& found) {
+  if (static_cast<std::int64_t>(values.size()) < fewest_points(significance)) return;
+  const std::vector<double> kept = without_outliers(values);
+  const Split split = widest_split(kept);
+  if (split.at == 0) return;
+  const double p = permutation_p(kept, split, significance);
+  if (p > significance) return;
+  search(values.first(split.at), offset, significance, found);
+  found.push_back({offset + split.at, p});
+  search(values.subspan(split.at), offset + split.at, significance, found);
+}
+
+/// Ways to choose `part` of `count`.
+double combinations(std::int64_t count, std::int64_t part) {
+  double ways = 1;
+  for (std::int64_t i = 1; i <= part; ++i) ways *= static_cast<double>(count - part + i) / static_cast<double>(i);
+  return ways;
+}
+
+/// A clean step's own order and its mirror image part equally widely, all others less.
+bool can_be_significant(std::int64_t count, std::int64_t part, double significance) {
+  return 2 / combinations(count, part) <= significance;
+}
+
+}  // namespace
+
+std::vector<ChangePoint> find_change_points(std::span<const double> values, double significance) {
+  std::vector<ChangePoint> found;
+  search(values, 0, significance, found);
+  return found;
+}
+
+std::int64_t fewest_points(double significance) {
+  std::int64_t count = 2;
+  while (!can_be_significant(count, count / 2, significance)) ++count;
+  return count;
+}
+
+std::int64_t fewest_points_after(std::int64_t count, double significance) {
+  for (std::int64_t part = 1; part <= count / 2; ++part) {
+    if (can_be_significant(count, part, significance)) return part;
+  }
+  return 0;
+}
+
+}  // namespace ptrain

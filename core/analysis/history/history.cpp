@@ -1,0 +1,283 @@
+#include "core/analysis/history/history.h"
+
+#include "core/analysis/history/change_points.h"
+#include "core/analysis/speed.h"
+#include "core/config/text.h"
+#include "core/report/json_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+using Runs = std::vector<const MeasuredRun*>;
+
+constexpr double kConfidence = 0.95;
+
+/// A case of one sweep.
+struct CaseAt {
+  const SavedSweep* sweep;
+  Runs runs;  // good ones
+};
+
+/// What is one series' but for the figure: a case's sweeps on one machine under one configuration.
+struct CaseHistory {
+  std::string suite, machine, name;
+  json work;
+  std::vector<CaseAt> at;
+};
+
+/// What defines the case's work; keys that are at their defaults aside, so that new keys make no new configuration.
+json work_of(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
+
+/// Machines' names, with the hash where two share one.
+std::map<std::string, std::string> machine_names(std::span<const SavedSweep> sweeps) {
+  std::map<std::string, std::set<std::string>> hashes;
+  for (const SavedSweep& sweep : sweeps) hashes[sweep.record.machine.name].insert(sweep.record.machine.hash);
+  std::map<std::string, std::string> names;
+  for (const auto& [name, of] : hashes) {
+    for (const std::string& hash : of) names[hash] = of.size() == 1 ? name : fmt::format("{} ({})", name, hash);
+  }
+  return names;
+}
+
+std::string work_difference(const json& before, const json& now) {
+  std::string text;
+  if (!before.is_object() || !now.is_object()) return "config_hash was " + text_of(before) + ", is " + text_of(now);
+  std::set<std::string> keys;
+  for (const json* side : {&before, &now}) {
+    for (const auto& [key, value] : side->items()) keys.insert(key);
+  }
+  const auto told = [](const json& of, const std::string& key) {
+    return of.contains(key) ? text_of(of.at(key)) : std::string("the default");
+  };
+  for (const std::string& key : keys) {
+    if (told(before, key) != told(now, key)) add_change(text, key, told(before, key), told(now, key));
+  }
+  return text;
+}
+
+/// The case's history that `sweep` goes on with, or a new one.
+CaseHistory& history_of(std::vector<CaseHistory>& cases, const CaseHistory& wanted, const SavedSweep& sweep,
+                        std::vector<std::string>& notes) {
+  CaseHistory* earlier = nullptr;
+  for (CaseHistory& item : cases) {
+    if (item.suite != wanted.suite || item.machine != wanted.machine || item.name != wanted.name) continue;
+    if (item.work == wanted.work) return item;
+    earlier = &item;
+  }
+  if (earlier != nullptr) {
+    notes.push_back(fmt::format("{}: another configuration from {} on, a series of its own: {}", wanted.name,
+                                sweep.record.label, work_difference(earlier->work, wanted.work)));
+  }
+  return cases.emplace_back(wanted);
+}
+
+std::vector<CaseHistory> case_histories(std::span<const SavedSweep> sweeps, std::vector<std::string>& notes) {
+  const std::map<std::string, std::string> machines = machine_names(sweeps);
+  std::vector<CaseHistory> cases;
+  for (const SavedSweep& sweep : sweeps) {
+    for (const SuiteCase& item : sweep.runs.suite->cases) {
+      const MeasuredCase* measured = sweep.runs.find(item.name);
+      const Runs runs = measured == nullptr ? Runs{} : measured->good();
+      if (runs.empty()) {
+        notes.push_back(fmt::format("{}: {}: no good run", sweep.record.label, item.name));
+        continue;
+      }
+      const CaseHistory wanted{
+          sweep.runs.suite->suite, machines.at(sweep.record.machine.hash), item.name, work_of(item), {}};
+      history_of(cases, wanted, sweep, notes).at.push_back({&sweep, runs});
+    }
+  }
+  std::stable_sort(cases.begin(), cases.end(), [](const CaseHistory& a, const CaseHistory& b) {
+    return std::tie(a.suite, a.machine) < std::tie(b.suite, b.machine);
+  });
+  return cases;
+}
+
+Interval accuracy_of(const Runs& runs) {
+  double sum = 0;
+  for (const MeasuredRun* run : runs) sum += *run->record.figures->top1;
+  return {sum / static_cast<double>(runs.size()), 0, 0, false};
+}
+
+Interval memory_of(const Runs& runs) {
+  std::vector<double> mib;
+  for (const MeasuredRun* run : runs) mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
+  return centre_interval(mib, kConfidence);
+}
+
+/// `runs` that have the figure.
+Runs with_figure(Runs runs, Response response) {
+  std::erase_if(runs, [&](const MeasuredRun* run) {
+    return response == Response::accuracy && !run->record.figures->top1.has_value();
+  });
+  return runs;
+}
+
+HistorySeries series_of(const CaseHistory& item, Response response, std::vector<const SavedSweep*>& sweeps) {
+  HistorySeries series;
+  series.suite = item.suite;
+  series.machine = item.machine;
+  series.case_name = item.name;
+  series.response = response;
+  series.unit = response == Response::throughput ? item.at.front().runs.front()->record.figures->unit
+                : response == Response::memory   ? "MiB"
+                                                 : "";
+  Runs all;
+  for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
+  const SpeedEstimator estimator = speed_estimator(all);
+  for (const CaseAt& at : item.at) {
+    const Runs runs = with_figure(at.runs, response);
+    if (runs.empty()) continue;
+    const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
+                           : response == Response::memory   ? memory_of(runs)
+                                                            : accuracy_of(runs);
+    const BaselineRecord& record = at.sweep->record;
+    HistoryPoint point{record.label,
+                       record.measured.first,
+                       record.commit,
+                       value.estimate,
+                       {},
+                       {},
+                       static_cast<std::int64_t>(runs.size())};
+    if (value.bounded) {
+      point.lower = value.lower;
+      point.upper = value.upper;
+    }
+    series.points.push_back(std::move(point));
+    sweeps.push_back(at.sweep);
+  }
+  const auto differs = [&](const HistoryPoint& point) { return point.value != series.points.front().value; };
+  series.varies = std::any_of(series.points.begin(), series.points.end(), differs);
+  return series;
+}
+
+/// On the scale that changes are found on.
+std::vector<double> scaled_values(const HistorySeries& series) {
+  std::vector<double> values;
+  for (const HistoryPoint& point : series.points) {
+    values.push_back(series.response == Response::accuracy ? point.value : std::log(std::max(point.value, 1e-9)));
+  }
+  return values;
+}
+
+Interval size_between(std::span<const double> before, std::span<const double> after, Response response) {
+  Interval size = rank_sum_interval(before, after, kConfidence);
+  for (double* bound : {&size.estimate, &size.lower, &size.upper}) {
+    *bound = 100 * (response == Response::accuracy ? *bound : std::expm1(*bound));
+  }
+  return size;
+}
+
+/// Sizes of the changes, each from the level before it to the one behind it.
+void measure(std::vector<HistoryChange>& changes, std::span<const double> values, Response response) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const auto first = static_cast<std::size_t>(i == 0 ? 0 : changes[i - 1].at);
+    const auto at = static_cast<std::size_t>(changes[i].at);
+    const auto last = i + 1 == changes.size() ? values.size() : static_cast<std::size_t>(changes[i + 1].at);
+    changes[i].size = size_between(values.subspan(first, at - first), values.subspan(at, last - at), response);
+  }
+}
+
+std::vector<HistoryChange> changes_of(const HistorySeries& series, double significance, const HistoryRule& rule) {
+  const std::vector<double> values = scaled_values(series);
+  std::vector<HistoryChange> changes;
+  for (const ChangePoint& point : find_change_points(values, significance)) {
+    HistoryChange change;
+    change.at = static_cast<std::int64_t>(point.at);
+    change.p = point.p;
+    changes.push_back(change);
+  }
+  const double least = series.response == Response::accuracy ? rule.accuracy_points : rule.threshold_percent;
+  const auto is_smaller = [](const HistoryChange& a, const HistoryChange& b) {
+    return std::abs(a.size.estimate) < std::abs(b.size.estimate);
+  };
+  for (;;) {
+    measure(changes, values, series.response);
+    const auto smallest = std::min_element(changes.begin(), changes.end(), is_smaller);
+    if (smallest == changes.end() || std::abs(smallest->size.estimate) >= least) return changes;
+    changes.erase(smallest);
+  }
+}
+
+std::string differences_between(const BaselineRecord& before, const BaselineRecord& after) {
+  std::string text;
+  if (before.commit != after.commit) {
+    add_change(text, "commit", before.commit.empty() ? "unknown" : before.commit,
+               after.commit.empty() ? "unknown" : after.commit);
+  } else if (before.binary != after.binary) {
+    add_change(text, "program", before.binary, after.binary);
+  }
+  const std::string software = software_difference(before.software, after.software);
+  return text.empty() || software.empty() ? text + software : text + "; " + software;
+}
+
+void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*>& sweeps, const std::string& since) {
+  for (HistoryChange& change : series.changes) {
+    const BaselineRecord& before = sweeps[static_cast<std::size_t>(change.at) - 1]->record;
+    const BaselineRecord& after = sweeps[static_cast<std::size_t>(change.at)]->record;
+    change.before = before.label;
+    change.after = after.label;
+    change.differences = differences_between(before, after);
+    change.regression = series.response == Response::memory ? change.size.estimate > 0 : change.size.estimate < 0;
+    change.counts = since.empty() || after.measured.first >= since;
+  }
+}
+
+/// When the sweep labelled `label` was measured.
+std::string time_of(std::span<const SavedSweep> sweeps, const std::string& label) {
+  if (label.empty()) return {};
+  std::vector<std::string> labels;
+  for (const SavedSweep& sweep : sweeps) {
+    if (sweep.record.label == label) return sweep.record.measured.first;
+    labels.push_back(sweep.record.label);
+  }
+  fail_usage("--since: no baseline is labelled {}{}", shown(label), did_you_mean(label, labels));
+}
+
+}  // namespace
+
+const HistoryChange* HistorySeries::regression() const {
+  return !changes.empty() && changes.back().regression && changes.back().counts ? &changes.back() : nullptr;
+}
+
+ExitCode History::outcome() const {
+  const auto is_worse = [](const HistorySeries& s) { return s.regression() != nullptr; };
+  const auto is_decided = [](const HistorySeries& s) { return s.decided(); };
+  if (std::any_of(series.begin(), series.end(), is_worse)) return ExitCode::regressed;
+  return std::any_of(series.begin(), series.end(), is_decided) ? ExitCode::ok : ExitCode::inconclusive;
+}
+
+History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule) {
+  History history{folder, rule, {}, {}};
+  const std::string since = time_of(sweeps, rule.since);
+  std::vector<std::vector<const SavedSweep*>> measured;
+  for (const CaseHistory& item : case_histories(sweeps, history.notes)) {
+    for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
+      std::vector<const SavedSweep*> of_points;
+      HistorySeries series = series_of(item, response, of_points);
+      if (series.points.empty()) continue;
+      history.series.push_back(std::move(series));
+      measured.push_back(std::move(of_points));
+    }
+  }
+  const auto varying = std::count_if(history.series.begin(), history.series.end(),
+                                     [](const HistorySeries& series) { return series.varies; });
+  const double significance = rule.significance / static_cast<double>(std::max<std::ptrdiff_t>(varying, 1));
+  for (std::size_t i = 0; i < history.series.size(); ++i) {
+    HistorySeries& series = history.series[i];
+    series.fewest = fewest_points(significance);
+    series.fewest_after = fewest_points_after(static_cast<std::int64_t>(series.points.size()), significance);
+    if (series.varies) series.changes = changes_of(series, significance, rule);
+    describe_changes(series, measured[i], since);
+  }
+  return history;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,165 @@
+// A history as text and as markdown.
+#include "core/analysis/history/history.h"
+#include "core/analysis/markdown.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ptrain {
+namespace {
+
+std::string day(const std::string& time) { return time.substr(0, 10); }
+
+std::string changes_text(const HistorySeries& series) {
+  if (!series.decided()) return "too few points";
+  if (!series.varies) return "constant";
+  std::vector<std::string> sizes;
+  for (const HistoryChange& change : series.changes) {
+    sizes.push_back(fmt::format("{} from {} on", size_text(series, change), change.after));
+  }
+  return sizes.empty() ? "no change" : fmt::format("{}", fmt::join(sizes, "; "));
+}
+
+/// By how many points the series have that are too short, how many they are and the fewest they need.
+std::vector<std::string> shortfalls(const History& history) {
+  std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> counts;
+  for (const HistorySeries& series : history.series) {
+    if (!series.decided()) ++counts[{series.points.size(), series.fewest}];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [of, count] : counts) {
+    lines.push_back(fmt::format("{} series of {}: too few points to tell a change from noise, {} are the fewest", count,
+                                of.first, of.second));
+  }
+  return lines;
+}
+
+/// Every change, what is a regression first, the newest of a series first.
+std::vector<std::string> change_lines(std::span<const HistorySeries> group) {
+  std::vector<std::string> worse, others;
+  for (const HistorySeries& series : group) {
+    for (auto change = series.changes.rbegin(); change != series.changes.rend(); ++change) {
+      (&*change == series.regression() ? worse : others).push_back(change_text(series, *change));
+    }
+  }
+  worse.insert(worse.end(), others.begin(), others.end());
+  return worse;
+}
+
+}  // namespace
+
+std::vector<std::span<const HistorySeries>> groups_of(const History& history) {
+  std::vector<std::span<const HistorySeries>> groups;
+  const std::span<const HistorySeries> all = history.series;
+  std::size_t first = 0;
+  for (std::size_t i = 1; i <= all.size(); ++i) {
+    if (i < all.size() && all[i].suite == all[first].suite && all[i].machine == all[first].machine) continue;
+    groups.push_back(all.subspan(first, i - first));
+    first = i;
+  }
+  return groups;
+}
+
+std::string group_title(std::span<const HistorySeries> group) {
+  const HistoryPoint *first = &group.front().points.front(), *last = first;
+  std::size_t most = 0;
+  for (const HistorySeries& series : group) {
+    if (series.points.front().measured < first->measured) first = &series.points.front();
+    if (series.points.back().measured > last->measured) last = &series.points.back();
+    most = std::max(most, series.points.size());
+  }
+  return fmt::format("{} on {}: {} points, {} ({}) to {} ({})", group.front().suite, group.front().machine, most,
+                     first->label, day(first->measured), last->label, day(last->measured));
+}
+
+std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
+  switch (series.response) {
+    case Response::throughput:
+      return fmt::format("{:.1f} {}", point.value, series.unit);
+    case Response::memory:
+      return fmt::format("{:.0f} {}", point.value, series.unit);
+    case Response::accuracy:
+      return fmt::format("{:.4f}", point.value);
+  }
+  return {};
+}
+
+std::string size_text(const HistorySeries& series, const HistoryChange& change) {
+  const char* unit = series.response == Response::accuracy ? "points" : "%";
+  std::string text = fmt::format("{:+.1f} {}", change.size.estimate, unit);
+  if (change.size.bounded) text += fmt::format(" ({:+.1f} to {:+.1f})", change.size.lower, change.size.upper);
+  return text;
+}
+
+std::string change_text(const HistorySeries& series, const HistoryChange& change) {
+  const auto at = static_cast<std::size_t>(change.at);
+  const std::string differences =
+      change.differences.empty() ? "the same program, driver and libraries" : change.differences;
+  const char* kind = change.regression ? "REGRESSION" : "improvement";
+  return fmt::format("{}: {}: {} {} between {} ({}) and {} ({}): {}{}", kind, series.case_name,
+                     name_of(series.response), size_text(series, change), change.before,
+                     day(series.points[at - 1].measured), change.after, day(series.points[at].measured), differences,
+                     change.size.bounded ? "" : "; too few points for an interval");
+}
+
+std::vector<std::string> remarks(const History& history) {
+  std::vector<std::string> lines = shortfalls(history);
+  std::int64_t after = 0;
+  for (const HistorySeries& series : history.series) {
+    if (series.decided()) after = std::max(after, series.fewest_after);
+  }
+  if (after > 0) {
+    lines.push_back(
+        fmt::format("change points by E-divisive: {:g} % of histories without a change show one; a change shows when "
+                    "{} points of it "
+                    "are there, later where noise hides it",
+                    100 * history.rule.significance, after));
+    lines.push_back(fmt::format("changes below {:g} %, of top-1 below {:g}, are left out",
+                                history.rule.threshold_percent, history.rule.accuracy_points / 100));
+  }
+  lines.insert(lines.end(), history.notes.begin(), history.notes.end());
+  return lines;
+}
+
+std::string history_text(const History& history) {
+  std::string text;
+  for (const std::span<const HistorySeries> group : groups_of(history)) {
+    std::size_t width = 4;
+    for (const HistorySeries& series : group) width = std::max(width, series.case_name.size());
+    text += fmt::format("{}\n{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
+                        "points", "first", "latest", "changes");
+    for (const HistorySeries& series : group) {
+      text += fmt::format("{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width,
+                          name_of(series.response), series.points.size(), value_text(series, series.points.front()),
+                          value_text(series, series.points.back()), changes_text(series));
+    }
+    for (const std::string& line : change_lines(group)) text += line + "\n";
+    text += "\n";
+  }
+  for (const std::string& line : remarks(history)) text += fmt::format("note: {}\n", line);
+  return text;
+}
+
+std::string history_markdown(const History& history) {
+  std::string text;
+  for (const std::span<const HistorySeries> group : groups_of(history)) {
+    text += fmt::format(
+        "**{}**\n\n| Case | Figure | Points | First | Latest | Changes |\n"
+        "| --- | --- | ---: | ---: | ---: | --- |\n",
+        markdown_cell(group_title(group)));
+    for (const HistorySeries& series : group) {
+      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(series.case_name),
+                          name_of(series.response), series.points.size(), value_text(series, series.points.front()),
+                          value_text(series, series.points.back()), markdown_cell(changes_text(series)));
+    }
+    for (const std::string& line : change_lines(group)) text += fmt::format("\n- {}", markdown_cell(line));
+    text += "\n\n";
+  }
+  for (const std::string& line : remarks(history)) text += fmt::format("- {}\n", markdown_cell(line));
+  return text;
+}
+
+}  // namespace ptrain

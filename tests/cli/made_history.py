@@ -1,0 +1,31 @@
+"""Writes sweeps as a benchmark leaves them, with figures that are given: histories for the tests and for tests/trust."""
+import datetime
+import json
+
+from program import ROOT
+
+FROZEN = ROOT / "tests/cli/frozen"
+RECORD = json.loads((FROZEN / "runs/base/00/record.json").read_text())
+SUITE = json.loads((FROZEN / "suite.json").read_text())
+
+
+def time_of(day):
+    return (datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one"):
+    """A sweep of the case "base", a run for each of `step_ms`, measured on `day` of a year."""
+    sweep = f"{time_of(day)} seed 1"
+    suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
+             "software": {"versions": versions or {}}, "machine": {**SUITE["machine"], **(machine or {})},
+             "cases": [{"name": "base", "folder": "base", "settings": {}, "config_hash": "c", "work": {}}]}
+    folder.mkdir(parents=True)
+    (folder / "suite.json").write_text(json.dumps(suite))
+    for repeat, ms in enumerate(step_ms):
+        record = {**RECORD, "suite": "made", "case": "base", "settings": {}, "config_hash": "c", "sweep": sweep,
+                  "binary": binary, "repeat": repeat, "started": time_of(day),
+                  "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
+                               "top1": top1}}
+        run = folder / f"runs/base/{repeat:02}"
+        run.mkdir(parents=True)
+        (run / "record.json").write_text(json.dumps(record))

@@ -1,0 +1,227 @@
+#include "core/analysis/history/history.h"
+
+#include "core/analysis/history/change_points.h"
+#include "tests/error_message.h"
+#include "tests/unit/analysis/example_runs.h"
+#include "tests/unit/analysis/recorded_noise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+namespace ptrain {
+namespace {
+
+using Levels = std::vector<double>;
+
+/// Figures of one sweep.
+struct Measured {
+  double step_ms = 10;
+  double memory_mib = 100;
+  double top1 = 0.75;
+};
+
+/// Sweep number `day` of one case, three runs that are equal.
+SavedSweep sweep_of(int day, const Measured& measured) {
+  static const MeasuredRun example = example_run("base", 0, 10);
+  SavedSweep sweep;
+  SuiteRecord& suite = sweep.runs.suite.emplace();
+  suite.suite = "example";
+  suite.machine.name = suite.machine.hash = "here";
+  suite.sweep = std::to_string(day);
+  suite.cases.push_back({"base", "base", nlohmann::json::object(), "hash", {{"train.steps", 30}}});
+  sweep.runs.cases.push_back({"base", {}});
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    MeasuredRun run;
+    run.record = example.record;
+    run.record.started = fmt::format("2025-01-{:02}T12:00:00Z", day + 1);
+    run.record.figures->typical_step_ms = measured.step_ms;
+    run.record.figures->memory_bytes = std::llround(measured.memory_mib * (1 << 20));
+    run.record.figures->top1 = measured.top1;
+    sweep.runs.cases.front().runs.push_back(std::move(run));
+  }
+  sweep.record = baseline_of(sweep.runs);
+  sweep.record.label = fmt::format("v{}", day);
+  sweep.record.commit = day < 12 ? "old" : "new";
+  return sweep;
+}
+
+/// `count` sweeps of small, fixed noise; `change` alters those from the twelfth on.
+std::vector<SavedSweep> sweeps_of(int count, const std::function<void(Measured&)>& change = {}) {
+  std::vector<SavedSweep> sweeps;
+  std::mt19937 random(3);
+  for (int day = 0; day < count; ++day) {
+    const double noise = 1 + 0.001 * (static_cast<double>(random() % 1000) / 1000 - 0.5);
+    Measured measured{10 * noise, 100 * noise, 0.75 * noise};
+    if (change && day >= 12) change(measured);
+    sweeps.push_back(sweep_of(day, measured));
+  }
+  return sweeps;
+}
+
+const HistorySeries& series_of(const History& history, Response response) {
+  for (const HistorySeries& series : history.series) {
+    if (series.response == response) return series;
+  }
+  throw std::logic_error("no such series");
+}
+
+struct Direction {
+  const char* name;
+  Response response;
+  void (*change)(Measured&);
+  double size;
+  bool regression;
+};
+
+class Directions : public testing::TestWithParam<Direction> {};
+
+TEST_P(Directions, AreToldWithSizeAndPlace) {
+  const Direction& wanted = GetParam();
+  const History history = find_history("folder", sweeps_of(24, wanted.change), {});
+  for (const HistorySeries& series : history.series) {
+    EXPECT_EQ(series.changes.size(), series.response == wanted.response ? 1u : 0u) << name_of(series.response);
+  }
+  const HistoryChange& change = series_of(history, wanted.response).changes.at(0);
+  EXPECT_EQ(change.at, 12);
+  EXPECT_EQ(change.before, "v11");
+  EXPECT_EQ(change.after, "v12");
+  EXPECT_EQ(change.regression, wanted.regression);
+  EXPECT_NEAR(change.size.estimate, wanted.size, 0.1);
+  EXPECT_TRUE(change.size.bounded);
+  EXPECT_LE(change.size.lower, wanted.size + 0.1);
+  EXPECT_GE(change.size.upper, wanted.size - 0.1);
+  EXPECT_EQ(change.differences, "commit was old, is new");
+  EXPECT_EQ(history.outcome(), wanted.regression ? ExitCode::regressed : ExitCode::ok);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    History, Directions,
+    testing::Values(Direction{"Slower", Response::throughput, [](Measured& m) { m.step_ms *= 1.05; }, 100 / 1.05 - 100,
+                              true},
+                    Direction{"Faster", Response::throughput, [](Measured& m) { m.step_ms /= 1.05; }, 5, false},
+                    Direction{"MoreMemory", Response::memory, [](Measured& m) { m.memory_mib *= 1.1; }, 10, true},
+                    Direction{"LessMemory", Response::memory, [](Measured& m) { m.memory_mib *= 0.9; }, -10, false},
+                    Direction{"LessAccurate", Response::accuracy, [](Measured& m) { m.top1 -= 0.02; }, -2, true},
+                    Direction{"MoreAccurate", Response::accuracy, [](Measured& m) { m.top1 += 0.02; }, 2, false}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+TEST(History, LeavesOutWhatIsBelowTheThreshold) {
+  const auto slower = [](Measured& m) { m.step_ms *= 1.01; };
+  EXPECT_TRUE(series_of(find_history("", sweeps_of(24, slower), {}), Response::throughput).changes.empty());
+  HistoryRule rule;
+  rule.threshold_percent = 0.5;
+  EXPECT_EQ(series_of(find_history("", sweeps_of(24, slower), rule), Response::throughput).changes.size(), 1u);
+}
+
+TEST(History, SaysWhenThereAreTooFewPoints) {
+  const History history = find_history("", sweeps_of(6), {});
+  EXPECT_EQ(history.outcome(), ExitCode::inconclusive);
+  EXPECT_NE(history_text(history).find("3 series of 6: too few points"), std::string::npos) << history_text(history);
+}
+
+TEST(History, NeverMixesMachines) {
+  std::vector<SavedSweep> sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 2; });
+  for (std::size_t i = 12; i < sweeps.size(); ++i) {
+    sweeps[i].record.machine.hash = "there";  // of the same name
+  }
+  const History history = find_history("", sweeps, {});
+  EXPECT_EQ(history.series.size(), 6u);
+  EXPECT_EQ(groups_of(history).size(), 2u);
+  for (const HistorySeries& series : history.series) EXPECT_TRUE(series.changes.empty());
+}
+
+TEST(History, BeginsAnotherSeriesWithAnotherConfiguration) {
+  std::vector<SavedSweep> sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 2; });
+  for (std::size_t i = 12; i < sweeps.size(); ++i) sweeps[i].runs.suite->cases[0].work["train.steps"] = 40;
+  const History history = find_history("", sweeps, {});
+  EXPECT_EQ(history.series.size(), 6u);
+  ASSERT_EQ(history.notes.size(), 1u);
+  EXPECT_NE(history.notes[0].find("from v12 on"), std::string::npos) << history.notes[0];
+  EXPECT_NE(history.notes[0].find("train.steps was 30, is 40"), std::string::npos) << history.notes[0];
+}
+
+TEST(History, HoldsNothingAgainstWhatWasBeforeALabel) {
+  const auto sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 1.05; });
+  HistoryRule rule;
+  rule.since = "v13";
+  EXPECT_EQ(find_history("", sweeps, rule).outcome(), ExitCode::ok);
+  rule.since = "v12";
+  EXPECT_EQ(find_history("", sweeps, rule).outcome(), ExitCode::regressed);
+  rule.since = "v111";
+  EXPECT_NE(error_of([&] { find_history("", sweeps, rule); }, ExitCode::usage).find("did you mean v11?"),
+            std::string::npos);
+}
+
+TEST(History, IsNoRegressionAnyMoreOnceItIsMadeUpFor) {
+  auto sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 1.05; });
+  for (int day = 24; day < 30; ++day) sweeps.push_back(sweep_of(day, {10 + 0.001 * day, 100, 0.75}));
+  const History history = find_history("", sweeps, {});
+  EXPECT_EQ(series_of(history, Response::throughput).changes.size(), 2u);
+  EXPECT_EQ(history.outcome(), ExitCode::ok);
+}
+
+TEST(ChangePoints, AreTheSameEveryTime) {
+  std::mt19937 random(1);
+  Levels values;
+  for (int i = 0; i < 60; ++i) values.push_back((i < 20 ? 0 : i < 40 ? 3 : 1) + 1e-3 * (random() % 1000));
+  const auto first = find_change_points(values, 0.02), again = find_change_points(values, 0.02);
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].at, 20u);
+  EXPECT_EQ(first[1].at, 40u);
+  EXPECT_EQ(first[0].p, again[0].p);
+}
+
+TEST(ChangePoints, FewestAreThoseWhoseOrdersAreRareEnough) {
+  EXPECT_EQ(fewest_points(0.02), 9);  // 2 of 126 orders
+  EXPECT_EQ(find_change_points(Levels{1, 1, 1, 1, 2, 2, 2, 2}, 0.02).size(), 0u);
+  EXPECT_EQ(find_change_points(Levels{1, 1, 1, 1, 1, 2, 2, 2, 2}, 0.02).size(), 1u);
+  EXPECT_EQ(fewest_points_after(20, 0.02), 2);  // 2 of 190
+}
+
+TEST(ChangePoints, AreNotMadeOrHiddenByAnOutlier) {
+  std::mt19937 random(1);
+  Levels values;
+  for (int i = 0; i < 30; ++i) values.push_back(1e-3 * (random() % 1000));
+  values[7] = 50;
+  EXPECT_TRUE(find_change_points(values, 0.02).empty());
+  for (std::size_t i = 15; i < 30; ++i) values[i] += 1.5;
+  const auto found = find_change_points(values, 0.02);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].at, 15u);
+}
+
+/// Of 100 histories of 40 points, ten runs each, of noise recorded on a shared machine; `at` and on they are 5 %
+/// slower.
+template <typename Count>
+int histories(std::size_t at, Count counts) {
+  const RecordedNoise noise;
+  std::mt19937_64 random(7);
+  int counted = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    Levels points;
+    for (std::size_t i = 0; i < 40; ++i) {
+      Levels runs;
+      for (int run = 0; run < 10; ++run) runs.push_back(std::log(noise.step_ms[random() % noise.step_ms.size()]));
+      points.push_back(centre_interval(runs, 0.95).estimate + (i >= at ? std::log(1.05) : 0));
+    }
+    counted += counts(find_change_points(points, HistoryRule{}.significance)) ? 1 : 0;
+  }
+  return counted;
+}
+
+TEST(ChangePoints, AreRareWithoutAChange) {
+  EXPECT_LE(histories(40, [](const auto& found) { return !found.empty(); }), 5);
+}
+
+TEST(ChangePoints, FindAStepOfFivePercentWithinThreePoints) {
+  const auto near = [](const auto& found) {
+    return std::any_of(found.begin(), found.end(), [](const ChangePoint& p) { return p.at >= 17 && p.at <= 23; });
+  };
+  EXPECT_GE(histories(20, near), 95);
+}
+
+}  // namespace
+}  // namespace ptrain
