@@ -4,10 +4,13 @@
 #include "core/base/errors.h"
 
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <future>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace ptrain {
 
@@ -23,6 +26,23 @@ std::thread start_thread(Body&& body) {
 }
 
 /// body(0) to body(count - 1), a thread each. Throws as start_thread does: then none of them has run.
-void run_together(std::size_t count, const std::function<void(std::size_t)>& body);
+inline void run_together(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::promise<bool> complete;
+  const std::shared_future<bool> go = complete.get_future().share();
+  std::vector<std::thread> running;
+  std::exception_ptr refused;
+  try {
+    while (running.size() < count) {
+      running.push_back(start_thread([&body, go, rank = running.size()] {
+        if (go.get()) body(rank);
+      }));
+    }
+  } catch (const Error&) {
+    refused = std::current_exception();
+  }
+  complete.set_value(!refused);
+  for (std::thread& thread : running) thread.join();
+  if (refused) std::rethrow_exception(refused);
+}
 
 }  // namespace ptrain
