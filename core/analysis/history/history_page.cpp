@@ -1,6 +1,7 @@
 #include "core/analysis/history/history_page.h"
 
 #include "core/analysis/html/charts.h"
+#include "core/analysis/html/elements.h"
 #include "core/analysis/html/style.h"
 #include "core/analysis/html/svg.h"
 #include "core/report/statistics.h"
@@ -29,46 +30,42 @@ html::Series levels_of(const HistorySeries& series) {
   return levels;
 }
 
+std::string title_of(const HistorySeries& series) {
+  const std::string title = fmt::format("{}: {}", series.case_name, name_of(series.response));
+  return series.unit.empty() ? title : fmt::format("{} ({})", title, series.unit);
+}
+
 std::string chart_of(const HistorySeries& series) {
   html::Series values{"measured", {}, {}, 0};
   for (std::size_t i = 0; i < series.points.size(); ++i) {
     values.x.push_back(static_cast<double>(i));
     values.y.push_back(series.points[i].value);
   }
-  std::string title = fmt::format("{}: {}", series.case_name, name_of(series.response));
-  if (!series.unit.empty()) title += fmt::format(" ({})", series.unit);
-  std::string changes;
-  for (const HistoryChange& change : series.changes) {
-    changes += fmt::format("<p>{}</p>\n", html::escaped(change_text(series, change)));
-  }
-  return fmt::format(
-      "<section><h2>{}</h2>\n{}{}{}</section>\n", html::escaped(title),
-      html::svg_element(html::legend({"measured", "level"}, html::LegendOf::lines)),
-      html::svg_element(html::line_chart({values, levels_of(series)}, {"point", series.unit, {}, {}}, title)), changes);
+  html::Figure figure;
+  figure.title = title_of(series);
+  figure.legend = html::legend({"measured", "level"}, html::LegendOf::lines);
+  figure.panels.push_back(
+      {"", html::line_chart({values, levels_of(series)}, {"point", series.unit, {}, {}}, figure.title)});
+  for (const HistoryChange& change : series.changes) figure.notes.push_back(change_text(series, change));
+  return html::figure_section(figure);
 }
 
-/// Rows are the points, columns what was measured at them.
-std::string points_table(std::span<const HistorySeries> group) {
-  std::string body;
-  for (const HistorySeries& series : group) {
-    for (std::size_t i = 0; i < series.points.size(); ++i) {
-      const HistoryPoint& point = series.points[i];
-      std::string change;
-      for (const HistoryChange& item : series.changes) {
-        if (item.at == static_cast<std::int64_t>(i)) change = size_text(series, item);
-      }
-      body += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td>"
-          "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-          html::escaped(series.case_name), name_of(series.response), i, html::escaped(point.label),
-          html::escaped(point.measured), html::escaped(point.commit), value_text(series, point), point.runs, change);
+/// A row for each point.
+std::string points_table(const HistorySeries& series) {
+  html::HtmlTable table{
+      "",
+      {{"Point", true}, {"Label"}, {"Measured"}, {"Commit"}, {"Value", true}, {"Runs", true}, {"Change", true}},
+      {}};
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    const HistoryPoint& point = series.points[i];
+    std::string change;
+    for (const HistoryChange& item : series.changes) {
+      if (item.at == static_cast<std::int64_t>(i)) change = size_text(series, item);
     }
+    table.rows.push_back({std::to_string(i), point.label, point.measured, point.commit, value_text(series, point),
+                          std::to_string(point.runs), change});
   }
-  return fmt::format(
-      "<section class=\"wide\"><table><thead><tr><th>Case</th><th>Figure</th><th class=\"n\">Point</th><th>Label</th>"
-      "<th>Measured</th><th>Commit</th><th class=\"n\">Value</th><th class=\"n\">Runs</th><th class=\"n\">Change</th>"
-      "</tr></thead><tbody>\n{}</tbody></table></section>\n",
-      body);
+  return html::table_section(table);
 }
 
 }  // namespace
@@ -76,13 +73,19 @@ std::string points_table(std::span<const HistorySeries> group) {
 std::string history_page(const History& history) {
   std::string content;
   for (const std::span<const HistorySeries> group : groups_of(history)) {
-    content += fmt::format("<h1>{}</h1>\n<div class=\"charts\">\n", html::escaped(group_title(group)));
+    content += fmt::format("<h1>{}</h1>\n", html::escaped(group_title(group)));
+    std::string constant;
     for (const HistorySeries& series : group) {
-      if (series.varies) content += chart_of(series);
+      if (series.varies) {
+        content += chart_of(series) + points_table(series);
+      } else {
+        constant += fmt::format("{}{} {}", constant.empty() ? "" : "; ", title_of(series),
+                                value_text(series, series.points.back()));
+      }
     }
-    content += "</div>\n" + points_table(group);
+    content += html::paragraph(constant.empty() ? "" : "the same at every point: " + constant);
   }
-  for (const std::string& line : remarks(history)) content += fmt::format("<p>{}</p>\n", html::escaped(line));
+  for (const std::string& line : remarks(history)) content += html::paragraph(line);
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain history</title>\n"
