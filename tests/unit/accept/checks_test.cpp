@@ -162,6 +162,15 @@ TEST_F(ExpectedFile, NamesWhatIsWrong) {
   EXPECT_EQ(error_of([&] { load_expected("/none/x.yaml"); }, ExitCode::usage), "--expect: /none/x.yaml: no such file");
 }
 
+TEST_F(ExpectedFile, ThoseShippedAreRead) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PTRAIN_SOURCE_DIR "/configs/expected")) {
+    EXPECT_FALSE(load_expected(entry.path()).gpu.figures.empty()) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 1);
+}
+
 TEST_F(ExpectedFile, IsReadAsItWasSaved) {
   ExpectedMachine machine;
   machine.about = "a test";
