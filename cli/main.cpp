@@ -34,7 +34,8 @@ constexpr const char* kFooter =
     "Example:\n"
     "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
     "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
-    "  4 compare: slower or less accurate; 5 compare: inconclusive; 130, 143 interrupted (128 and the signal).";
+    "  4 slower or less accurate, 5 inconclusive (compare, baseline check, history);\n"
+    "  130, 143 interrupted (128 and the signal).";
 
 /// CLI11 would say only that an argument was not expected, or that a subcommand is.
 void refuse_unknown_command(const CLI::App& program, const std::vector<std::string>& words) {
