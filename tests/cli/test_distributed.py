@@ -174,6 +174,18 @@ class Threads(RanksTest):
         self.assert_one_line_error(result, 2, "data.drop_last")
         self.assertEqual(self.report("out")["status"], "error")
 
+    def test_a_signal_before_anything_is_measured_leaves_report_and_checkpoint(self):
+        output = self.folder / "out"
+        command = ["run", self.config, "--out", output, "-q", "-o", "threads=2", "-o", "dist.ranks=2",
+                   "-o", "train.steps=1000000", "-o", "train.measure_after_steps=500000"]
+        with subprocess.Popen([BINARY, *map(str, command)], stderr=subprocess.PIPE, text=True) as process:
+            while process.poll() is None and not (output / "metrics.jsonl").exists():
+                time.sleep(0.01)
+            process.terminate()
+            errors = process.communicate(timeout=600)[1]
+        self.assertEqual((process.returncode, self.report("out")["status"]), (143, "interrupted"), errors)
+        self.assertTrue(list(output.glob("ckpt-*.ptrain")))
+
     def test_launchers_that_disagree_are_named(self):
         launched = environment(RANK="0", WORLD_SIZE="2", PADDLE_TRAINER_ID="1", PADDLE_TRAINERS_NUM="2")
         result = run(*self.command("out")[1:], env=launched)

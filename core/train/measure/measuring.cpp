@@ -84,7 +84,7 @@ void Measuring::measure_exchange(Collectives& gradients, Backend& backend, std::
   const Communicator& communicator = *ranks_.communicator();
   Exchanged exchanged;
   exchanged.engine = std::string(communicator.transport().engine());
-  exchanged.steps = steps_ - figures_.warmup_steps;  // since begin()
+  exchanged.steps = std::max<std::int64_t>(0, steps_ - figures_.warmup_steps);  // since begin(), if it came to that
   exchanged.times = communicator.times() - exchanged_before_;
   for (std::size_t rank = 0; rank < figures_.ranks.size(); ++rank) {
     figures_.ranks[rank].host = communicator.transport().host_index(static_cast<int>(rank));
