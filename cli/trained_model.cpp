@@ -3,7 +3,6 @@
 #include "cli/choice_option.h"
 #include "cli/device.h"
 #include "cli/shipped.h"
-#include "core/base/errors.h"
 #include "core/config/load.h"
 #include "models/registry.h"
 
@@ -18,17 +17,7 @@ std::filesystem::path folder_of(const std::string& argument) {
 
 }  // namespace
 
-OpenedModel open_model(const std::string& argument) {
-  OpenedModel opened;
-  opened.trained = open_trained_model(folder_of(argument));
-  try {
-    opened.model = make_model(opened.trained.config, opened.trained.data);
-  } catch (const Error& error) {
-    fail("{}: {}", (opened.trained.folder / model_files::document).string(), error.what());
-  }
-  require_same_model(opened.trained, *opened.model);
-  return opened;
-}
+OpenedModel open_model(const std::string& argument) { return open_model(folder_of(argument), make_model); }
 
 void DeployArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();

@@ -3,7 +3,7 @@
 
 #include "core/exec/backend.h"
 #include "core/infer/deployed_model.h"
-#include "core/train/state/trained_model.h"
+#include "core/infer/opened_model.h"
 
 #include <CLI/CLI.hpp>
 
@@ -11,11 +11,6 @@
 #include <string>
 
 namespace ptrain {
-
-struct OpenedModel {
-  TrainedModel trained;
-  std::unique_ptr<Model> model;
-};
 
 /// `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), which stands for its output.dir.
 /// Throws as open_trained_model does.

@@ -24,6 +24,11 @@ target_compile_options(ptrain_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror>)
 # Nothing reads errno or floating-point exception flags; without them loops over conditional arithmetic vectorise.
 target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno -fno-trapping-math>)
+# Everything may become a part of libptrain.so, which exports ptrain.h alone.
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+target_compile_options(ptrain_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fPIC> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # `omp simd` is a wish; sanitizers keep Clang from granting it
   target_compile_options(ptrain_options INTERFACE -Wno-pass-failed)
 endif()

@@ -1,6 +1,7 @@
 # cmake --install makes one tree, bin lib/ptrain share, that runs wherever it is copied: every package holds it or a part.
 #   program    ptrain, the libraries that no Debian package brings, configurations, completions, manual page, licences
 #   libraries  the libraries that a bare system lacks. CUDA's are not among them (2 GB): ptrain.sh finds them
+#   library    libptrain.so with its header and what find_package and pkg-config read; needs those two. Of no package
 #   gpu        of a CUDA build: ptrain.sh and what scripts/gpu_validate.sh needs
 include(GNUInstallDirs)
 
@@ -33,6 +34,17 @@ foreach(component program libraries)
     set(compiled_in CLI/CLI.hpp nlohmann/json.hpp fmt/format.h)\nset(deps ${CMAKE_SOURCE_DIR}/.deps)" COMPONENT ${component})
   install(SCRIPT cmake/FinishInstall.cmake COMPONENT ${component})
 endforeach()
+
+set_target_properties(libptrain PROPERTIES INSTALL_RPATH "$ORIGIN/ptrain")
+target_link_options(libptrain PRIVATE -Wl,--disable-new-dtags)
+install(TARGETS libptrain EXPORT ptrain LIBRARY DESTINATION lib COMPONENT library)
+install(FILES core/api/ptrain.h DESTINATION include COMPONENT library)
+install(EXPORT ptrain NAMESPACE ptrain:: FILE ptrain-config.cmake DESTINATION lib/cmake/ptrain COMPONENT library)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/ptrain-config-version.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/ptrain.pc.in ${CMAKE_BINARY_DIR}/ptrain.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/ptrain-config-version.cmake DESTINATION lib/cmake/ptrain COMPONENT library)
+install(FILES ${CMAKE_BINARY_DIR}/ptrain.pc DESTINATION lib/pkgconfig COMPONENT library)
 
 if(PTRAIN_CUDA)
   if(PTRAIN_TESTS)

@@ -49,35 +49,56 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const std::fi
                              const DeployOptions& options)
     : backend_(backend), model_(model), options_(options), variables_(backend) {
   const Variables trained = read_weights(backend, model, weights);
-  PlanOptions plan;
-  plan.kernels = options.kernels;
-  plan.kernels.constant_weights = true;
-  PlanSet::Shapes shapes;
-  shapes.capacity = [this](std::int64_t tokens) { return model_.token_capacity(options_.batch_size, tokens); };
-  shapes.build = [this](std::int64_t tokens) { return build(tokens); };
-  plans_.emplace(shapes, options.batch_size * options.max_length, backend, variables_, plan);
-  const Plan& largest = plans_->largest();
+  PlanSet& plans = plans_of(options.batch_size);
+  const Plan& largest = plans.largest();
   classes_ = largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
   variables_.allocate();
   write_deployed(folded_, trained, variables_);
-  memory_.emplace(backend, plans_->arena_bytes(), plans_->workspace_bytes());
-  plans_->bind(*memory_);
+  memory_.emplace(backend, plans.arena_bytes(), plans.workspace_bytes());
+  plans.bind(*memory_);
 }
 
-Graph DeployedModel::build(std::int64_t tokens) {
+PlanSet& DeployedModel::plans_of(std::int64_t rows) {
+  if (const auto found = plans_.find(rows); found != plans_.end()) return found->second;
+  PlanOptions plan;
+  plan.kernels = options_.kernels;
+  plan.kernels.constant_weights = true;
+  PlanSet::Shapes shapes;
+  shapes.capacity = [this, rows](std::int64_t tokens) { return model_.token_capacity(rows, tokens); };
+  shapes.build = [this, rows](std::int64_t tokens) { return build({rows, tokens}); };
+  const auto most_tokens = rows * options_.max_length;
+  PlanSet& made = plans_.try_emplace(rows, shapes, most_tokens, backend_, variables_, plan).first->second;
+  if (memory_) made.bind(*memory_);
+  return made;
+}
+
+Graph DeployedModel::build(const BatchShape& shape) {
   PipelineOptions options;
   options.amp = options_.amp;
-  DeployedGraph deployed = build_deployed_graph(model_.build({options_.batch_size, tokens}, Mode::evaluation),
-                                                model_io::logits, options, backend_.convolution_epilogue());
+  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::evaluation), model_io::logits, options,
+                                                backend_.convolution_epilogue());
   folded_ = std::move(deployed.folded);
   return std::move(deployed.graph);
 }
 
 std::vector<float> DeployedModel::run(const Batch& batch) {
-  Plan& plan = plans_->for_batch(batch).plan;
+  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
+  Plan& plan = plans_of(rows).for_batch(batch).plan;
   feed(plan, batch, batch.count);
   plan.run(Phase::forward, Phase::forward);
   return read_logits(plan);
+}
+
+double DeployedModel::compile_seconds() const {
+  double sum = 0;
+  for (const auto& [rows, plans] : plans_) sum += plans.compile_seconds();
+  return sum;
+}
+
+void require_finite(std::span<const float> logits, const std::string& input) {
+  const bool finite = std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
+  if (!finite) fail("{}: the model's logits are not finite (in a low precision, --amp O0 may hold them)", input);
 }
 
 std::vector<float> softmax(std::span<const float> logits) {

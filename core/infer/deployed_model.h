@@ -11,7 +11,7 @@
 namespace ptrain {
 
 struct DeployOptions {
-  std::int64_t batch_size = 1;
+  std::int64_t batch_size = 1;  // rows of the largest batch
   std::int64_t max_length = 0;  // tokens of the longest sequence; 0: images
   AmpOptions amp;
   KernelOptions kernels;  // weights are taken as constant, whatever it says
@@ -26,28 +26,33 @@ class DeployedModel {
   DeployedModel(const DeployedModel&) = delete;
   DeployedModel& operator=(const DeployedModel&) = delete;
 
-  /// Logits [batch_size, classes] of a batch of batch_size rows, of which `count` mean something.
+  /// Logits [rows, classes] of a batch of so many rows (its labels), at most batch_size, of which `count` mean
+  /// something. The first batch of so many rows compiles plans for them.
   std::vector<float> run(const Batch& batch);
 
   std::int64_t classes() const { return classes_; }
   std::int64_t batch_size() const { return options_.batch_size; }
-  const Graph& graph() { return plans_->largest().graph(); }
+  const Graph& graph() { return plans_.at(options_.batch_size).largest().graph(); }
   const Variables& variables() const { return variables_; }
   /// What choosing and compiling kernels took so far.
-  double compile_seconds() const { return plans_->compile_seconds(); }
+  double compile_seconds() const;
 
  private:
-  Graph build(std::int64_t tokens);
+  PlanSet& plans_of(std::int64_t rows);
+  Graph build(const BatchShape& shape);
 
   Backend& backend_;
   const Model& model_;
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
   Variables variables_;
-  std::optional<PlanSet> plans_;
+  std::map<std::int64_t, PlanSet> plans_;  // by rows
   std::optional<PlanMemory> memory_;
   std::int64_t classes_ = 0;
 };
+
+/// Throws Error{failed} naming the input whose logits they are.
+void require_finite(std::span<const float> logits, const std::string& input);
 
 /// The probabilities of one row of logits: exp(logit - max) over their sum.
 std::vector<float> softmax(std::span<const float> logits);

@@ -5,7 +5,6 @@
 #include "core/data/loader/loader.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ptrain {
 
@@ -104,11 +103,6 @@ LoaderOptions every_input_once(const DeployedModel& model, const InputSet& input
   options.max_bad_samples = inputs.size();
   options.epochs = 1;
   return options;
-}
-
-void require_finite(std::span<const float> logits, const std::string& input) {
-  const bool finite = std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
-  if (!finite) fail("{}: the model's logits are not finite (in a low precision, --amp O0 may hold them)", input);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Tables, files of sentences and sentences, tokenised as the training's texts were.
 #include "core/data/text/text_table.h"
-#include "core/data/text/wordpiece.h"
 #include "core/infer/input_sources.h"
+#include "core/infer/text_encoder.h"
 #include "core/io/atomic_file.h"
 
 namespace ptrain {
@@ -10,52 +10,35 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Text {
-  std::string first, second;
+  Sentences sentences;
   std::int32_t truth = no_truth;
 };
 
 class TextInputs final : public InputSet {
  public:
-  TextInputs(const TrainedModel& model, std::vector<Text> texts)
-      : tokenizer_(WordPiece::from_file(model.vocabulary(),
-                                        model.document.text->lowercase ? TextCase::lower : TextCase::keep)),
-        texts_(std::move(texts)) {
+  TextInputs(const TrainedModel& model, TextEncoder encoder, std::vector<Text> texts)
+      : encoder_(std::move(encoder)), texts_(std::move(texts)) {
     info_ = model.data;
-    if (tokenizer_.vocab_size() != info_.vocab_size) {
-      fail("{}: has {} entries, {} says {}", model.vocabulary().string(), tokenizer_.vocab_size(),
-           model_files::document, info_.vocab_size);
-    }
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(texts_.size()); }
-  const std::string& name(std::int64_t index) const override { return text(index).first; }
+  const std::string& name(std::int64_t index) const override { return text(index).sentences.first; }
   std::int32_t truth(std::int64_t index) const override { return text(index).truth; }
 
   std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
-    scratch.first_ids.clear();
-    scratch.second_ids.clear();
-    tokenizer_.tokenize(text(index).first, scratch.first_ids);
-    const bool has_second = !text(index).second.empty();
-    if (has_second) tokenizer_.tokenize(text(index).second, scratch.second_ids);
-    *out.length = tokenizer_.assemble(scratch.first_ids, scratch.second_ids, has_second, out.ids, out.token_types);
+    *out.length = encoder_.encode(text(index).sentences, scratch, out.ids, out.token_types);
     return 0;
   }
 
  private:
   const Text& text(std::int64_t index) const { return texts_[static_cast<std::size_t>(index)]; }
 
-  WordPiece tokenizer_;
+  TextEncoder encoder_;
   std::vector<Text> texts_;
 };
 
-Text sentence(const std::string& line) {
-  const std::size_t tab = line.find('\t');
-  if (tab == line.npos) return {line, {}};
-  return {line.substr(0, tab), line.substr(tab + 1)};
-}
-
 void add_lines(std::string_view content, const std::string& name, std::vector<Text>& texts) {
-  for (const InputLine& line : lines_of(content, name)) texts.push_back(sentence(line.text));
+  for (const InputLine& line : lines_of(content, name)) texts.push_back({sentences_of(line.text)});
 }
 
 void add_table(const std::string& path, TableForm form, const DatasetInfo& data, const std::string& column,
@@ -66,7 +49,7 @@ void add_table(const std::string& path, TableForm form, const DatasetInfo& data,
     if (!row.label.empty() && truth == no_truth) {
       fail("{}:{}: label \"{}\" is none of the model's {} classes", path, row.line, row.label, data.classes);
     }
-    texts.push_back({std::move(row.first), std::move(row.second), truth});
+    texts.push_back({{std::move(row.first), std::move(row.second)}, truth});
   }
 }
 
@@ -91,13 +74,10 @@ void add(const std::string& argument, const DatasetInfo& data, const InputOption
 
 std::unique_ptr<InputSet> open_text_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                            const InputOptions& options) {
-  if (!model.has_vocabulary()) {
-    fail("{}: has no {}: it was trained on made-up text, and reads no other", model.folder.string(),
-         model_files::vocabulary);
-  }
+  TextEncoder encoder(model);
   std::vector<Text> texts;
   for (const std::string& argument : arguments) add(argument, model.data, options, texts);
-  return std::make_unique<TextInputs>(model, std::move(texts));
+  return std::make_unique<TextInputs>(model, std::move(encoder), std::move(texts));
 }
 
 }  // namespace ptrain

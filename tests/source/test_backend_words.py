@@ -1,4 +1,4 @@
-"""Backends' libraries are named in their own rooms: above them core asks the Backend interface, and cli makes backends."""
+"""Backends' libraries are named in their own rooms: above them core asks the Backend interface; cli and api make backends."""
 import re
 import unittest
 
@@ -7,7 +7,7 @@ from test_model_names import COMMENT_OR_STRING
 
 LIBRARY = re.compile(r"\w*(?:cuda|cudnn|cublas|nccl|nvml|onednn|dnnl)\w*", re.IGNORECASE)
 KEYS = {"cuda_graphs", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent"}  # names that users write
-ROOMS = ("core/cpu/", "core/cuda/", "core/dist/")
+ROOMS = ("core/cpu/", "core/cuda/", "core/dist/", "core/api/")
 CHOICES = "core/config/choices.h"  # has device: cuda, and its name
 COMPILER = {"__CUDACC__"}
 

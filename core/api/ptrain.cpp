@@ -1,0 +1,215 @@
+#include "core/api/ptrain.h"
+
+#include "core/api/session.h"
+#include "core/base/errors.h"
+#include "core/report/build_info.h"
+
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <new>
+
+using namespace ptrain;
+
+struct ptrain_model {
+  api::Session session;
+};
+
+namespace {
+
+std::string& last_error() {
+  static thread_local std::string message;
+  return message;
+}
+
+ptrain_status complain(ptrain_status status, const char* message) noexcept {
+  try {
+    last_error() = message;
+  } catch (...) {  // no memory for the message: the status says it
+    last_error().clear();
+  }
+  return status;
+}
+
+/// The status of what `body` does: no exception passes.
+template <typename Body>
+ptrain_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return PTRAIN_OK;
+  } catch (const OutOfMemory& error) {
+    return complain(PTRAIN_OUT_OF_MEMORY, error.what());
+  } catch (const Error& error) {
+    return complain(error.code() == ExitCode::usage ? PTRAIN_INVALID : PTRAIN_FAILED, error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(PTRAIN_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return complain(PTRAIN_FAILED, error.what());
+  } catch (...) {
+    return complain(PTRAIN_FAILED, "unknown error");
+  }
+}
+
+template <typename T>
+T& given(T* pointer, const char* name) {
+  if (pointer == nullptr) fail_usage("{}: is a null pointer", name);
+  return *pointer;
+}
+
+template <typename E>
+E choice(const char* value, const char* name, E otherwise) {
+  if (value == nullptr) return otherwise;
+  if (const auto chosen = choice_from_name<E>(value)) return *chosen;
+  fail_usage("options.{}: expected {}, got \"{}\"", name, fmt::join(Choices<E>::names, "|"), value);
+}
+
+api::Settings settings_of(const char* folder, const ptrain_options& options) {
+  constexpr std::int64_t most_batch = 65536, most_threads = 4096;
+  api::Settings settings;
+  settings.folder = &given(folder, "folder");
+  settings.device = choice(options.device, "device", settings.device);
+  settings.precision = choice(options.precision, "precision", settings.precision);
+  if (options.max_batch < 0 || options.max_batch > most_batch) {
+    fail_usage("options.max_batch: expected 1 to {}, got {}", most_batch, options.max_batch);
+  }
+  if (options.threads < 0 || options.threads > most_threads) {
+    fail_usage("options.threads: expected 1 to {}, got {}", most_threads, options.threads);
+  }
+  if (options.max_batch > 0) settings.max_batch = options.max_batch;
+  settings.search = options.search != 0;
+  settings.threads = options.threads;
+  return settings;
+}
+
+TensorType type_of(const ptrain_tensor& tensor) {
+  switch (tensor.type) {
+    case PTRAIN_UINT8:
+      return TensorType::u8;
+    case PTRAIN_INT32:
+      return TensorType::i32;
+    case PTRAIN_INT64:
+      return TensorType::i64;
+    case PTRAIN_FLOAT32:
+      return TensorType::f32;
+  }
+  fail_usage("{}: {} is no ptrain_type", tensor.name, static_cast<int>(tensor.type));
+}
+
+std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t count) {
+  constexpr std::size_t most_inputs = 8;
+  constexpr std::int32_t most_axes = 8;
+  if (count > most_inputs) fail_usage("{} inputs: no model reads so many", count);
+  std::vector<InputTensor> tensors;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ptrain_tensor& input = (&given(inputs, "inputs"))[i];
+    given(input.name, "inputs: a name");
+    if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", input.name, input.rank);
+    if (input.rank > 0) given(input.shape, input.name);
+    tensors.push_back({input.name, type_of(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
+  }
+  return tensors;
+}
+
+/// Each row of logits becomes probabilities.
+void to_probabilities(std::span<float> values, std::size_t classes) {
+  for (std::size_t from = 0; from < values.size(); from += classes) {
+    const std::vector<float> row = softmax(values.subspan(from, classes));
+    std::copy(row.begin(), row.end(), values.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* ptrain_version(void) {
+  static const std::string version = build_info().version;
+  return version.c_str();
+}
+
+const char* ptrain_last_error(void) { return last_error().c_str(); }
+
+ptrain_status ptrain_open(const char* folder, const ptrain_options* options, ptrain_model** model) {
+  return guarded([&] {
+    given(model, "model") = nullptr;
+    *model = new ptrain_model{api::Session(settings_of(folder, options == nullptr ? ptrain_options{} : *options))};
+  });
+}
+
+ptrain_status ptrain_clone(const ptrain_model* model, ptrain_model** clone) {
+  return guarded([&] {
+    given(clone, "clone") = nullptr;
+    *clone = new ptrain_model{api::Session(given(model, "model").session.settings())};
+  });
+}
+
+void ptrain_close(ptrain_model* model) { delete model; }
+
+ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* description) {
+  return guarded([&] {
+    const api::Session& session = given(model, "model").session;
+    const DatasetInfo& data = session.data();
+    const bool images = data.kind == DataKind::image;
+    given(description, "description") = {images ? PTRAIN_IMAGES : PTRAIN_TEXTS, session.classes(),
+                                         session.settings().max_batch,          images ? data.image_size : 0,
+                                         images ? 0 : data.max_length,          images ? 0 : data.vocab_size};
+  });
+}
+
+const char* ptrain_class_name(const ptrain_model* model, int64_t index) {
+  const char* name = nullptr;
+  guarded([&] {
+    const std::vector<std::string>& names = given(model, "model").session.data().class_names;
+    if (index < 0 || index >= static_cast<std::int64_t>(names.size())) {
+      fail_usage("index: expected 0 to {}, got {}", names.size() - 1, index);
+    }
+    name = names[static_cast<std::size_t>(index)].c_str();
+  });
+  return name;
+}
+
+ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes, uint8_t* pixels) {
+  return guarded([&] {
+    const api::Session& session = given(model, "model").session;
+    const auto size = static_cast<std::size_t>(session.data().image_size);
+    session.encode_image({&given(static_cast<const std::uint8_t*>(file), "file"), bytes},
+                         {&given(pixels, "pixels"), size * size * 3});
+  });
+}
+
+ptrain_status ptrain_encode_text(const ptrain_model* model, const char* text, int32_t* input_ids,
+                                 int32_t* attention_mask, int32_t* token_type_ids) {
+  return guarded([&] {
+    const api::Session& session = given(model, "model").session;
+    const auto length = static_cast<std::size_t>(session.data().max_length);
+    std::vector<std::int32_t> types(length);
+    const std::span<std::int32_t> ids(&given(input_ids, "input_ids"), length);
+    const std::int32_t tokens = session.encode_text(&given(text, "text"), ids, types);
+    if (attention_mask != nullptr) {
+      for (std::size_t i = 0; i < length; ++i) attention_mask[i] = i < static_cast<std::size_t>(tokens) ? 1 : 0;
+    }
+    if (token_type_ids != nullptr) std::copy(types.begin(), types.end(), token_type_ids);
+  });
+}
+
+ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_t count, ptrain_output output,
+                         float* values, size_t room) {
+  return guarded([&] {
+    api::Session& session = given(model, "model").session;
+    if (output != PTRAIN_LOGITS && output != PTRAIN_PROBABILITIES) {
+      fail_usage("output: {} is no ptrain_output", static_cast<int>(output));
+    }
+    given(values, "values");
+    const std::vector<InputTensor> tensors = tensors_of(inputs, count);
+    const auto classes = static_cast<std::size_t>(session.classes());
+    if (!tensors.empty() && !tensors[0].shape.empty() && tensors[0].shape[0] > 0 &&
+        static_cast<std::size_t>(tensors[0].shape[0]) > room / classes) {
+      fail_usage("room: {} values, expected {} for each of {} inputs", room, classes, tensors[0].shape[0]);
+    }
+    std::vector<float> logits = session.run(tensors);
+    if (output == PTRAIN_PROBABILITIES) to_probabilities(logits, classes);
+    std::memcpy(values, logits.data(), logits.size() * sizeof(float));
+  });
+}
+
+}  // extern "C"

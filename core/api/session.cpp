@@ -1,0 +1,86 @@
+#include "core/api/session.h"
+
+#include "core/api/calling_thread.h"
+#include "core/base/control_group.h"
+#include "core/base/utf8.h"
+#include "core/cpu/backend.h"
+#include "core/cuda/backend.h"
+#include "core/data/image/image_transform.h"
+#include "models/registry.h"
+
+#include <algorithm>
+
+namespace ptrain::api {
+namespace {
+
+void know_models() {
+  static const bool known = [] {
+    use_models(model_entries());
+    return true;
+  }();
+  static_cast<void>(known);
+}
+
+std::unique_ptr<Backend> make_backend(DeviceKind device) {
+  const bool cuda =
+      device == DeviceKind::cuda || (device == DeviceKind::automatic && cuda::unavailable_reason().empty());
+  return cuda ? cuda::make_backend(0) : cpu::make_backend();
+}
+
+Settings completed(Settings settings) {
+  know_models();
+  settings.folder = std::filesystem::absolute(settings.folder);  // clones find it wherever the process is then
+  if (settings.threads == 0) {
+    const auto cpus = control_group_limits().cpus;
+    settings.threads = cpus ? std::clamp(static_cast<int>(*cpus), 1, thread_count()) : thread_count();
+  }
+  return settings;
+}
+
+DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened, const Backend& backend) {
+  DeployOptions options;
+  options.batch_size = settings.max_batch;
+  options.max_length = opened.trained.data.max_length;
+  options.amp.level = settings.precision;
+  options.amp.dtype = backend.preferred_low_precision();
+  options.kernels.exhaustive_search = settings.search;
+  return options;
+}
+
+}  // namespace
+
+Session::Session(Settings settings)
+    : settings_(completed(std::move(settings))), opened_(open_model(settings_.folder, make_model)) {
+  const CallingThread thread(settings_.threads);
+  if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
+    encoder_.emplace(opened_.trained);
+  }
+  backend_ = make_backend(settings_.device);
+  predictor_.emplace(*backend_, *opened_.model, opened_.trained.weights(),
+                     deploy_options(settings_, opened_, *backend_));
+}
+
+void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
+  if (data().kind != DataKind::image) fail_usage("the model reads texts, no images");
+  Scratch scratch;
+  SampleRandom random(0, 0, 0);  // an evaluation draws nothing
+  ImageTransform(data().image_size, Augmentation::none).apply_encoded(file, "the image", random, scratch, pixels);
+}
+
+std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t> ids,
+                                  std::span<std::int32_t> types) const {
+  if (data().kind != DataKind::text) fail_usage("the model reads images, no texts");
+  if (!encoder_) fail("{}: has no {}: it reads token ids alone", settings_.folder.string(), model_files::vocabulary);
+  if (!is_utf8(text)) fail_usage("the text is not UTF-8");
+  Scratch scratch;
+  return encoder_->encode(sentences_of(text), scratch, ids, types);
+}
+
+std::vector<float> Session::run(std::span<const InputTensor> inputs) {
+  Batch batch = batch_of(data(), inputs, settings_.max_batch);
+  const std::lock_guard lock(running_);
+  const CallingThread thread(settings_.threads);
+  return predictor_->run(batch);
+}
+
+}  // namespace ptrain::api

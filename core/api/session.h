@@ -1,0 +1,50 @@
+// What a ptrain_model is made of: an opened folder on a device of its own, asked with threads of its own.
+#pragma once
+
+#include "core/config/choices.h"
+#include "core/infer/opened_model.h"
+#include "core/infer/predictor.h"
+#include "core/infer/tensors.h"
+#include "core/infer/text_encoder.h"
+
+#include <mutex>
+
+namespace ptrain::api {
+
+struct Settings {
+  std::filesystem::path folder;
+  DeviceKind device = DeviceKind::automatic;
+  AmpLevel precision = AmpLevel::O0;
+  std::int64_t max_batch = 32;
+  bool search = false;
+  int threads = 0;  // 0: what the machine grants
+};
+
+/// Methods may be called by several threads at once; answers come one after the other.
+class Session {
+ public:
+  /// Throws as open_model and DeployedModel do.
+  explicit Session(Settings settings);
+
+  const Settings& settings() const { return settings_; }
+  const DatasetInfo& data() const { return opened_.trained.data; }
+  std::int64_t classes() const { return predictor_->classes(); }
+
+  /// Pixels [size, size, 3] of an image file's bytes. Throws BadSample; Error{usage} where the model reads text.
+  void encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const;
+  /// Ids and token types [max_length]; returns the tokens. Throws Error{usage} where the model reads images or the text
+  /// is no UTF-8, Error{failed} where the model has no vocabulary.
+  std::int32_t encode_text(std::string_view text, std::span<std::int32_t> ids, std::span<std::int32_t> types) const;
+  /// Logits [N, classes]. Throws as batch_of and Predictor::run do.
+  std::vector<float> run(std::span<const InputTensor> inputs);
+
+ private:
+  Settings settings_;
+  OpenedModel opened_;
+  std::optional<TextEncoder> encoder_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<Predictor> predictor_;
+  std::mutex running_;
+};
+
+}  // namespace ptrain::api

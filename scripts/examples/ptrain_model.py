@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Asks an exported model about image files or sentences, by ptrain's C interface, with nothing but Python.
+
+  ptrain export runs/resnet50 --out model
+  cmake --install build/release --prefix /opt/ptrain
+  PTRAIN_LIBRARY=/opt/ptrain/lib/libptrain.so scripts/examples/ptrain_model.py model photo.jpg...
+
+A Model belongs to one thread at a time; clone() gives another for another thread. ctypes lets go of Python's lock while
+the library computes.
+"""
+import argparse
+import ctypes
+import os
+import pathlib
+from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_void_p
+
+UINT8, INT32, INT64, FLOAT32 = range(4)
+IMAGES, TEXTS = range(2)
+LOGITS, PROBABILITIES = range(2)
+
+
+class Options(Structure):
+    _fields_ = [("device", c_char_p), ("precision", c_char_p), ("max_batch", c_int64), ("search", c_int32),
+                ("threads", c_int32)]
+
+
+class Description(Structure):
+    _fields_ = [("kind", c_int), ("classes", c_int64), ("max_batch", c_int64), ("image_size", c_int64),
+                ("max_length", c_int64), ("vocabulary", c_int64)]
+
+
+class Tensor(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int32), ("shape", POINTER(c_int64)), ("data", c_void_p)]
+
+
+def load(path=None):
+    """The library, with what its functions take; PTRAIN_LIBRARY names it where the system does not find it."""
+    library = ctypes.CDLL(path or os.environ.get("PTRAIN_LIBRARY", "libptrain.so.0"))
+    for name, result, *arguments in (
+            ("version", c_char_p), ("last_error", c_char_p),
+            ("open", c_int, c_char_p, POINTER(Options), POINTER(c_void_p)), ("clone", c_int, c_void_p, POINTER(c_void_p)),
+            ("close", None, c_void_p), ("describe", c_int, c_void_p, POINTER(Description)),
+            ("class_name", c_char_p, c_void_p, c_int64), ("encode_image", c_int, c_void_p, c_char_p, c_size_t, c_void_p),
+            ("encode_text", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p),
+            ("run", c_int, c_void_p, POINTER(Tensor), c_size_t, c_int, c_void_p, c_size_t)):
+        function = getattr(library, f"ptrain_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class Model:
+    def __init__(self, folder, library=None, **options):
+        """Options as ptrain_options has them. Raises RuntimeError with the library's own line."""
+        self.library, self.handle = library or load(), c_void_p()
+        self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
+        self.about = Description()
+        self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
+        self.classes = [self.library.ptrain_class_name(self.handle, i).decode() for i in range(self.about.classes)]
+
+    def clone(self):
+        other = object.__new__(Model)
+        other.__dict__.update(self.__dict__, handle=c_void_p())
+        self.check(self.library.ptrain_clone(self.handle, byref(other.handle)))
+        return other
+
+    def close(self):
+        self.library.ptrain_close(self.handle)
+        self.handle = c_void_p()
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(self.library.ptrain_last_error().decode(errors="replace"))
+
+    def encode(self, value):
+        """Tensors of one input, {name: array}: bytes are an image file's, text is a sentence."""
+        if isinstance(value, bytes):
+            pixels = (c_uint8 * (self.about.image_size**2 * 3))()
+            self.check(self.library.ptrain_encode_image(self.handle, value, len(value), pixels))
+            return {"images": pixels}
+        row = c_int32 * self.about.max_length
+        ids, mask, types = row(), row(), row()
+        self.check(self.library.ptrain_encode_text(self.handle, value.encode(), ids, mask, types))
+        return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+
+    def run(self, tensors, output=PROBABILITIES):
+        """Rows of numbers, an input each, of {name: (type, shape, array)}."""
+        kept = [(c_int64 * len(shape))(*shape) for _, shape, _ in tensors.values()]
+        inputs = (Tensor * len(tensors))(*(
+            Tensor(name.encode(), kind, len(shape), kept[i], ctypes.addressof(data))
+            for i, (name, (kind, shape, data)) in enumerate(tensors.items())))
+        rows, classes = next(iter(tensors.values()))[1][0], self.about.classes
+        values = (c_float * max(1, rows * classes))()
+        self.check(self.library.ptrain_run(self.handle, inputs, len(inputs), output, values, len(values)))
+        return [values[i * classes : (i + 1) * classes] for i in range(rows)]
+
+    def ask(self, values, output=PROBABILITIES):
+        """The same of image files' bytes or sentences, at most max_batch."""
+        encoded = [self.encode(value) for value in values]
+        side, tensors = self.about.image_size, {}
+        for name, one in encoded[0].items():
+            joined = b"".join(bytes(row[name]) for row in encoded)
+            images = self.about.kind == IMAGES
+            shape = (len(values), side, side, 3) if images else (len(values), self.about.max_length)
+            kind = UINT8 if images else INT32
+            tensors[name] = (kind, shape, (type(one)._type_ * (len(one) * len(values))).from_buffer_copy(joined))
+        return self.run(tensors, output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", metavar="MODEL", help="folder that ptrain export wrote")
+    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="image files, or sentences")
+    arguments = parser.parse_args()
+    model = Model(arguments.model)
+    for name in arguments.inputs:
+        value = pathlib.Path(name).read_bytes() if model.about.kind == IMAGES else name
+        (answer,) = model.ask([value])
+        best = max(range(len(answer)), key=answer.__getitem__)
+        print(f"{name}: {model.classes[best]} {answer[best]:.9g}")
+
+
+if __name__ == "__main__":
+    main()
