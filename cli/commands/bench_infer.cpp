@@ -4,7 +4,7 @@
 #include "cli/output_format.h"
 #include "cli/trained_model.h"
 #include "core/base/counted.h"
-#include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/infer/scenarios.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@ struct BenchInferArguments {
   DeployArguments deploy;
   std::string scenario = "single_stream";
   double seconds = 10;
+  std::optional<double> bound;
   bool mlperf = false;
   bool json = false;
 };
@@ -25,6 +26,16 @@ void show(const ScenarioReport& report) {
   fmt::print("{} in {:.1f} s, {} at once: {:.1f}/s; latency {:.2f} ms (p50), {:.2f} (p90), {:.2f} (p99)\n",
              counted(report.samples, "sample"), report.seconds, report.batch_size, report.samples_per_second,
              report.latency_ms.p50, report.latency_ms.p90, report.latency_ms.p99);
+  if (!report.early_stopping) return;
+  const EarlyStopping& test = *report.early_stopping;
+  if (report.bound_ms) {
+    fmt::print("{} of {} queries above {:g} ms: early stopping takes {}\n", test.over.value_or(0),
+               test.queries, *report.bound_ms, test.least);
+  } else if (test.estimate_ms) {
+    fmt::print("p{:.0f} by early stopping: {:.2f} ms\n", 100 * test.percentile, *test.estimate_ms);
+  } else {
+    fmt::print("early stopping takes {} queries\n", test.least);
+  }
 }
 
 void bench_infer(const BenchInferArguments& arguments) {
@@ -32,11 +43,15 @@ void bench_infer(const BenchInferArguments& arguments) {
   const OpenedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
-  if (scenario == Scenario::single_stream) options.batch_size = 1;
-  DeployedModel ready(*backend, *opened.model, opened.trained.weights(), options);
-  ScenarioReport report =
-      run_scenario(ready, opened.trained.data,
-                   arguments.mlperf ? mlperf_options(scenario) : ScenarioOptions{scenario, arguments.seconds});
+  options.batch_size = query_samples(scenario, options.batch_size);
+  Predictor ready(*backend, *opened.model, opened.trained.weights(), options);
+  const DataKind kind = opened.trained.data.kind;
+  ScenarioOptions asked = arguments.mlperf ? mlperf_options(scenario, kind)
+                                           : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};
+  asked.bound_ms = arguments.bound.value_or(default_bound_ms(kind));
+  ScenarioReport report = run_scenario(ready, opened.trained.data, asked, [](double rate, bool held) {
+    print_error_line(fmt::format("{:.1f} samples/s: {}", rate, held ? "within the bound" : "too many are late"));
+  });
   report.model = opened.trained.folder.string();
   report.device = backend->name();
   report.precision = arguments.deploy.amp;
@@ -50,15 +65,25 @@ void add_bench_infer_command(CLI::App& program) {
   CLI::App* command = program.get_subcommand("bench")->add_subcommand("infer", "how fast a trained model answers");
   const auto arguments = std::make_shared<BenchInferArguments>();
   arguments->deploy.add_to(*command);
-  command->add_option("--scenario", arguments->scenario, "MLPerf's: one sample after the other, or all at hand")
+  command
+      ->add_option("--scenario", arguments->scenario,
+                   "MLPerf's: one sample after the other, eight, at random times, or all at hand")
       ->capture_default_str()
-      ->type_name("single_stream|offline");
-  command->add_option("--seconds", arguments->seconds, "at least so long, and 100 samples")
+      ->type_name("single_stream|multi_stream|server|offline");
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "at least so long, and 100 samples; of server each rate that is held")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
+  command
+      ->add_option("--bound", arguments->bound, "of server: ms that 99 of 100 samples may take; images 15, texts 130")
+      ->check(CLI::Range(1e-3, 1e9))
+      ->type_name("MS");
   command->add_flag("--mlperf", arguments->mlperf, "MLPerf's least durations and samples instead");
   command->add_flag("--json", arguments->json, "print JSON");
-  command->footer("Example:\n  ptrain bench infer runs/resnet50 --scenario offline --batch 64");
+  command->footer(
+      "Example:\n  ptrain bench infer runs/resnet50 --scenario offline --batch 64\n"
+      "  ptrain bench infer runs/resnet50 --scenario server --bound 100");
   command->callback([arguments] { bench_infer(*arguments); });
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/rng.h"
 #include "core/base/signals.h"
+#include "core/infer/server_scenario.h"
 
 namespace ptrain {
 
@@ -12,12 +13,14 @@ void ScenarioReport::describe(Fields& field) {
   field("model", model, "its folder");
   field("device", device, "backend");
   field("precision", precision, "AMP level");
-  field("batch_size", batch_size, "samples of a query; 1 in single_stream");
+  field("batch_size", batch_size, "samples that are computed at once, of server at most");
   field("samples", samples, "that were answered");
   field("queries", queries, "that they came in");
   field("seconds", seconds, "from the first query to the last answer");
   field("samples_per_second", samples_per_second, "samples over seconds");
   field("latency_ms", latency_ms, "of a query");
+  field("bound_ms", bound_ms, "of server: what latencies are held to");
+  field("early_stopping", early_stopping, "MLPerf's test of a percentile; null of offline");
   field("metric", metric, "what the scenario is judged by");
   field("result", result, "its value");
 }
@@ -26,6 +29,8 @@ namespace {
 
 constexpr double mlperf_seconds = 600;
 constexpr std::int64_t mlperf_queries = 1024, mlperf_offline_samples = 24'576;
+constexpr std::int64_t multi_stream_samples = 8;
+constexpr double single_stream_percentile = 0.9, multi_stream_percentile = 0.99;
 
 Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
   Batch batch;
@@ -50,15 +55,50 @@ Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
 
 }  // namespace
 
-ScenarioOptions mlperf_options(Scenario scenario) {
-  return {scenario, mlperf_seconds, scenario == Scenario::offline ? mlperf_offline_samples : mlperf_queries};
+double default_bound_ms(DataKind kind) { return kind == DataKind::image ? 15 : 130; }
+
+ScenarioOptions mlperf_options(Scenario scenario, DataKind kind) {
+  ScenarioOptions options{scenario, mlperf_seconds, mlperf_queries, default_bound_ms(kind)};
+  if (scenario == Scenario::offline) options.samples = mlperf_offline_samples;
+  if (scenario == Scenario::multi_stream) {
+    options.samples = multi_stream_samples * least_queries(1, multi_stream_percentile);
+  }
+  return options;
 }
 
-ScenarioReport run_scenario(DeployedModel& model, const DatasetInfo& data, const ScenarioOptions& options) {
-  const InterruptibleWork interruptible;
-  const Batch batch = made_up_batch(data, model.batch_size());
+std::int64_t query_samples(Scenario scenario, std::int64_t batch) {
+  if (scenario == Scenario::single_stream) return 1;
+  return scenario == Scenario::multi_stream ? multi_stream_samples : batch;
+}
+
+namespace {
+
+void run_server(Predictor& model, const DatasetInfo& data, const ScenarioOptions& options, const RateTried& tried,
+                ScenarioReport& report) {
+  std::map<std::int64_t, Batch> batches;  // by rows
+  const auto answer = [&](std::int64_t count) {
+    Batch& batch = batches.at(model.rows_for(count));
+    batch.count = count;
+    model.run(batch);
+  };
+  for (std::int64_t count = 1; count <= model.most(); ++count) {
+    const std::int64_t rows = model.rows_for(count);
+    if (!batches.try_emplace(rows, made_up_batch(data, rows)).second) continue;
+    for (int i = 0; i < 2; ++i) answer(rows);
+  }
+  const Arrivals arrivals = find_server_rate({answer, model.most()}, options, tried);
+  report.seconds = arrivals.seconds;
+  report.samples = report.queries = arrivals.held.queries;
+  report.latency_ms = summarize(arrivals.latencies);
+  report.bound_ms = options.bound_ms;
+  report.early_stopping = arrivals.held;
+  report.metric = "samples/s, p99 latency within the bound";
+  report.result = arrivals.rate;
+}
+
+void run_queries(Predictor& model, const DatasetInfo& data, const ScenarioOptions& options, ScenarioReport& report) {
+  Batch batch = made_up_batch(data, model.most());
   for (int i = 0; i < 2; ++i) model.run(batch);
-  ScenarioReport report;
   std::vector<double> latencies;
   const Stopwatch watch;
   while (watch.seconds() < options.seconds || report.samples < options.samples) {
@@ -69,14 +109,33 @@ ScenarioReport run_scenario(DeployedModel& model, const DatasetInfo& data, const
     report.samples += batch.count;
   }
   report.seconds = watch.seconds();
-  report.scenario = choice_name(options.scenario);
-  report.batch_size = model.batch_size();
   report.queries = static_cast<std::int64_t>(latencies.size());
-  report.samples_per_second = static_cast<double>(report.samples) / report.seconds;
   report.latency_ms = summarize(latencies);
-  const bool offline = options.scenario == Scenario::offline;
-  report.metric = offline ? "samples/s" : "p90 latency, ms";
-  report.result = offline ? report.samples_per_second : report.latency_ms.p90;
+  if (options.scenario == Scenario::offline) {
+    report.metric = "samples/s";
+    report.result = static_cast<double>(report.samples) / report.seconds;
+    return;
+  }
+  const bool single = options.scenario == Scenario::single_stream;
+  report.metric = single ? "p90 latency, ms" : "p99 latency of 8 samples, ms";
+  report.result = single ? report.latency_ms.p90 : report.latency_ms.p99;
+  report.early_stopping = estimate_percentile(latencies, single ? single_stream_percentile : multi_stream_percentile);
+}
+
+}  // namespace
+
+ScenarioReport run_scenario(Predictor& model, const DatasetInfo& data, const ScenarioOptions& options,
+                            const RateTried& tried) {
+  const InterruptibleWork interruptible;
+  ScenarioReport report;
+  if (options.scenario == Scenario::server) {
+    run_server(model, data, options, tried, report);
+  } else {
+    run_queries(model, data, options, report);
+  }
+  report.scenario = choice_name(options.scenario);
+  report.batch_size = model.most();
+  report.samples_per_second = static_cast<double>(report.samples) / report.seconds;
   return report;
 }
 

@@ -111,6 +111,39 @@ class Infer(TrainedModels, ProgramTest):
         self.assert_one_line_error(self.infer("texts", "x", "--amp", "O9"), 2, "O9")
 
 
+class Bench(TrainedModels, ProgramTest):
+    """What each scenario counts; no figure is held to anything."""
+
+    def bench(self, scenario, *arguments, model="texts"):
+        result = run("bench", "infer", self.runs / model, "--scenario", scenario, "--seconds", 0.1, *arguments, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_streams_count_percentiles_of_queries(self):
+        single = self.bench("single_stream")
+        self.assertEqual((single["batch_size"], single["samples"]), (1, single["queries"]))
+        self.assertGreaterEqual(single["samples"], 100)
+        self.assertEqual(single["result"], single["latency_ms"]["p90"])
+        self.assertTrue(single["early_stopping"]["met"])
+        self.assertGreaterEqual(single["early_stopping"]["estimate_ms"], single["latency_ms"]["p90"])
+        multi = self.bench("multi_stream", "--batch", 3)
+        self.assertEqual((multi["batch_size"], multi["samples"]), (8, 8 * multi["queries"]))
+        self.assertEqual((multi["result"], multi["early_stopping"]["least"]), (multi["latency_ms"]["p99"], 662))
+
+    def test_a_server_holds_its_bound(self):
+        for model, bound, default in (("texts", ["--bound", 60000], 60000), ("images", ["--bound", 60000], 60000)):
+            report = self.bench("server", "--batch", 4, *bound, model=model)
+            test = report["early_stopping"]
+            self.assertEqual((report["bound_ms"], report["queries"], test["met"]), (default, test["queries"], True))
+            self.assertGreaterEqual(test["queries"], test["least"])
+            self.assertGreater(report["result"], 0)
+
+    def test_bounds_that_cannot_be_kept_are_named(self):
+        result = run("bench", "infer", self.runs / "texts", "--scenario", "server", "--bound", 0.001)
+        self.assert_one_line_error(result, 1, "--bound", "0.001 ms")
+        self.assert_one_line_error(run("bench", "infer", self.runs / "texts", "--scenario", "twice"), 2, "multi_stream")
+
+
 class Export(TrainedModels, ProgramTest):
     PHOTO = "images/val/green/1.png"
 
