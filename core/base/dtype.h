@@ -10,11 +10,11 @@
 
 namespace ptrain {
 
-enum class DType : std::uint8_t { f32, bf16, f16, i64, i32, u8 };
+enum class DType : std::uint8_t { f32, bf16, f16, i64, i32, u8, s8 };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);
-/// Throws Error{usage} when `name` is none of f32, bf16, f16, i64, i32, u8.
+/// Throws Error{usage} when `name` is none of f32, bf16, f16, i64, i32, u8, s8.
 DType dtype_from_name(std::string_view name);
 bool is_floating(DType dtype);
 inline bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }

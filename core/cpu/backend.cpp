@@ -51,6 +51,11 @@ class CpuBackend final : public Backend {
   std::function<void()> int8_product(const ProductSize& size) override { return make_int8_product(size); }
   std::function<void()> int8_convolution(const ConvolutionSize& size) override { return make_int8_convolution(size); }
 
+  Int8Arithmetic int8_arithmetic() const override {
+    if (DNNL_VERSION_MAJOR < 3) return Int8Arithmetic::none;
+    return has_int8_instructions() ? Int8Arithmetic::exact : Int8Arithmetic::saturating;
+  }
+
   bool syncs_batch_norm() const override { return true; }
   ConvolutionEpilogue convolution_epilogue() const override { return ConvolutionEpilogue::fused; }
 

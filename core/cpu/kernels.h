@@ -8,6 +8,7 @@ namespace ptrain::cpu {
 
 #define PTRAIN_DECLARE(op) std::unique_ptr<Kernel> make_##op(const KernelContext& context);
 PTRAIN_OPS(PTRAIN_DECLARE)
+PTRAIN_CPU_OPS(PTRAIN_DECLARE)
 #undef PTRAIN_DECLARE
 
 }  // namespace ptrain::cpu

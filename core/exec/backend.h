@@ -79,6 +79,10 @@ struct BackendInfo {
   std::map<std::string, std::string> files;     // where those lie that a backend found when the program started
 };
 
+/// How a device's kernels multiply 8-bit integers. saturating: pairs of products are added in 16 bits, which hold them
+/// where weights stay within 64 (processors without VNNI).
+enum class Int8Arithmetic { none, saturating, exact };
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -104,14 +108,15 @@ class Backend {
   virtual bool fuses_convolutions() const { return false; }
   /// Whether its convolutions add bias and residual and apply an activation as they store their sums.
   virtual ConvolutionEpilogue convolution_epilogue() const { return ConvolutionEpilogue::none; }
+  /// What it has for op_list.h's 8-bit ops.
+  virtual Int8Arithmetic int8_arithmetic() const { return Int8Arithmetic::none; }
   /// What exhaustive searches chose on this device.
   virtual SearchCache& search_cache() = 0;
   /// FLOP/s of matrix products in `dtype` that the device's data sheet gives; absent where there is none to know.
   virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
   /// Null where the device has none. Throws Error{failed} saying why they cannot be read.
   virtual std::unique_ptr<Sensors> make_sensors() const { return nullptr; }
-  /// The work of rate_size.h in 8-bit integers, on memory of its own; null where the device has no such kernel. Nothing
-  /// trains in them: what they do is known to the measurement alone.
+  /// The work of rate_size.h in 8-bit integers, on memory of its own; null where the device has no such kernel.
   virtual std::function<void()> int8_product(const ProductSize&) { return {}; }
   virtual std::function<void()> int8_convolution(const ConvolutionSize&) { return {}; }
   /// Device memory, zeroed, aligned to at least 64 bytes. Throws OutOfMemory when there is not enough.

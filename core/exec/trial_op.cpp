@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-TrialOp::TrialOp(Backend& backend, std::shared_ptr<Op> op, std::vector<TensorDesc> inputs, const KernelOptions& options,
+TrialOp::TrialOp(Backend& backend, OpPtr op, std::vector<TensorDesc> inputs, const KernelOptions& options,
                  SearchCache* cache)
     : backend_(backend), op_(std::move(op)), inputs_(std::move(inputs)), outputs_(op_->infer(inputs_)) {
   kernel_ = backend.make_kernel({*op_, inputs_, outputs_, options, cache});

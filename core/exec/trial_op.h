@@ -8,7 +8,7 @@ namespace ptrain {
 class TrialOp {
  public:
   /// Inputs hold trial_values(). Throws Error where `backend` cannot run `op`; null `cache`: see KernelContext.
-  TrialOp(Backend& backend, std::shared_ptr<Op> op, std::vector<TensorDesc> inputs, const KernelOptions& options,
+  TrialOp(Backend& backend, OpPtr op, std::vector<TensorDesc> inputs, const KernelOptions& options,
           SearchCache* cache = nullptr);
 
   void run() { kernel_->run({in_, out_, workspace_.data()}); }
@@ -20,7 +20,7 @@ class TrialOp {
   void* take(const TensorDesc& desc);
 
   Backend& backend_;
-  std::shared_ptr<Op> op_;
+  OpPtr op_;
   std::vector<TensorDesc> inputs_, outputs_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<DeviceBuffer> buffers_;

@@ -21,12 +21,13 @@ constexpr int kDeepest = 3;                            // a tensor's list of ext
 constexpr std::uint64_t kMostEntries = 2'000'000;
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kTypes = {{{"F32", DType::f32},
+constexpr std::array<std::pair<std::string_view, DType>, 7> kTypes = {{{"F32", DType::f32},
                                                                        {"BF16", DType::bf16},
                                                                        {"F16", DType::f16},
                                                                        {"I64", DType::i64},
                                                                        {"I32", DType::i32},
-                                                                       {"U8", DType::u8}}};
+                                                                       {"U8", DType::u8},
+                                                                       {"I8", DType::s8}}};
 
 std::string_view type_name(DType dtype) {
   return std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& entry) { return entry.second == dtype; })->first;

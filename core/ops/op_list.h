@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-/// The ops that backends have kernels for, by the name of their kernels (`Op::kernel`).
+/// The ops that all backends have kernels for, by the name of their kernels (`Op::kernel`).
 #define PTRAIN_OPS(OP)              \
   OP(accumulate)                    \
   OP(activation)                    \
@@ -53,10 +53,18 @@
   OP(softmax_cross_entropy)         \
   OP(softmax_cross_entropy_grad)
 
+/// The ops that the CPU alone has kernels for: those in 8 bits.
+#define PTRAIN_CPU_OPS(OP) \
+  OP(dequantize)           \
+  OP(quantize)             \
+  OP(quantized_conv2d)     \
+  OP(quantized_linear)
+
 namespace ptrain {
 
 #define PTRAIN_NAME(op) #op,
 inline constexpr auto op_names = std::to_array<std::string_view>({PTRAIN_OPS(PTRAIN_NAME)});
+inline constexpr auto cpu_op_names = std::to_array<std::string_view>({PTRAIN_CPU_OPS(PTRAIN_NAME)});
 #undef PTRAIN_NAME
 
 /// Ops that run alike on every backend, by exec/all_reduce_kernels.

@@ -58,6 +58,10 @@ DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output
     deployed.graph = keep_output(fuse_epilogues(deployed.graph, convolutions), output);
     check("fuse_epilogues", deployed.graph, options);
   }
+  if (options.quantization) {
+    deployed.graph = keep_output(quantize_layers(deployed.graph, *options.quantization), output);
+    check("quantize_layers", deployed.graph, options);
+  }
   AmpResult amp = apply_amp(deployed.graph, options.amp);
   check("amp", amp.graph, options);
   return {std::move(amp.graph), amp.summary, std::move(deployed.norms)};

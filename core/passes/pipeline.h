@@ -7,6 +7,7 @@
 #include "core/passes/fuse_epilogues.h"
 #include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
+#include "core/passes/quantize_layers.h"
 
 #include <functional>
 #include <optional>
@@ -26,6 +27,7 @@ struct PipelineOptions {
   std::function<bool(std::string_view, const Shape&)> decays;
   int accumulate_steps = 1;
   std::optional<DistributionOptions> distribution;  // none: one rank that exchanges nothing
+  std::optional<QuantizationScheme> quantization;   // of a deployed graph
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
 };
@@ -49,7 +51,8 @@ struct DeployedGraph {
 };
 
 /// From an evaluation graph: `output` and what it needs, without loss and labels; batch norms folded into convolutions,
-/// and activations and residuals joined to what makes their inputs.
+/// and activations and residuals joined to what makes their inputs; with a quantization, its layers in 8 bits. Throws
+/// as quantize_layers does.
 DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options,
                                    ConvolutionEpilogue convolutions);
 

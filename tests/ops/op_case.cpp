@@ -52,6 +52,9 @@ void visit_any(DType dtype, Visitor&& visit) {
     case DType::u8:
       visit(std::uint8_t{});
       break;
+    case DType::s8:
+      visit(std::int8_t{});
+      break;
     default:
       visit_floating(dtype, visit);
       break;

@@ -5,6 +5,8 @@
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/vector.h"
 
+#include <limits>
+
 namespace ptrain::cpu {
 namespace {
 
@@ -18,6 +20,42 @@ struct Window {
       : start(out * pool.stride - pool.padding),
         first(std::max<std::int64_t>(0, -start)),
         last(std::min<std::int64_t>(pool.kernel, size - start)) {}
+};
+
+/// Of 8-bit integers, whose order is that of the real values they stand for.
+template <typename T>
+class Int8MaxPool2dKernel final : public Kernel {
+ public:
+  explicit Int8MaxPool2dKernel(const KernelContext& context)
+      : pool_(context.op_as<MaxPool2d>().attrs()), x_(context.inputs[0].shape), y_(context.outputs[0].shape) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* x = static_cast<const T*>(args.inputs[0]);
+    auto* y = static_cast<T*>(args.outputs[0]);
+    const std::int64_t row = y_[2] * y_[3];
+    parallel_for(y_[0] * y_[1], 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T* image = x + i / y_[1] * x_[1] * x_[2] * x_[3];
+        for (std::int64_t q = 0; q < y_[2]; ++q) pool_pixel(image, i % y_[1], q, y + i * row + q * y_[3]);
+      }
+    });
+  }
+
+ private:
+  void pool_pixel(const T* image, std::int64_t p, std::int64_t q, T* y) const {
+    const Window rows(p, x_[1], pool_), columns(q, x_[2], pool_);
+    std::fill_n(y, x_[3], std::numeric_limits<T>::min());
+    for (std::int64_t r = rows.first; r < rows.last; ++r) {
+      for (std::int64_t s = columns.first; s < columns.last; ++s) {
+        const T* from = image + ((rows.start + r) * x_[2] + columns.start + s) * x_[3];
+#pragma omp simd
+        for (std::int64_t c = 0; c < x_[3]; ++c) y[c] = std::max(y[c], from[c]);
+      }
+    }
+  }
+
+  MaxPool2dAttributes pool_;
+  Shape x_, y_;
 };
 
 class MaxPool2dKernel final : public Kernel {
@@ -134,6 +172,8 @@ class MaxPool2dGradKernel final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_max_pool2d(const KernelContext& context) {
+  if (context.inputs[0].dtype == DType::u8) return std::make_unique<Int8MaxPool2dKernel<std::uint8_t>>(context);
+  if (context.inputs[0].dtype == DType::s8) return std::make_unique<Int8MaxPool2dKernel<std::int8_t>>(context);
   return std::make_unique<MaxPool2dKernel>(context);
 }
 

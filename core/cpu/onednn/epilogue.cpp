@@ -1,11 +1,13 @@
 #include "core/cpu/onednn/epilogue.h"
 
+#include "core/base/errors.h"
+
 namespace ptrain::cpu {
 
 dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
   dnnl::primitive_attr attributes = user_scratchpad();
   dnnl::post_ops ops;
-  if (epilogue.residual) ops.append_sum(1.0f);
+  if (epilogue.residual) ops.append_sum(epilogue.residual_scale, 0, epilogue.residual_type);
   switch (epilogue.activation) {
     case Activation::none:
       break;
@@ -25,5 +27,20 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
   if (ops.len() > 0) attributes.set_post_ops(ops);
   return attributes;
 }
+
+#if DNNL_VERSION_MAJOR >= 3
+dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask, bool scaled_result) {
+  dnnl::primitive_attr attributes = epilogue_attributes(epilogue);
+  attributes.set_scales_mask(DNNL_ARG_SRC, 0);
+  attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
+  if (scaled_result) attributes.set_scales_mask(DNNL_ARG_DST, 0);
+  return attributes;
+}
+#else
+dnnl::primitive_attr int8_attributes(const Epilogue&, int, bool) {
+  fail("8-bit layers need oneDNN 3.0 or newer; this ptrain was built with {}.{}", DNNL_VERSION_MAJOR,
+       DNNL_VERSION_MINOR);
+}
+#endif
 
 }  // namespace ptrain::cpu

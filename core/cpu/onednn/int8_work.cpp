@@ -71,6 +71,18 @@ std::function<void()> make_int8_convolution(const ConvolutionSize& size) {
   });
 }
 
+bool has_int8_instructions() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx512_core:
+      return false;
+    default:  // what oneDNN has come to know since then
+      return true;
+  }
+}
+
 std::string instruction_set() {
   constexpr std::array<std::pair<dnnl::cpu_isa, const char*>, 6> names{
       {{dnnl::cpu_isa::sse41, "SSE41"},

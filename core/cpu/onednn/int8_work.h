@@ -1,4 +1,4 @@
-// What oneDNN computes in 8-bit integers here, for its rate alone: no op has kernels in them.
+// What oneDNN computes in 8-bit integers here, for its rate alone.
 #pragma once
 
 #include "core/exec/rate_size.h"
@@ -14,5 +14,8 @@ std::function<void()> make_int8_convolution(const ConvolutionSize& size);
 
 /// The newest instruction set that oneDNN uses, as its ONEDNN_MAX_CPU_ISA names it: "AVX512_CORE_BF16".
 std::string instruction_set();
+
+/// Whether oneDNN uses instructions that multiply 8-bit integers and add them up in 32 bits (VNNI, AMX).
+bool has_int8_instructions();
 
 }  // namespace ptrain::cpu

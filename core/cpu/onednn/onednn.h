@@ -21,9 +21,12 @@ inline dnnl::memory::data_type onednn_type(DType dtype) {
       return dnnl::memory::data_type::s32;
     case DType::u8:
       return dnnl::memory::data_type::u8;
-    default:
-      return dnnl::memory::data_type::undef;
+    case DType::s8:
+      return dnnl::memory::data_type::s8;
+    case DType::i64:
+      break;
   }
+  return dnnl::memory::data_type::undef;
 }
 
 /// Attributes under which a primitive asks for its scratch memory instead of allocating it.

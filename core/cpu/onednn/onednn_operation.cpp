@@ -16,6 +16,12 @@ OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primiti
   if (scratchpad.get_size() > 0) arguments_.emplace(DNNL_ARG_SCRATCHPAD, place(engine, scratchpad));
 }
 
+void OnednnOperation::add_constant(int argument, float value) {
+  const dnnl::memory memory({{1}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a}, stream_.get_engine());
+  *static_cast<float*>(memory.get_data_handle()) = value;
+  arguments_.emplace(argument, memory);
+}
+
 void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
   Bound bound{binding.slot, {}, 0, binding.constancy, binding.starts_from};
   const bool constant = binding.constancy == Constancy::constant;

@@ -34,6 +34,9 @@ class OnednnOperation final : public Kernel {
   OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
                   const std::vector<Binding>& inputs, const std::vector<Binding>& outputs, std::string implementation);
 
+  /// An argument of the primitive's that is the same at every run and no input: a scale.
+  void add_constant(int argument, float value);
+
   void run(const KernelArgs& args) override;
   void weights_changed() override { converted_ = false; }
   std::size_t workspace_bytes() const override { return workspace_bytes_; }

@@ -28,6 +28,8 @@ fe::DataType_t data_type(DType dtype) {
       return fe::DataType_t::INT64;
     case DType::u8:
       return fe::DataType_t::UINT8;
+    case DType::s8:
+      return fe::DataType_t::INT8;
   }
   throw std::logic_error("internal error: a dtype that cuDNN does not know");
 }

@@ -1,5 +1,6 @@
 #include "core/ops/image/max_pool2d.h"
 
+#include "core/ops/quantization/quantized_format.h"
 #include "core/ops/require.h"
 
 namespace ptrain {
@@ -23,8 +24,9 @@ std::string MaxPool2dAttributes::to_string() const {
 
 std::vector<TensorDesc> MaxPool2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
-  require_floating(inputs[0], "data");
   const Shape y = pooled_shape(attributes_, inputs[0].shape);
+  if (is_int8(inputs[0].dtype)) return {{inputs[0].dtype, y}};
+  require_floating(inputs[0], "data");
   return {{inputs[0].dtype, y}, {DType::u8, y}};
 }
 

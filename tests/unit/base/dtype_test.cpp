@@ -95,7 +95,7 @@ TEST(Bf16, KeepsFloatSubnormalsAndNaNPayloadOfLowBits) {
 }
 
 TEST(DType, NamesRoundTripAndSizesHold) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::s8}) {
     EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
   }
   EXPECT_EQ(size_of(DType::i64), 8u);

@@ -49,12 +49,14 @@ std::set<std::string> ops_in_headers() {
 
 TEST(Ops, TheListIsThatOfTheHeaders) {
   std::set<std::string> listed(op_names.begin(), op_names.end());
+  listed.insert(cpu_op_names.begin(), cpu_op_names.end());
   listed.insert(exchange_op_names.begin(), exchange_op_names.end());
   EXPECT_EQ(listed, ops_in_headers());
 }
 
 TEST(Ops, EveryOneHasACpuKernel) {
   for (const std::string_view name : op_names) EXPECT_NE(cpu::find_kernel(name), nullptr) << name;
+  for (const std::string_view name : cpu_op_names) EXPECT_NE(cpu::find_kernel(name), nullptr) << name;
   EXPECT_EQ(cpu::find_kernel("no_such_op"), nullptr);
 }
 

@@ -41,6 +41,17 @@ ConvolutionProblem::Forward ConvolutionProblem::forward(dnnl::memory::data_type 
   return has_bias ? describe(x(data), any_w(weights), bias(), y(data)) : describe(x(data), any_w(weights), y(data));
 }
 
+ConvolutionProblem::Forward ConvolutionProblem::int8_forward(dnnl::memory::data_type data,
+                                                             dnnl::memory::data_type result, bool has_bias,
+                                                             const dnnl::primitive_attr& attributes) const {
+  const auto describe = [&](const auto&... tensors) {
+    return forward_desc<dnnl::convolution_forward>(engine_, attributes, dnnl::prop_kind::forward_inference, algorithm,
+                                                   tensors..., strides_, dilations_, padding_before_, padding_after_);
+  };
+  const dnnl::memory::desc w = any_w(dnnl::memory::data_type::s8);
+  return has_bias ? describe(x(data), w, bias(), y(result)) : describe(x(data), w, y(result));
+}
+
 dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::grad_input(dnnl::memory::data_type data,
                                                                                const Forward& hint) const {
   return backward_desc<dnnl::convolution_backward_data>(engine_, user_scratchpad(), hint, algorithm, x(data),

@@ -33,6 +33,11 @@ class ConvolutionProblem {
   /// The same with a bias, if `has_bias`, and what follows the sums.
   Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights, bool has_bias,
                   const Epilogue& epilogue) const;
+  /// Of 8-bit data and weights, a result of type `result`, and attributes from int8_attributes.
+  Forward int8_forward(dnnl::memory::data_type data, dnnl::memory::data_type result, bool has_bias,
+                       const dnnl::primitive_attr& attributes) const;
+  /// Dimensions of the weights along which output channels count, as oneDNN's masks have them.
+  int channel_mask() const { return grouped_ ? 3 : 1; }
   /// The hint must outlive the walk over the descriptor's implementations: oneDNN reads it again for each.
   dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data, const Forward& hint) const;
   /// Weight gradients are fp32 whatever the data.
@@ -51,6 +56,11 @@ class ConvolutionProblem {
 /// with fp32.
 void with_compute_type(DType dtype, const std::function<void(dnnl::memory::data_type)>& add);
 
+/// Whether oneDNN's implementation of that name is one to fall back on.
+inline bool is_slow_reference(const std::string& name) {
+  return name.starts_with("ref") || name.starts_with("gemm") || name.starts_with("jit_gemm");
+}
+
 /// Appends one operation per implementation that `desc` offers: the first, or up to three if all are asked for. Slow
 /// references are left out unless there is nothing else.
 template <typename Primitive, typename Desc, typename MakeBindings>
@@ -59,8 +69,7 @@ void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engi
   constexpr std::size_t most = 3;
   do {
     const std::string name = desc.impl_info_str();
-    const bool slow = name.starts_with("ref") || name.starts_with("gemm") || name.starts_with("jit_gemm");
-    if (slow && !list.empty()) return;
+    if (is_slow_reference(name) && !list.empty()) return;
     const auto [inputs, outputs] = make_bindings(desc);
     list.push_back(
         std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs, name));

@@ -190,6 +190,7 @@ std::unique_ptr<Kernel> make_weight_gradient_by_taps(const WeightGradientProblem
     case DType::i64:
     case DType::i32:
     case DType::u8:
+    case DType::s8:
       return nullptr;
   }
   return nullptr;

@@ -1,0 +1,22 @@
+// How 8-bit integers stand for real values.
+#pragma once
+
+#include "core/graph/tensor_desc.h"
+
+#include <fmt/format.h>
+
+namespace ptrain {
+
+/// value = scale * integer, without a zero point: u8 from 0 to 255 for what is never negative, s8 from -128 to 127.
+struct QuantizedFormat {
+  DType dtype = DType::s8;
+  float scale = 1;
+
+  bool operator==(const QuantizedFormat&) const = default;
+  /// "u8*0.023"
+  std::string to_string() const { return fmt::format("{}*{:.6g}", name_of(dtype), scale); }
+};
+
+inline bool is_int8(DType dtype) { return dtype == DType::u8 || dtype == DType::s8; }
+
+}  // namespace ptrain

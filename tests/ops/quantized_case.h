@@ -1,0 +1,46 @@
+// What the tests of 8-bit ops share: integers to compute with, and how exact results are held to be.
+#pragma once
+
+#include "core/ops/quantization/quantized_format.h"
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+
+/// Integers over the dtype's whole range.
+inline HostTensor random_integers(DType dtype, Shape shape, std::uint64_t seed) {
+  return dtype == DType::u8 ? random_tensor(dtype, std::move(shape), seed, 0, 256)
+                            : random_tensor(dtype, std::move(shape), seed, -128, 128);
+}
+
+/// Weights as large as the backend multiplies without saturating.
+inline HostTensor random_weights(Shape shape, std::uint64_t seed) {
+  const bool exact = make_test_backend()->int8_arithmetic() == Int8Arithmetic::exact;
+  return random_tensor(DType::s8, std::move(shape), seed, exact ? -127 : -64, exact ? 128 : 65);
+}
+
+/// Real values within rounding of sums in fp32. Integers are the same but where the real value lies on the edge of two:
+/// those one apart are few.
+inline void expect_quantized(const HostTensor& actual, const std::vector<double>& expected) {
+  if (!is_int8(actual.desc.dtype)) return expect_close(actual.values, expected, 1e-5, "result");
+  ASSERT_EQ(actual.values.size(), expected.size());
+  std::size_t apart = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double difference = std::abs(actual.values[i] - expected[i]);
+    ASSERT_LE(difference, 1) << "element " << i << " is " << actual.values[i] << ", expected " << expected[i];
+    apart += difference > 0 ? 1 : 0;
+  }
+  EXPECT_LE(static_cast<double>(apart), 0.005 * static_cast<double>(expected.size()));
+}
+
+/// Both ways of choosing a kernel, weights packed once or at each run.
+inline std::vector<TestBackend> kernel_choices() {
+  TestBackend searched, packed;
+  searched.options.kernels.exhaustive_search = true;
+  packed.options.kernels.exhaustive_search = false;
+  packed.options.kernels.constant_weights = true;
+  return {searched, packed};
+}
+
+}  // namespace ptrain::testing
