@@ -22,6 +22,9 @@ struct ExportArguments {
 
 /// Its length is free there, so that texts are padded, never packed.
 std::filesystem::path export_onnx(const OpenedModel& opened, const std::filesystem::path& folder) {
+  if (opened.trained.document.quantization) {
+    fail("{}: is of 8 bits, which --format onnx does not write", opened.trained.folder.string());
+  }
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
   const std::unique_ptr<Model> model = make_model(config, opened.trained.data);

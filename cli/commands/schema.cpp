@@ -8,6 +8,7 @@
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
 #include "core/infer/inference.h"
+#include "core/infer/quantization/report.h"
 #include "core/infer/scenarios.h"
 #include "core/report/report.h"
 
@@ -35,6 +36,7 @@ constexpr Published kSchemas[] = {
     {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
     {"infer", "of ptrain infer --report", schema_of<InferenceReport>},
     {"bench-infer", "of ptrain bench infer --json", schema_of<ScenarioReport>},
+    {"quantize", "of ptrain quantize --json", schema_of<QuantizeReport>},
     {"bench", "of suite.json, a benchmark's own description", schema_of<SuiteRecord>},
     {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
     {"effects", "of ptrain effects --json", schema_of<EffectsReport>},

@@ -5,8 +5,9 @@
 #include "core/model/model.h"
 #include "core/passes/pipeline.h"
 #include "core/train/plans/plan_set.h"
+#include "core/train/state/trained_model.h"
 
-#include <filesystem>
+#include <set>
 
 namespace ptrain {
 
@@ -14,14 +15,17 @@ struct DeployOptions {
   std::int64_t batch_size = 1;  // rows of the largest batch
   std::int64_t max_length = 0;  // tokens of the longest sequence; 0: images
   AmpOptions amp;
-  KernelOptions kernels;  // weights are taken as constant, whatever it says
+  KernelOptions kernels;           // weights are taken as constant, whatever it says
+  std::set<std::string> readable;  // values of the graph that can be read after a run
 };
 
 class DeployedModel {
  public:
   /// Reads the weights and compiles. Backend and model outlive it. Throws Error{failed} naming the file and the tensor
   /// that is missing, of another shape or not finite; OutOfMemory.
-  DeployedModel(Backend& backend, const Model& model, const std::filesystem::path& weights,
+  DeployedModel(Backend& backend, const Model& model, const TrainedWeights& weights, const DeployOptions& options);
+  /// `precise`, of the same model at AMP level O0 and not quantized, with what `scheme` says in 8 bits.
+  DeployedModel(Backend& backend, const Model& model, const DeployedModel& precise, const QuantizationScheme& scheme,
                 const DeployOptions& options);
   DeployedModel(const DeployedModel&) = delete;
   DeployedModel& operator=(const DeployedModel&) = delete;
@@ -29,6 +33,9 @@ class DeployedModel {
   /// Logits [rows, classes] of a batch of so many rows (its labels), at most batch_size, of which `count` mean
   /// something. The first batch of so many rows compiles plans for them.
   std::vector<float> run(const Batch& batch);
+
+  /// The plan of the last run(), whose outputs are the logits and DeployOptions::readable.
+  const Plan& last_plan() const { return *last_plan_; }
 
   std::int64_t classes() const { return classes_; }
   std::int64_t batch_size() const { return options_.batch_size; }
@@ -40,13 +47,18 @@ class DeployedModel {
  private:
   PlanSet& plans_of(std::int64_t rows);
   Graph build(const BatchShape& shape);
+  DeployedModel(Backend& backend, const Model& model, std::optional<QuantizationScheme> scheme,
+                const DeployOptions& options);
+  void finish();
 
   Backend& backend_;
   const Model& model_;
+  std::optional<QuantizationScheme> scheme_;
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
   Variables variables_;
   std::map<std::int64_t, PlanSet> plans_;  // by rows
+  const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::int64_t classes_ = 0;
 };

@@ -94,6 +94,8 @@ class Tally {
   std::vector<MistakeRecord> mistakes_;
 };
 
+}  // namespace
+
 LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers) {
   LoaderOptions options;
   options.batch_size = model.batch_size();
@@ -104,8 +106,6 @@ LoaderOptions every_input_once(const DeployedModel& model, const InputSet& input
   options.epochs = 1;
   return options;
 }
-
-}  // namespace
 
 InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
                               const std::function<void(const Answer&)>& answered,

@@ -1,6 +1,7 @@
 // Runs a deployed model over inputs, and counts what it gets right where the truth is known.
 #pragma once
 
+#include "core/data/loader/loader.h"
 #include "core/infer/answers.h"
 #include "core/infer/deployed_model.h"
 #include "core/infer/inputs.h"
@@ -46,6 +47,9 @@ struct InferenceReport {
 
   void describe(Fields& field);
 };
+
+/// What reads every one of `inputs` once, in order, in the model's batches.
+LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers);
 
 struct InferenceOptions {
   std::size_t top = 5;

@@ -9,7 +9,7 @@ namespace ptrain {
 class Predictor {
  public:
   /// As DeployedModel; options.batch_size is the most inputs at once.
-  Predictor(Backend& backend, const Model& model, const std::filesystem::path& weights, const DeployOptions& options)
+  Predictor(Backend& backend, const Model& model, const TrainedWeights& weights, const DeployOptions& options)
       : model_(backend, model, weights, options) {}
 
   /// Logits [batch.count, classes] of a batch of that many rows or more, which is padded to the rows of a plan. The

@@ -9,6 +9,7 @@
 #include "core/io/mapped_file.h"
 #include "core/report/json_file.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
@@ -34,6 +35,19 @@ void FileCheck::describe(Fields& field) {
   field("crc32", crc32, "of the whole file, eight hex digits");
 }
 
+void FormatRecord::describe(Fields& field) {
+  field.one_of("dtype", dtype, {"u8", "s8"}, "of the integers");
+  field("scale", scale, "what an integer is multiplied by");
+}
+
+void QuantizationRecord::describe(Fields& field) {
+  field("method", method, "how scales were chosen");
+  field("calibration_hash", calibration_hash, "of the samples that scales were found with");
+  field("calibration_samples", calibration_samples, "how many they were");
+  field("layers", layers, "computed in 8 bits, by name in the deployed graph");
+  field("formats", formats, "of what these layers read and make, by name of the value");
+}
+
 void ModelDocument::describe(Fields& field) {
   field.document("ptrain.model/1", "What a folder with a trained model holds.");
   field("model", model, "as the registry has it");
@@ -42,6 +56,7 @@ void ModelDocument::describe(Fields& field) {
   field("class_names", class_names, "in the order of the logits");
   field("image", image, "how an image becomes the input; null of text");
   field("text", text, "how a text becomes the input; null of images");
+  field.maybe("quantization", quantization, "what is computed in 8 bits; left out where nothing is");
   field("files", files, "the folder's other files");
   field("config_hash", config_hash, "of the run that trained it");
   field("hash", hash, "of this document without its hash");
@@ -156,6 +171,22 @@ void require_unaltered(const ModelDocument& document, const fs::path& folder) {
   }
 }
 
+/// Names and scales are for messages and kernels to take as they are.
+void require_sound(const QuantizationRecord& quantization, const std::string& where) {
+  const auto require_plain = [&](const std::string& name) {
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (!plain) fail("{}: quantization: {} is no layer's name", where, quoted_name(name));
+  };
+  for (const std::string& name : quantization.layers) require_plain(name);
+  for (const auto& [name, format] : quantization.formats) {
+    require_plain(name);
+    const auto scale = static_cast<float>(format.scale);
+    if (!std::isfinite(scale) || !(scale > 0)) {
+      fail("{}: quantization: formats: {}: expected a finite scale above 0, got {}", where, name, format.scale);
+    }
+  }
+}
+
 std::vector<std::string> names_of_classes(const DatasetInfo& data, std::int64_t classes) {
   std::vector<std::string> names = data.class_names;
   while (static_cast<std::int64_t>(names.size()) < classes) names.push_back(std::to_string(names.size()));
@@ -207,6 +238,7 @@ TrainedModel open_trained_model(const fs::path& folder) {
   trained.folder = folder;
   trained.document = read_fields<ModelDocument>(content);
   require_unaltered(trained.document, folder);
+  if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
   trained.data = data_of(trained.document, path.string());
   trained.config = config_of(trained.document, folder);
   if (trained.config.model.classes != trained.data.classes) {
@@ -221,10 +253,37 @@ void require_same_model(const TrainedModel& trained, const Model& made) {
        quoted_name(trained.document.signature), made.signature());
 }
 
-void copy_trained_model(const TrainedModel& trained, const fs::path& out) {
-  make_folder(out);
+TrainedWeights TrainedModel::weights() const {
+  TrainedWeights weights(folder / model_files::weights);
+  if (!document.quantization) return weights;
+  QuantizationScheme& scheme = weights.quantization.emplace();
+  scheme.source = (folder / model_files::document).string() + ": quantization";
+  scheme.layers.insert(document.quantization->layers.begin(), document.quantization->layers.end());
+  for (const auto& [name, record] : document.quantization->formats) {
+    scheme.formats[name] = {dtype_from_name(record.dtype), static_cast<float>(record.scale)};
+  }
+  return weights;
+}
+
+void require_other_folder(const TrainedModel& trained, const fs::path& out) {
   std::error_code error;
   if (fs::equivalent(trained.folder, out, error)) fail_usage("--out {}: is the model's own folder", out.string());
+}
+
+void copy_as_quantized(const TrainedModel& trained, const QuantizationRecord& quantization, const fs::path& out) {
+  ModelDocument document = trained.document;
+  document.quantization = quantization;
+  for (auto& [name, check] : document.files) {
+    if (name != model_files::weights) write_file_atomic(out / name, read_file(trained.folder / name));
+    check = check_of(out / name);
+  }
+  document.hash = hash_of(write_fields(document));
+  write_document(document, out / model_files::document);
+}
+
+void copy_trained_model(const TrainedModel& trained, const fs::path& out) {
+  make_folder(out);
+  require_other_folder(trained, out);
   const auto copy = [&](const std::string& name) { write_file_atomic(out / name, read_file(trained.folder / name)); };
   for (const auto& [name, check] : trained.document.files) copy(name);
   copy(model_files::document);  // last: without it the folder is no model

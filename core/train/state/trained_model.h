@@ -5,6 +5,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/model/model.h"
+#include "core/passes/quantize_layers.h"
 #include "core/report/fields.h"
 
 #include <filesystem>
@@ -36,6 +37,25 @@ struct FileCheck {
   void describe(Fields& field);
 };
 
+/// How a value's 8-bit integers stand for it.
+struct FormatRecord {
+  std::string dtype;
+  double scale = 0;
+
+  void describe(Fields& field);
+};
+
+/// What of a model is computed in 8 bits, and what that was found with. Names are those of the deployed graph, whose
+/// variables the weights file then holds.
+struct QuantizationRecord {
+  std::string method, calibration_hash;
+  std::int64_t calibration_samples = 0;
+  std::vector<std::string> layers;
+  std::map<std::string, FormatRecord> formats;
+
+  void describe(Fields& field);
+};
+
 /// model.json, `ptrain.model/1`.
 struct ModelDocument {
   std::string model, signature;
@@ -43,6 +63,7 @@ struct ModelDocument {
   std::vector<std::string> class_names;
   std::optional<ImageInput> image;
   std::optional<TextInput> text;
+  std::optional<QuantizationRecord> quantization;
   std::map<std::string, FileCheck> files;
   std::string config_hash, hash;
 
@@ -56,6 +77,14 @@ inline constexpr const char* architecture = "config.json";  // where the model h
 inline constexpr const char* vocabulary = "vocab.txt";      // of text, unless it was made up
 }  // namespace model_files
 
+/// A weights file and, where it is a quantized model's, what of it is in 8 bits.
+struct TrainedWeights {
+  TrainedWeights(std::filesystem::path path) : file(std::move(path)) {}
+
+  std::filesystem::path file;
+  std::optional<QuantizationScheme> quantization = {};
+};
+
 /// A folder that was checked: its files are those that model.json was written with.
 struct TrainedModel {
   std::filesystem::path folder;
@@ -63,7 +92,7 @@ struct TrainedModel {
   Config config;     // as much as a model is made from
   DatasetInfo data;  // likewise
 
-  std::filesystem::path weights() const { return folder / model_files::weights; }
+  TrainedWeights weights() const;
   bool has_vocabulary() const { return document.files.contains(model_files::vocabulary); }
   std::filesystem::path vocabulary() const { return folder / model_files::vocabulary; }
 };
@@ -82,5 +111,12 @@ void require_same_model(const TrainedModel& trained, const Model& made);
 
 /// Copies the model's files, and nothing else, to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const TrainedModel& trained, const std::filesystem::path& out);
+
+/// The same for a model whose quantized weights lie in `out` already.
+void copy_as_quantized(const TrainedModel& trained, const QuantizationRecord& quantization,
+                       const std::filesystem::path& out);
+
+/// Throws Error{usage} when `out` is the model's own folder.
+void require_other_folder(const TrainedModel& trained, const std::filesystem::path& out);
 
 }  // namespace ptrain

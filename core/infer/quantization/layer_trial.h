@@ -1,0 +1,37 @@
+// One layer computed in 8 bits by itself: what that changes of its result, and how long it takes.
+#pragma once
+
+#include "core/infer/deployed_model.h"
+
+namespace ptrain {
+
+/// A layer of a model in fp32 whose inputs and result its last run left readable. Both outlive it.
+class LayerTrial {
+ public:
+  LayerTrial(Backend& backend, const DeployedModel& precise, const Node& layer);
+
+  /// Sum of squares of what computing in 8 bits changes of the result, its input in `format`, over that of the result;
+  /// a residual and the result stay in fp32.
+  double relative_error(const QuantizedFormat& format) const;
+
+ private:
+  std::span<float> values(ValueId id) const;
+
+  Backend& backend_;
+  const Graph& graph_;
+  const Plan& plan_;
+  const Node& layer_;
+  std::vector<float> bias_;
+  QuantizedWeights weights_;
+};
+
+/// Seconds of layers in the precision of `real` and in 8 bits, each by itself on made-up values, the two by turns:
+/// `graph` in fp32 and `quantized`, made from it, say on what shapes. Quantizing a value counts for the first layer
+/// that reads it.
+struct LayerSeconds {
+  double real = 0, int8 = 0;
+};
+std::map<std::string, LayerSeconds> time_layers(Backend& backend, const Graph& graph, const Graph& quantized,
+                                                const AmpOptions& real);
+
+}  // namespace ptrain
