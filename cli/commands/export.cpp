@@ -22,9 +22,6 @@ struct ExportArguments {
 
 /// Its length is free there, so that texts are padded, never packed.
 std::filesystem::path export_onnx(const OpenedModel& opened, const std::filesystem::path& folder) {
-  if (opened.trained.document.quantization) {
-    fail("{}: is of 8 bits, which --format onnx does not write", opened.trained.folder.string());
-  }
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
   const std::unique_ptr<Model> model = make_model(config, opened.trained.data);
@@ -62,7 +59,7 @@ void add_export_command(CLI::App& program) {
   command->add_option("--out", arguments->out, "folder to write")->required()->type_name("DIR");
   command
       ->add_option("--format", arguments->format,
-                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17 in fp32")
+                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17, in fp32 or, quantized, QDQ")
       ->capture_default_str()
       ->type_name("ptrain|onnx");
   command->footer("Example:\n  ptrain export runs/resnet50 --out model\n  ptrain export model --out . --format onnx");

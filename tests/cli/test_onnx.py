@@ -26,50 +26,75 @@ class Onnx(trained.TrainedModels, ProgramTest):
             self.skipTest(MISSING)
         super().setUp()
 
-    def exported(self, name):
-        result = run("export", self.runs / name, "--out", self.folder, "--format", "onnx")
+    def exported(self, name, folder=None):
+        folder = folder or self.runs / name
+        result = run("export", folder, "--out", self.folder, "--format", "onnx")
         self.assertEqual(result.returncode, 0, result.stderr)
         path = self.folder / "model.onnx"
         model = onnx.load(path)
         onnx.checker.check_model(model, full_check=True)
         self.assertEqual([(entry.domain, entry.version) for entry in model.opset_import], [("", 17)])
         metadata = {entry.key: entry.value for entry in model.metadata_props}
-        document = json.loads((self.runs / name / "model.json").read_text())
+        document = json.loads((folder / "model.json").read_text())
         self.assertEqual(json.loads(metadata["ptrain.class_names"]), document["class_names"])
         self.assertEqual(metadata["ptrain.hash"], document["hash"])
         return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
-    def assert_answers(self, name, inputs, logits):
+    def assert_answers(self, name, inputs, logits, folder=None, delta=1e-4):
         """That softmax(logits) are the probabilities of ptrain infer, row by row."""
-        result = run("infer", self.runs / name, *inputs, "--format", "jsonl", "--top", 10, "--progress", "none")
+        result = run("infer", folder or self.runs / name, *inputs, "--format", "jsonl", "--top", 10, "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
         answers = [json.loads(line)["classes"] for line in result.stdout.splitlines()]
         self.assertEqual(len(answers), len(logits))
         for classes, row in zip(answers, logits):
             whole = sum(math.exp(value) for value in row)
             for one in classes:
-                self.assertAlmostEqual(one["probability"], math.exp(row[one["index"]]) / whole, delta=1e-4)
+                self.assertAlmostEqual(one["probability"], math.exp(row[one["index"]]) / whole, delta=delta)
             self.assertEqual(classes[0]["index"], int(numpy.argmax(row)))
 
+    def quantized(self, name):
+        """Every layer of a model in 8 bits: its folder, and what ONNX Runtime makes of its QDQ form."""
+        folder = self.folder / "int8"
+        data = self.data / {"images": "images/val", "texts": "texts/dev.tsv"}[name]
+        result = run("quantize", self.runs / name, "--calibrate", data, "--out", folder, "--layers", "all", "--max-drop", "20",
+                     "--speed-seconds", "0")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported(name, folder)
+        nodes = [node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node]
+        layers = json.loads((folder / "model.json").read_text())["quantization"]["layers"]
+        self.assertGreaterEqual(nodes.count("DequantizeLinear"), 2 * len(layers))
+        self.assertGreater(nodes.count("QuantizeLinear"), 0)
+        return folder, session
+
+    def test_quantized_images(self):
+        self.check_images(*self.quantized("images"), delta=0.02)
+
+    def test_quantized_texts(self):
+        self.check_texts(*self.quantized("texts"), delta=0.02)
+
     def test_images(self):
-        session = self.exported("images")
+        self.check_images(None, self.exported("images"))
+
+    def check_images(self, folder, session, **limits):
         paths, pixels = [], []
         for i, colour in enumerate(sorted(trained.COLOURS)):
             pixels.append(trained.picture(colour, i))
             paths.append(self.folder / f"{i}.png")
             paths[-1].write_bytes(trained.png(pixels[-1]))
         (logits,) = session.run(None, {"images": numpy.array(pixels, numpy.uint8)})
-        self.assert_answers("images", paths, logits)
+        self.assert_answers("images", paths, logits, folder, **limits)
 
     def test_texts_of_several_lengths(self):
-        session = self.exported("texts")
+        self.check_texts(None, self.exported("texts"))
+
+    def check_texts(self, folder, session, **limits):
         texts = ["the film is lovely", "a story is dull", "fine", "a a a the the film is poor"]
         ids = [[trained.WORDS.index(word) for word in f"[CLS] {text} [SEP]".split()] for text in texts]
         longest = max(map(len, ids))
         rows = numpy.array([row + [0] * (longest - len(row)) for row in ids], numpy.int64)
         mask = numpy.array([[1] * len(row) + [0] * (longest - len(row)) for row in ids], numpy.int64)
         feeds = {"input_ids": rows, "attention_mask": mask, "token_type_ids": numpy.zeros_like(rows)}
-        self.assert_answers("texts", texts, session.run(None, feeds)[0])
+        self.assert_answers("texts", texts, session.run(None, feeds)[0], folder, **limits)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-enum class OnnxType { f32 = 1, u8 = 2, i64 = 7 };
+enum class OnnxType { f32 = 1, u8 = 2, s8 = 3, i64 = 7 };
 
 struct OnnxAttribute {
   std::string name;
@@ -31,6 +31,11 @@ class OnnxGraph {
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims, std::span<const float> values);
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims,
                        std::span<const std::int64_t> values);
+  /// Of one byte each.
+  std::string integers(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type,
+                       std::span<const std::byte> values) {
+    return add_constant(name, dims, type, values);
+  }
   std::string scalar(const std::string& name, float value) { return constant(name, {}, std::span(&value, 1)); }
 
   void add_input(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes);

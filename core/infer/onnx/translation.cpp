@@ -38,41 +38,16 @@ void translate_normalize_image(const Node& node, Translation& t) {
   t.set_padding_channels(node.outputs[0], attrs.channels - 3);
 }
 
-/// Filters [K,R,S,C] as [K,C,R,S], without the last `padding` channels.
-std::string filters(ValueId w, std::int64_t padding, Translation& t) {
-  const Shape& s = t.shape(w);
-  const std::int64_t channels = s[3] - padding, pixels = s[1] * s[2];
-  const std::vector<float> from = t.values(w);
-  std::vector<float> to;
-  to.reserve(static_cast<std::size_t>(s[0] * channels * pixels));
-  for (std::int64_t k = 0; k < s[0]; ++k) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t p = 0; p < pixels; ++p)
-        to.push_back(from[static_cast<std::size_t>((k * pixels + p) * s[3] + c)]);
-    }
-  }
-  return t.to().constant(t.variable(w), {s[0], channels, s[1], s[2]}, to);
-}
-
-bool given(const Node& node, int input) {
-  return node.inputs.size() > static_cast<std::size_t>(input) &&
-         node.inputs[static_cast<std::size_t>(input)] != no_value;
-}
-
 void translate_conv2d(const Node& node, Translation& t) {
   const auto& op = op_of<Conv2d>(node);
-  const Conv2dAttributes& conv = op.attrs();
   const ValueId x = node.inputs[Conv2d::x], w = node.inputs[Conv2d::w];
-  OnnxGraph::Names inputs{t.name(x), filters(w, t.padding_channels(x), t)};
-  if (given(node, Conv2d::bias)) inputs.push_back(t.name(node.inputs[Conv2d::bias]));
   const Shape& s = t.shape(w);
-  std::string y = t.to().add(node.name, "Conv", inputs,
-                             {{"kernel_shape", Ints{s[1], s[2]}},
-                              {"strides", Ints{conv.stride, conv.stride}},
-                              {"pads", Ints(4, conv.padding)},
-                              {"dilations", Ints{conv.dilation, conv.dilation}},
-                              {"group", std::int64_t{conv.groups}}});
-  if (given(node, Conv2d::residual)) {
+  const std::int64_t channels = s[3] - t.padding_channels(x);
+  const std::vector<float> filters = channels_first(t.values(w), s, channels);
+  OnnxGraph::Names inputs{t.name(x), t.to().constant(t.variable(w), {s[0], channels, s[1], s[2]}, filters)};
+  if (is_given(node, Conv2d::bias)) inputs.push_back(t.name(node.inputs[Conv2d::bias]));
+  std::string y = t.to().add(node.name, "Conv", inputs, convolution_attributes(op.attrs(), s));
+  if (is_given(node, Conv2d::residual)) {
     y = t.to().add(node.name + ".residual", "Add", {y, t.name(node.inputs[Conv2d::residual])});
   }
   t.name(node.outputs[0], translate_activation(op.activation(), y, t));
@@ -85,7 +60,7 @@ void translate_batch_norm(const Node& node, Translation& t) {
     inputs.push_back(t.name(node.inputs[static_cast<std::size_t>(i)]));
   }
   std::string y = t.to().add(node.name, "BatchNormalization", inputs, {{"epsilon", attrs.epsilon}});
-  if (given(node, BatchNorm::residual)) {
+  if (is_given(node, BatchNorm::residual)) {
     y = t.to().add(node.name + ".residual", "Add", {y, t.name(node.inputs[BatchNorm::residual])});
   }
   t.name(node.outputs[0], translate_activation(attrs.activation, y, t));
@@ -109,7 +84,7 @@ void translate_linear(const Node& node, Translation& t) {
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
   std::string y = t.to().add(node.name, "MatMul", {t.name(node.inputs[Linear::x]), transposed});
-  if (given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
+  if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
   t.name(node.outputs[0], translate_activation(op_of<Linear>(node).attrs().activation, y, t));
 }
 
@@ -164,6 +139,10 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"bert_embedding", translate_embedding},
                                 {"attention", translate_attention},
                                 {"add", translate_add},
+                                {"quantize", translate_quantize},
+                                {"dequantize", translate_dequantize},
+                                {"quantized_conv2d", translate_quantized_conv2d},
+                                {"quantized_linear", translate_quantized_linear},
                                 {"relu", translate_activation_op},
                                 {"gelu", translate_activation_op},
                                 {"tanh", translate_activation_op}};
@@ -182,6 +161,20 @@ const std::string& Translation::name(ValueId value) {
   if (found != names_.end()) return found->second;
   const std::string name = to_.constant(variable(value), shape(value).dims(), values(value));
   return names_[value] = name;
+}
+
+std::vector<std::int8_t> Translation::integers(ValueId parameter) const {
+  std::vector<std::int8_t> integers(graph_.desc(parameter).bytes());
+  variables_.read(variable(parameter), integers.data(), integers.size());
+  return integers;
+}
+
+std::vector<OnnxAttribute> convolution_attributes(const Conv2dAttributes& conv, const Shape& filters) {
+  return {{"kernel_shape", Ints{filters[1], filters[2]}},
+          {"strides", Ints{conv.stride, conv.stride}},
+          {"pads", Ints(4, conv.padding)},
+          {"dilations", Ints{conv.dilation, conv.dilation}},
+          {"group", std::int64_t{conv.groups}}};
 }
 
 std::int64_t Translation::padding_channels(ValueId value) const {

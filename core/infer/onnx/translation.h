@@ -5,6 +5,7 @@
 #include "core/graph/graph.h"
 #include "core/infer/onnx/onnx_graph.h"
 #include "core/ops/activation.h"
+#include "core/ops/image/conv2d.h"
 
 #include <functional>
 
@@ -23,6 +24,8 @@ class Translation {
   const std::string& name(ValueId value);
   const Shape& shape(ValueId value) const { return graph_.desc(value).shape; }
   std::vector<float> values(ValueId parameter) const { return variables_.read_f32(graph_.value(parameter).name); }
+  /// Of a parameter in 8 bits.
+  std::vector<std::int8_t> integers(ValueId parameter) const;
   const std::string& variable(ValueId parameter) const { return graph_.value(parameter).name; }
 
   /// Channels of the image that are padding here, and are left out there.
@@ -41,6 +44,34 @@ using TranslateNode = void (*)(const Node& node, Translation& translation);
 /// Null where ONNX has no form of the op.
 TranslateNode find_translation(std::string_view op_type);
 
+/// Whether optional input `input` of a node is there.
+inline bool is_given(const Node& node, int input) {
+  return node.inputs.size() > static_cast<std::size_t>(input) &&
+         node.inputs[static_cast<std::size_t>(input)] != no_value;
+}
+
+/// Filters of shape `s` [K,R,S,C] as [K,channels,R,S]: the last channels may be left out.
+template <typename T>
+std::vector<T> channels_first(const std::vector<T>& from, const Shape& s, std::int64_t channels) {
+  const std::int64_t pixels = s[1] * s[2];
+  std::vector<T> to;
+  to.reserve(static_cast<std::size_t>(s[0] * channels * pixels));
+  for (std::int64_t k = 0; k < s[0]; ++k) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t p = 0; p < pixels; ++p)
+        to.push_back(from[static_cast<std::size_t>((k * pixels + p) * s[3] + c)]);
+    }
+  }
+  return to;
+}
+
+/// Of a convolution with filters [K,R,S,C].
+std::vector<OnnxAttribute> convolution_attributes(const Conv2dAttributes& conv, const Shape& filters);
+
+void translate_quantize(const Node& node, Translation& translation);
+void translate_dequantize(const Node& node, Translation& translation);
+void translate_quantized_conv2d(const Node& node, Translation& translation);
+void translate_quantized_linear(const Node& node, Translation& translation);
 void translate_embedding(const Node& node, Translation& translation);
 void translate_attention(const Node& node, Translation& translation);
 /// The value after the activation; `x` itself without one.
