@@ -78,6 +78,7 @@ TEST(Distribution, WidensAsLargerValuesCome) {
   add_uniform(at_once, 0, 37);
   add_uniform(in_turn, 0, 37);
   add_uniform(in_turn, 0, 1);
+  EXPECT_NEAR(at_once.squared_error(37) / in_turn.squared_error(37), 1, 1e-3);
   for (const Method method : {Method::minmax, Method::percentile, Method::mse}) {
     EXPECT_NEAR(at_once.format(method).scale, in_turn.format(method).scale, 0.01f) << choice_name(method);
   }

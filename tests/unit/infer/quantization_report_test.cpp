@@ -17,16 +17,16 @@ TEST(McNemar, IsTheBinomialsTwoTails) {
 }
 
 TEST(PairedAccuracy, CountsWhatWasLostAndWonOfKnownTruths) {
-  const std::vector<float> before{1, 0, 1, 0, 0, 1, 0, 1, 1, 0}, after{1, 0, 0, 1, 1, 0, 0, 1, 0, 1};
-  const std::vector<std::int32_t> truths{0, 0, 0, 0, -1};
+  const std::vector<float> before{1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0}, after{1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1};
+  const std::vector<std::int32_t> truths{0, 0, 0, 0, -1, 0};
   const auto paired = pair_accuracy(before, after, truths, 2);
   ASSERT_TRUE(paired);
-  EXPECT_EQ(paired->samples, 4);
-  EXPECT_DOUBLE_EQ(paired->before, 0.5);
-  EXPECT_DOUBLE_EQ(paired->after, 0.5);
-  EXPECT_EQ(paired->lost, 1);
+  EXPECT_EQ(paired->samples, 5);
+  EXPECT_DOUBLE_EQ(paired->before, 0.6);
+  EXPECT_DOUBLE_EQ(paired->after, 0.4);
+  EXPECT_EQ(paired->lost, 2);
   EXPECT_EQ(paired->won, 1);
-  EXPECT_FALSE(pair_accuracy(before, after, std::vector<std::int32_t>(5, -1), 2));
+  EXPECT_FALSE(pair_accuracy(before, after, std::vector<std::int32_t>(6, -1), 2));
 }
 
 TEST(LogitError, IsRelativeToTheLogits) {
