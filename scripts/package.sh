@@ -6,6 +6,7 @@
 #   tar     dist/ptrain and ptrain-VERSION-ARCH.tar.xz: bin lib share, for any folder of such a Linux (the default)
 #   tree    dist/ptrain alone
 #   image   a container image, by docker, podman or buildah, built in a container too (the Dockerfile)
+#   all     wheel, deb, tar, and the image where one of these three can be used
 #   --build DIR  pack what was built there; default: build/package, built first, for any x86-64-v3 processor
 #   --out DIR    instead of dist
 #   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
@@ -19,7 +20,7 @@ forms=() build='' out=dist preset=package architectures=()
 while (($#)); do
   case "$1" in
     wheel | deb | tar | tree | image) forms+=("$1") ;;
-    all) forms=(tar wheel deb image) ;;
+    all) forms=(tar wheel deb image_if_possible) ;;
     --build) build=${2:?--build needs a folder} && shift ;;
     --out) out=${2:?--out needs a folder} && shift ;;
     --cuda) preset=package-cuda ;;
@@ -105,15 +106,24 @@ make_deb() {
   rm -rf "$out/cpack.log" "$out/_CPack_Packages"
 }
 
+image_tool() {
+  local tool
+  for tool in docker podman buildah; do
+    if "$tool" info >/dev/null 2>&1; then echo "$tool" && return; fi
+  done
+  echo "an image needs docker, podman or buildah, and the right to use it" >&2
+  return 1
+}
+
 make_image() {
   local tool arguments=(--tag ptrain)
-  for tool in docker podman buildah; do
-    if "$tool" info >/dev/null 2>&1; then break; fi
-    tool=''
-  done
-  [[ -n $tool ]] || { echo "an image needs docker, podman or buildah, and the right to use it" >&2 && return 1; }
+  tool=$(image_tool)
   [[ $preset == package ]] || arguments=(--tag ptrain:cuda --build-arg CUDA=12.6.3)
   "$tool" build "${arguments[@]}" .
+}
+
+make_image_if_possible() {
+  if image_tool >/dev/null; then make_image; else echo "no image was made" >&2; fi
 }
 
 for form in "${forms[@]}"; do "make_$form"; done

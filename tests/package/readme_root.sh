@@ -2,24 +2,30 @@
 # Follows README.md to the letter in a bare Debian 12 root, as someone does who has just cloned it: packages, clone, the
 # first command, then every later command in order. Those whose data, devices or programs are not there are skipped by
 # name. Says each command's exit code and seconds, and the first one's apart: packages, build, training.
-#   tests/package/readme_root.sh [--limit SECONDS] [--keep]
-# --limit ends a command but the first that takes longer, and says so; --keep leaves the root where it is.
-# Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes hours; apt's and
-# pip's settings of this system are those of the root.
+#   tests/package/readme_root.sh [--limit SECONDS] [--data FOLDER] [--keep]
+# --limit ends what takes longer as Ctrl-C does, installing and building apart: a run then has to leave its report.
+# --data is the folder of data sets that the README calls FOLDER, photos in it; --keep leaves the root where it is.
+# Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes hours without
+# --limit; apt's and pip's settings of this system are those of the root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 limit=0
 keep=false
+data=
 while (($#)); do
   case "$1" in
     --limit)
       limit=${2:?--limit needs seconds}
       shift
       ;;
+    --data)
+      data=$(cd "${2:?--data needs a folder}" && pwd)
+      shift
+      ;;
     --keep) keep=true ;;
     *)
-      sed -n '5,8s/^# \{0,1\}//p' "$0"
+      sed -n '5,9s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
@@ -37,6 +43,7 @@ fi
 work=$(mktemp -d)
 root=$work/root
 clone=/home/reader/source # ~/ptrain is where the README unpacks a package
+downloads=/home/reader/downloads
 log=$work/log.txt
 clean_up() {
   if $keep; then echo "root: $root"; else rm -rf --one-file-system "$work"; fi
@@ -88,9 +95,7 @@ obstacle() {
   local line=${1%%  #*} word
   case $line in
     scripts/test.sh*) echo "the tests themselves" && return ;;
-    pip*) echo "no Python environment is active" && return ;;
-    scripts/package.sh\ all) command -v docker >/dev/null || { echo "no docker for the image" && return; } ;;
-    mpirun\ -np\ 4*) (($(nproc) >= 4)) || { echo "4 slots, and here are $(nproc)" && return; } ;;
+    mpirun\ -np\ 2*) (($(nproc) >= 2)) || { echo "2 slots, and here are $(nproc)" && return; } ;;
     docker* | sbatch*) inside reader "command -v ${line%% *}" >/dev/null || { echo "no ${line%% *}" && return; } ;;
     *--cuda* | cmake\ --preset\ cuda* | *--device\ cuda*) inside reader "command -v nvcc" >/dev/null || { echo "no CUDA toolkit" && return; } ;;
     *peers/*) echo "hours of PyTorch" && return ;;
@@ -98,22 +103,31 @@ obstacle() {
   esac
   for word in $line; do
     case $word in
-      FOLDER | CONFIG | REPORT | OTHER | MACHINE | *'/MACHINE/'*) echo "$word is the reader's own" && return ;;
+      CONFIG | REPORT | OTHER | MACHINE | *'/MACHINE/'*) echo "$word is the reader's own" && return ;;
+      FOLDER) [[ -n $data ]] || { echo "$word is the reader's own (--data)" && return; } ;;
       data/* | weights/* | photos/ | .deps/*) [[ -e $root$clone/$word ]] || { echo "$word is not there" && return; } ;;
       configs/bert_finetune*) [[ -e $root$clone/data/sst2 ]] || { echo "data/sst2 is not there" && return; } ;;
-      *dist/ptrain[-_]*) compgen -G "$root$clone/$word" >/dev/null || { echo "$word was not made" && return; } ;;
-      runs/bert_finetune* | dist/ptrain/*) [[ -e $root$clone/$word ]] || { echo "$word was not made" && return; } ;;
+      *dist/ptrain[-_]* | dist/ptrain/*) compgen -G "$root$clone/$word" >/dev/null || { echo "$word was not made" && return; } ;;
+      runs/bert_finetune) [[ -e $root$clone/$word/model.safetensors ]] || { echo "$word was not trained to its end" && return; } ;;
     esac
   done
 }
 
-# follow COMMAND: runs it in the clone, its output with seconds before each line in $log; prints its code and time.
+# follow COMMAND: runs it in the clone, its output with seconds before each line in $log; prints its code and time. What
+# the limit ends has to end as it does by Ctrl-C.
 follow() {
-  local start=$SECONDS code=0 within=
-  if ((limit > 0)) && ! $first; then within="timeout --signal=INT --kill-after=30 $limit "; fi
-  inside reader "cd $clone && ${within}bash -c $(printf %q "$1")" </dev/null 2>&1 |
+  local start=$SECONDS code=0 line=${1//FOLDER/$downloads} within=
+  case $line in
+    scripts/quickstart.sh* | scripts/package.sh* | scripts/fetch_* | *install* | tar* | cmake*) ;;
+    *) if ((limit > 0)); then within="timeout --preserve-status --signal=INT --kill-after=60 $limit "; fi ;;
+  esac
+  case $line in # what the README takes for granted there: an environment of the reader's
+    pip*) inside reader "sudo apt-get install -qy --no-install-recommends python3-venv && python3 -m venv ~/environment" >"$log" 2>&1
+      line=". ~/environment/bin/activate && $line && ptrain --version" ;;
+  esac
+  inside reader "cd $clone && ${within}bash -c $(printf %q "$line")" </dev/null 2>&1 |
     while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - start)) "$line"; done >"$log" || code=${PIPESTATUS[0]}
-  if [[ -n $within ]] && ((SECONDS - start >= limit)); then
+  if [[ -n $within ]] && ((code == 130 && SECONDS - start >= limit)); then
     printf 'ended  %5d s  %s\n' $((SECONDS - start)) "$1"
   else
     printf '%-5s  %5d s  %s\n' "$code" $((SECONDS - start)) "$1"
@@ -144,6 +158,11 @@ inside root "apt-get update -q && apt-get install -qy --no-install-recommends gi
   --shell /bin/bash reader && echo 'reader ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/reader" >"$log" 2>&1 || { tail "$log" && exit 1; }
 printf '%-5s  %5d s  %s\n' - $((SECONDS - start)) "(git and sudo)"
 git clone -q --no-hardlinks . "$root$clone"
+if [[ -n $data ]]; then
+  cp -a "$data/." "$root$downloads"
+  mkdir "$root$clone/photos"
+  find "$data" -iname '*.jpeg' -exec cp -t "$root$clone/photos" {} +
+fi
 inside root "chown -R reader: ~reader"
 first=true
 while IFS= read -r line <&3; do
