@@ -1,10 +1,10 @@
 // ptrain bench: runs the cases of a suite, or of axes that are given beside a training configuration, interleaved, each
 // in a fresh process, and says what the axes do.
-#include "cli/bench_view.h"
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
+#include "cli/view/bench_view.h"
 #include "cli/view/event_log.h"
 #include "cli/view/telling.h"
 #include "core/analysis/effects.h"

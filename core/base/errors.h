@@ -9,14 +9,14 @@
 
 namespace ptrain {
 
-/// What the process returns. 4 and 5 belong to `ptrain compare`.
+/// What the process returns. 4 and 5 are those of commands that hold one measurement to another.
 enum class ExitCode : int {
   ok = 0,
   failed = 1,        // failed while running: I/O, device, out of memory
   usage = 2,         // command line or configuration
   diverged = 3,      // non-finite loss that no loss scaler absorbs
-  regressed = 4,     // compare: slower or less accurate
-  inconclusive = 5,  // compare: not enough or not comparable data
+  regressed = 4,     // slower or less accurate
+  inconclusive = 5,  // not enough or not comparable data
   interrupted = 130,
   terminated = 143,
 };

@@ -4,11 +4,10 @@
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
-#include "core/config/yaml_tree.h"
+#include "core/config/yaml_reader.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace ptrain {
@@ -24,10 +23,10 @@ struct Setting {
   std::string where;
 };
 
-class SuiteReader {
+class SuiteReader : YamlReader {
  public:
   SuiteReader(const std::filesystem::path& file, std::span<const Override> extra, std::span<const AxisOption> options)
-      : extra_(extra), options_(options) {
+      : YamlReader(file.string(), "a suite"), extra_(extra), options_(options) {
     suite_.file = file;
     suite_.name = file.stem().string();
   }
@@ -40,15 +39,15 @@ class SuiteReader {
     }
     if (!options_.empty() && !listed_.empty()) {
       fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", kOption,
-                 options_.front().key, suite_.file.string());
+                 options_.front().key, file());
     }
     for (const AxisOption& option : options_) take_option(option);
-    if (suite_.config.empty()) fail_usage("{}: config: required, the YAML file of the base run", suite_.file.string());
+    if (suite_.config.empty()) fail_usage("{}: config: required, the YAML file of the base run", file());
     if (!axes_.empty() && !listed_.empty()) {
-      fail_usage("{}: cases: give axes or cases, not both", suite_.file.string());
+      fail_usage("{}: cases: give axes or cases, not both", file());
     }
     if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
-      fail_usage("{}: confidence.most_repeats: below repeats {}", suite_.file.string(), suite_.repeats);
+      fail_usage("{}: confidence.most_repeats: below repeats {}", file(), suite_.repeats);
     }
     label_axes();
     if (listed_.empty()) {
@@ -73,12 +72,12 @@ class SuiteReader {
       fail_usage(
           "{}: is a training configuration, not a suite; say what to vary, such as --axis amp.level=O0,O1 --axis "
           "data.batch_size=16,32",
-          suite_.file.string());
+          file());
     }
     suite_.config = suite_.file;
     std::vector<std::string> keys;
     for (const AxisOption& option : options_) keys.push_back(option.key);
-    suite_.about = fmt::format("{}: {}.", suite_.file.string(), fmt::join(keys, " x "));
+    suite_.about = fmt::format("{}: {}.", file(), fmt::join(keys, " x "));
   }
   /// An axis of the command line, in the place of the suite's own of that key if it has one.
   void take_option(const AxisOption& option) {
@@ -114,45 +113,6 @@ class SuiteReader {
     }
   }
 
-  std::string at(int line) const { return fmt::format("{}:{}", suite_.file.string(), line); }
-
-  [[noreturn]] void refuse(const YamlEntry& entry, std::string_view section, std::string_view expected) const {
-    const bool scalar = entry.value.kind == YamlValue::Kind::scalar;
-    fail_usage("{}: {}{}: expected {}{}", at(entry.line), section, entry.key, expected,
-               scalar ? ", got " + shown(entry.value.text) : "");
-  }
-  const std::string& text_of(const YamlEntry& entry, std::string_view section = "") const {
-    if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) refuse(entry, section, "a text");
-    return entry.value.text;
-  }
-  double number_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const {
-    const std::string& text = entry.value.text;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (entry.value.kind != YamlValue::Kind::scalar || error != std::errc() || end != text.data() + text.size() ||
-        !(number >= low && number <= high)) {
-      refuse(entry, section, fmt::format("a number from {} to {}", low, high));
-    }
-    return number;
-  }
-  std::int64_t integer_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const {
-    const double number = number_of(entry, low, high, section);
-    if (number != static_cast<double>(static_cast<std::int64_t>(number))) refuse(entry, section, "a whole number");
-    return static_cast<std::int64_t>(number);
-  }
-  bool truth_of(const YamlEntry& entry, std::string_view section = "") const {
-    const std::string& text = entry.value.text;
-    if (text != "true" && text != "false") refuse(entry, section, "true or false");
-    return text == "true";
-  }
-  const std::vector<YamlEntry>& map_of(const YamlEntry& entry) const {
-    if (entry.value.kind != YamlValue::Kind::map) refuse(entry, "", "a mapping");
-    return entry.value.entries;
-  }
-  [[noreturn]] void refuse_unknown(const YamlEntry& entry, const std::vector<std::string>& known) const {
-    fail_usage("{}: {}: unknown key of a suite{}", at(entry.line), shown(entry.key), did_you_mean(entry.key, known));
-  }
-
   void read_entry(const YamlEntry& entry) {
     const std::string& key = entry.key;
     if (key == "name") {
@@ -181,8 +141,9 @@ class SuiteReader {
       suite_.confidence = ConfidenceTarget{1, 1000};
       for (const YamlEntry& item : map_of(entry)) read_confidence(item);
     } else {
-      refuse_unknown(entry, {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
-                             "timeout_seconds", "steady", "confidence"});
+      refuse_unknown(entry, "",
+                     {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
+                      "timeout_seconds", "steady", "confidence"});
     }
   }
   void read_steady(const YamlEntry& entry) {
@@ -193,7 +154,7 @@ class SuiteReader {
     } else if (entry.key == "required") {
       suite_.steady.required = truth_of(entry, "steady.");
     } else {
-      refuse_unknown(entry, {"most_warmup_steps", "drift_percent", "required"});
+      refuse_unknown(entry, "steady.", {"most_warmup_steps", "drift_percent", "required"});
     }
   }
   void read_confidence(const YamlEntry& entry) {
@@ -202,7 +163,7 @@ class SuiteReader {
     } else if (entry.key == "most_repeats") {
       suite_.confidence->most_repeats = integer_of(entry, 1, 1000, "confidence.");
     } else {
-      refuse_unknown(entry, {"target_percent", "most_repeats"});
+      refuse_unknown(entry, "confidence.", {"target_percent", "most_repeats"});
     }
   }
 
@@ -222,19 +183,15 @@ class SuiteReader {
     return settings;
   }
   void read_axis(const YamlEntry& entry) {
-    if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) {
-      refuse(entry, "axes.", "a list of values");
-    }
     std::vector<Setting> values;
-    for (const YamlValue& item : entry.value.items) {
+    for (const YamlValue& item : list_of(entry, "axes.", "a list of values")) {
       values.push_back({entry.key, value_text(entry, item), at(item.line == 0 ? entry.line : item.line)});
     }
     axes_.push_back(std::move(values));
     suite_.axes.push_back({entry.key, "", {}});
   }
   void read_cases(const YamlEntry& entry) {
-    if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) refuse(entry, "", "a list of cases");
-    for (const YamlValue& item : entry.value.items) {
+    for (const YamlValue& item : list_of(entry, "", "a list of cases")) {
       std::string name;
       std::vector<Setting> settings;
       for (const YamlEntry& part : item.entries) {
@@ -243,7 +200,7 @@ class SuiteReader {
         } else if (part.key == "set") {
           settings = settings_of(part);
         } else {
-          refuse_unknown(part, {"name", "set"});
+          refuse_unknown(part, "cases.", {"name", "set"});
         }
       }
       if (name.empty()) fail_usage("{}: cases: each needs a name, {{name: ..., set: {{...}}}}", at(item.line));
@@ -282,26 +239,26 @@ class SuiteReader {
     constexpr std::size_t longest = 200;
     if (const auto odd = std::find_if(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; });
         odd != name.end()) {
-      fail_usage("{}: {}: a name has no line ends or other control characters", suite_.file.string(), shown(name));
+      fail_usage("{}: {}: a name has no line ends or other control characters", file(), shown(name));
     }
     if (name.size() > longest) {
       fail_usage("{}: {}...: a name of {} characters is no folder's ({} at most); name the cases in a list (cases:)",
-                 suite_.file.string(), shown(name.substr(0, 40)), name.size(), longest);
+                 file(), shown(name.substr(0, 40)), name.size(), longest);
     }
     return name;
   }
   void add_case(const std::string& name, const std::vector<Setting>& settings) {
-    if (suite_.cases.size() >= kMostCases) fail_usage("{}: more than {} cases", suite_.file.string(), kMostCases);
+    if (suite_.cases.size() >= kMostCases) fail_usage("{}: more than {} cases", file(), kMostCases);
     std::vector<Override> overrides;
     for (const Setting& s : common_) overrides.push_back({s.key, s.value, s.where});
     for (const Setting& s : settings) overrides.push_back({s.key, s.value, s.where});
     overrides.insert(overrides.end(), extra_.begin(), extra_.end());
     const LoadedConfig loaded = load_config(suite_.config, overrides);
-    BenchCase item = case_of_config(loaded.config, fmt::format("{}: {}", suite_.file.string(), name));
+    BenchCase item = case_of_config(loaded.config, fmt::format("{}: {}", file(), name));
     item.name = name;
     item.folder = folder_name(require_name(name));
     item.overrides = std::move(overrides);
-    if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", suite_.file.string(), shown(name));
+    if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", file(), shown(name));
     for (const Setting& s : settings) item.settings[s.key] = find_key(s.key)->get(loaded.config);
     for (BenchAxis& axis : suite_.axes) {
       const nlohmann::json& value = item.settings[axis.key];

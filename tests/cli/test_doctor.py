@@ -45,7 +45,7 @@ class Doctor(ProgramTest):
         self.assertEqual(checks["int8, matrix product"]["verdict"], "skipped")
 
     def test_a_file_that_is_wrong_is_refused_before_anything_is_measured(self):
-        self.assert_one_line_error(self.expecting("cpu:\n  fp32_prodct: 3\n"), 2, "expected.yaml:2: cpu.fp32_prodct",
+        self.assert_one_line_error(self.expecting("cpu:\n  fp32_prodct: 3\n"), 2, "expected.yaml:2: \"cpu.fp32_prodct\"",
                                    "did you mean fp32_product?")
         self.assert_one_line_error(self.expecting("cpu: {threads: nan}\n"), 2, "cpu.threads: expected a number")
         self.assert_one_line_error(self.doctor("--check", "--expect", "none.yaml"), 2, "none.yaml: no such file")

@@ -151,8 +151,8 @@ class ExpectedFile : public testing::Test {
 
 TEST_F(ExpectedFile, NamesWhatIsWrong) {
   EXPECT_EQ(message_of("cpu:\n  fp32_prodct: 3\n"),
-            ":2: cpu.fp32_prodct: unknown key of expected values; did you mean fp32_product?");
-  EXPECT_EQ(message_of("cpu: {pcie_width: 16}\n"), ":1: cpu.pcie_width: unknown key of expected values");
+            ":2: \"cpu.fp32_prodct\": unknown key of expected values; did you mean fp32_product?");
+  EXPECT_EQ(message_of("cpu: {pcie_width: 16}\n"), ":1: \"cpu.pcie_width\": unknown key of expected values");
   EXPECT_EQ(message_of("gpu: {pcie_width: .nan}\n"),
             ":1: gpu.pcie_width: expected a number from 0 to 1000000000000, got \".nan\"");
   for (const char* odd : {"nan", "inf", "-1", "[1]", "many"}) {

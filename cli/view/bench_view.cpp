@@ -1,4 +1,4 @@
-#include "cli/bench_view.h"
+#include "cli/view/bench_view.h"
 
 #include "cli/view/event_log.h"
 #include "core/analysis/speed.h"
