@@ -1,5 +1,6 @@
 #include "models/blocks.h"
 
+#include "core/ops/dropout.h"
 #include "core/ops/linear.h"
 #include "core/ops/softmax_cross_entropy.h"
 
@@ -36,6 +37,15 @@ ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t clas
 
 void Blocks::add_labels(std::int64_t batch) {
   labels_ = graph_.add_input(model_io::labels, {DType::i32, Shape{batch}});
+}
+
+void Blocks::add_rng() {
+  if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
+}
+
+ValueId Blocks::dropout(const std::string& name, ValueId x) {
+  if (dropout_ <= 0) return x;
+  return add(name, std::make_shared<Dropout>(DropoutAttributes{dropout_, next_stream()}), {x, rng_});
 }
 
 void Blocks::add_loss(ValueId logits, float label_smoothing) {

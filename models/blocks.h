@@ -16,7 +16,8 @@ ModelVariable variable_of(const std::string& name, const Shape& shape, Initializ
 
 class Blocks {
  public:
-  explicit Blocks(Mode mode) : mode_(mode) {}
+  /// `dropout` is the probability in training.
+  explicit Blocks(Mode mode, float dropout = 0) : dropout_(mode == Mode::training ? dropout : 0.0f), mode_(mode) {}
   BuiltModel take() { return {std::move(graph_), std::move(variables_)}; }
 
  protected:
@@ -35,14 +36,21 @@ class Blocks {
   ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
                      const Initializer& bias);
   void add_labels(std::int64_t batch);
+  /// The input that dropout draws by; none without dropout.
+  void add_rng();
+  ValueId dropout(const std::string& name, ValueId x);
+  std::uint32_t next_stream() { return ++streams_; }
   /// Softmax cross entropy of the logits [N, classes] against the labels [N]; both become outputs. Labels are smoothed
   /// in training only.
   void add_loss(ValueId logits, float label_smoothing);
 
   Graph graph_;
+  float dropout_;
+  ValueId rng_ = no_value;
 
  private:
   Mode mode_;
+  std::uint32_t streams_ = 0;
   ValueId labels_ = no_value;
   std::vector<ModelVariable> variables_;
 };

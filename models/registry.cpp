@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "models/bert.h"
+#include "models/mobilenet.h"
 #include "models/resnet.h"
 
 #include <algorithm>
@@ -16,8 +17,25 @@ struct Row {
 };
 
 template <int depth>
+std::unique_ptr<Model> resnet_vd(const Config& config, const DatasetInfo& data) {
+  ResNetSpec spec = resnet_spec(config, data);
+  spec.depth = depth;
+  spec.form = ResNetForm::d;
+  return make_resnet(spec);
+}
+
+template <int depth, int groups = 1, int group_width = 64>
 std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
-  return make_resnet(resnet_spec(depth, config, data));
+  ResNetSpec spec = resnet_spec(config, data);
+  spec.depth = depth;
+  spec.groups = groups;
+  spec.group_width = group_width;
+  return make_resnet(spec);
+}
+
+template <MobileNetVersion version>
+std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) {
+  return make_mobilenet(mobilenet_spec(version, config, data));
 }
 
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
@@ -28,6 +46,13 @@ const std::vector<Row>& rows() {
   static const std::vector<std::string> resnet_keys{"model.stem",           "model.zero_init_residual",
                                                     "data.image_size",      "data.augment",
                                                     "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const std::vector<std::string> mobilenet_v1_keys{"model.stem", "data.image_size", "data.augment",
+                                                          "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const std::vector<std::string> mobilenet_v2_keys = [] {
+    std::vector<std::string> keys = mobilenet_v1_keys;
+    keys.push_back("model.dropout");
+    return keys;
+  }();
   static const std::vector<std::string> bert_keys{"model.size",      "model.attention",  "model.gelu",
                                                   "model.dropout",   "model.vocab_size", "model.max_positions",
                                                   "data.max_length", "data.padding"};
@@ -37,6 +62,16 @@ const std::vector<Row>& rows() {
       {{"resnet50", {"ResNet50", "ResNet50_dist"}, "ResNet", DataKind::image, resnet_keys}, resnet<50>},
       {{"resnet101", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101>},
       {{"resnet152", {}, "ResNet", DataKind::image, resnet_keys}, resnet<152>},
+      {{"resnet50_vd", {"ResNet50_vd"}, "ResNet", DataKind::image, resnet_keys}, resnet_vd<50>},
+      {{"resnet101_vd", {}, "ResNet", DataKind::image, resnet_keys}, resnet_vd<101>},
+      {{"resnext50_32x4d", {"ResNeXt50_32x4d"}, "ResNet", DataKind::image, resnet_keys}, resnet<50, 32, 4>},
+      {{"resnext101_32x8d", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101, 32, 8>},
+      {{"wide_resnet50_2", {}, "ResNet", DataKind::image, resnet_keys}, resnet<50, 1, 128>},
+      {{"wide_resnet101_2", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101, 1, 128>},
+      {{"mobilenet_v1", {"MobileNetV1"}, "MobileNet", DataKind::image, mobilenet_v1_keys},
+       mobilenet<MobileNetVersion::v1>},
+      {{"mobilenet_v2", {"MobileNetV2"}, "MobileNet", DataKind::image, mobilenet_v2_keys},
+       mobilenet<MobileNetVersion::v2>},
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys}, bert},
   };
   return table;

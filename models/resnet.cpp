@@ -6,8 +6,6 @@
 namespace ptrain {
 namespace {
 
-constexpr std::int64_t largest_small_image = 64;  // px; above it the ImageNet stem is the automatic choice
-
 struct Stages {
   int depth;
   std::array<int, 4> blocks;
@@ -50,12 +48,18 @@ class ResNetBuilder final : public VisionBlocks {
  private:
   ValueId stem(ValueId images) {
     if (spec_.stem == Stem::small) return conv_norm_relu("conv1", "bn1", images, {64, 3});
+    if (spec_.form == ResNetForm::d) {
+      ValueId x = conv_norm_relu("conv1.0", "conv1.1", images, {32, 3, 2});
+      x = conv_norm_relu("conv1.3", "conv1.4", x, {32, 3});
+      return max_pool("maxpool", conv_norm_relu("conv1.6", "bn1", x, {64, 3}), 3, 2, 1);
+    }
     return max_pool("maxpool", conv_norm_relu("conv1", "bn1", images, {64, 7, 2}), 3, 2, 1);
   }
 
   ValueId bottleneck(const std::string& name, ValueId x, std::int64_t width, int stride) {
-    ValueId y = conv_norm_relu(name + ".conv1", name + ".bn1", x, {width, 1});
-    y = conv_norm_relu(name + ".conv2", name + ".bn2", y, {width, 3, stride});
+    const std::int64_t inner = width * spec_.group_width / 64 * spec_.groups;
+    ValueId y = conv_norm_relu(name + ".conv1", name + ".bn1", x, {inner, 1});
+    y = conv_norm_relu(name + ".conv2", name + ".bn2", y, {inner, 3, stride, spec_.groups});
     y = conv_norm(name + ".conv3", name + ".bn3", y, {4 * width, 1}, last_norm_);
     return add_relu(name, y, shortcut(name, x, 4 * width, stride));
   }
@@ -69,7 +73,11 @@ class ResNetBuilder final : public VisionBlocks {
   /// The identity, or a projection where the shape changes.
   ValueId shortcut(const std::string& name, ValueId x, std::int64_t width, int stride) {
     if (stride == 1 && channels(x) == width) return x;
-    return conv_norm(name + ".downsample.0", name + ".downsample.1", x, {width, 1, stride});
+    if (spec_.form == ResNetForm::plain) {
+      return conv_norm(name + ".downsample.0", name + ".downsample.1", x, {width, 1, stride});
+    }
+    if (stride > 1) x = avg_pool(name + ".downsample.0", x, stride);
+    return conv_norm(name + ".downsample.1", name + ".downsample.2", x, {width, 1});
   }
 
   const ResNetSpec& spec_;
@@ -78,11 +86,18 @@ class ResNetBuilder final : public VisionBlocks {
 
 class ResNet final : public Model {
  public:
-  explicit ResNet(const ResNetSpec& spec) : spec_(spec) { stages_of(spec.depth); }
+  explicit ResNet(const ResNetSpec& spec) : spec_(spec) {
+    const bool plain = spec.groups == 1 && spec.group_width == 64;
+    if (!stages_of(spec.depth).bottleneck && !plain) fail_usage("{}: only bottlenecks are grouped or wide", name());
+  }
 
-  std::string name() const override { return fmt::format("resnet{}", spec_.depth); }
+  std::string name() const override {
+    if (spec_.groups > 1) return fmt::format("resnext{}_{}x{}d", spec_.depth, spec_.groups, spec_.group_width);
+    if (spec_.group_width != 64) return fmt::format("wide_resnet{}_{}", spec_.depth, spec_.group_width / 64);
+    return fmt::format("resnet{}{}", spec_.depth, spec_.form == ResNetForm::d ? "_vd" : "");
+  }
   std::string signature() const override {
-    return fmt::format("resnet{} classes={} stem={}", spec_.depth, spec_.classes, choice_name(spec_.stem));
+    return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return ResNetBuilder(spec_, mode).build(batch.rows);
@@ -95,13 +110,11 @@ class ResNet final : public Model {
 
 }  // namespace
 
-ResNetSpec resnet_spec(int depth, const Config& config, const DatasetInfo& data) {
+ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
   ResNetSpec spec;
-  spec.depth = depth;
   spec.classes = config.model.classes;
   spec.image_size = data.image_size;
-  spec.stem = config.model.stem;
-  if (spec.stem == Stem::automatic) spec.stem = data.image_size <= largest_small_image ? Stem::small : Stem::imagenet;
+  spec.stem = stem_for(config.model.stem, data.image_size);
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   spec.zero_init_residual = config.model.zero_init_residual;
   spec.pixels = {data.mean, data.stddev};

@@ -1,4 +1,5 @@
-// ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution.
+// ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution. Also ResNeXt
+// (Xie et al. 2017), whose 3x3 convolutions are grouped, and wide ResNets (Zagoruyko and Komodakis 2016).
 #pragma once
 
 #include "core/base/choices.h"
@@ -8,10 +9,17 @@
 
 namespace ptrain {
 
+/// Where ResNet-D (He et al. 2019, "Bag of Tricks") differs: three 3x3 convolutions begin, and projections that shrink
+/// an image average it first. Variables then bear timm's names.
+enum class ResNetForm { plain, d };
+
 struct ResNetSpec {
-  int depth = 50;  // 18, 34, 50, 101 or 152
+  int depth = 50;        // 18, 34, 50, 101 or 152
+  int groups = 1;        // of a bottleneck's 3x3 convolution
+  int group_width = 64;  // its channels to each group in the first stage, doubled in each later one
   std::int64_t classes = 1000;
   std::int64_t image_size = 224;
+  ResNetForm form = ResNetForm::plain;
   Stem stem = Stem::imagenet;  // not automatic
   float label_smoothing = 0;
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
@@ -19,9 +27,9 @@ struct ResNetSpec {
 };
 
 /// What the configuration and the data ask for.
-ResNetSpec resnet_spec(int depth, const Config& config, const DatasetInfo& data);
+ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data);
 
-/// Throws Error{usage} when the depth is none of the five.
+/// Throws Error{usage} when the depth is none of the five, or not one of bottlenecks and yet grouped or wide.
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec);
 
 }  // namespace ptrain

@@ -1,6 +1,5 @@
 #include "models/text_blocks.h"
 
-#include "core/ops/dropout.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/normalization/layer_norm.h"
 
@@ -18,7 +17,7 @@ TextBlocks::Tokens TextBlocks::inputs(std::int64_t rows, std::int64_t capacity, 
   lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
   add_labels(rows);
-  if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
+  add_rng();
   return {ids, types};
 }
 
@@ -78,11 +77,6 @@ ValueId TextBlocks::layer_norm(const std::string& name, ValueId x, float epsilon
   const ValueId gamma = parameter(without_prefix(std::move(scale)));
   const ValueId beta = parameter(without_prefix(std::move(offset)));
   return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
-}
-
-ValueId TextBlocks::dropout(const std::string& name, ValueId x) {
-  if (dropout_ <= 0) return x;
-  return add(name, std::make_shared<Dropout>(DropoutAttributes{dropout_, next_stream()}), {x, rng_});
 }
 
 ValueId TextBlocks::residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon) {

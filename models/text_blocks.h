@@ -15,10 +15,7 @@ class TextBlocks : public Blocks {
  public:
   /// `dropout` in training. `file_prefix`: what names of variables begin with, and files may leave out.
   TextBlocks(Mode mode, Padding padding, float dropout, std::string file_prefix)
-      : Blocks(mode),
-        packed_(padding == Padding::none),
-        dropout_(mode == Mode::training ? dropout : 0.0f),
-        file_prefix_(std::move(file_prefix)) {}
+      : Blocks(mode, dropout), packed_(padding == Padding::none), file_prefix_(std::move(file_prefix)) {}
 
  protected:
   struct Tokens {
@@ -35,25 +32,20 @@ class TextBlocks : public Blocks {
   ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<std::string>& parts,
                        ValueId x, std::int64_t outputs_each);
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon);
-  ValueId dropout(const std::string& name, ValueId x);
   /// `x` dropped out, added to `residual` and normalised.
   ValueId residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon);
 
   /// The inputs of an op that knows sequences: packed ones have offsets behind the others.
   std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const;
-  std::uint32_t next_stream() { return ++streams_; }
 
   bool packed_;
-  float dropout_;
   ValueId lengths_ = no_value;
-  ValueId rng_ = no_value;
 
  private:
   /// Adds to every tensor's names those without the prefix.
   ModelVariable without_prefix(ModelVariable variable) const;
 
   std::string file_prefix_;
-  std::uint32_t streams_ = 0;
   ValueId offsets_ = no_value;
 };
 

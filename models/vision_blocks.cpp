@@ -1,7 +1,7 @@
 #include "models/vision_blocks.h"
 
-#include "core/ops/activation.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/max_pool2d.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr int image_channels = 3;
 constexpr int padded_channels = 4;
 
-/// Filters of `channels` inputs here, `file_channels` of which are in files; the others are zero.
+/// Filters of `channels` inputs each here, `file_channels` of which are in files; the others are zero.
 ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_t channels,
                       std::int64_t file_channels) {
   const Shape shape{spec.channels, spec.kernel, spec.kernel, channels};
@@ -30,9 +30,16 @@ ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_
 
 }  // namespace
 
+Stem stem_for(Stem asked, std::int64_t image_size) {
+  constexpr std::int64_t largest_small_image = 64;  // px
+  if (asked != Stem::automatic) return asked;
+  return image_size <= largest_small_image ? Stem::small : Stem::imagenet;
+}
+
 ValueId VisionBlocks::inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale) {
   const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch, size, size, image_channels}});
   add_labels(batch);
+  add_rng();
   NormalizeImage::Attributes attrs;
   attrs.mean = scale.mean;
   attrs.deviation = scale.deviation;
@@ -44,10 +51,11 @@ ValueId VisionBlocks::inputs(std::int64_t batch, std::int64_t size, const PixelS
 ValueId VisionBlocks::conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                                 NormStart start) {
   const std::int64_t in_files = x == images_ ? image_channels : channels(x);
-  const ValueId weight = parameter(filters(conv + ".weight", spec, channels(x), in_files));
+  const ValueId weight = parameter(filters(conv + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups));
   Conv2dAttributes attrs;
   attrs.stride = spec.stride;
   attrs.padding = spec.kernel / 2;
+  attrs.groups = spec.groups;
   return batch_norm(norm, add(conv, std::make_shared<Conv2d>(attrs), {x, weight}), start);
 }
 
@@ -70,21 +78,29 @@ ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart s
   return add(name, std::make_shared<BatchNorm>(attrs), {x, scale, offset, mean, variance});
 }
 
-ValueId VisionBlocks::relu(const std::string& name, ValueId x) {
-  return add(name, std::make_shared<ActivationOp>(Activation::relu), {x});
+ValueId VisionBlocks::activate(Activation activation, const std::string& name, ValueId x) {
+  return add(name, std::make_shared<ActivationOp>(activation), {x});
+}
+
+ValueId VisionBlocks::sum(const std::string& name, ValueId x, ValueId y) {
+  return add(name, std::make_shared<Add>(), {x, y});
 }
 
 ValueId VisionBlocks::add_relu(const std::string& name, ValueId x, ValueId shortcut) {
-  return relu(name + ".relu", add(name + ".add", std::make_shared<Add>(), {x, shortcut}));
+  return relu(name + ".relu", sum(name + ".add", x, shortcut));
 }
 
 ValueId VisionBlocks::max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding) {
   return add(name, std::make_shared<MaxPool2d>(MaxPool2d::Attributes{kernel, stride, padding}), {x});
 }
 
+ValueId VisionBlocks::avg_pool(const std::string& name, ValueId x, int size) {
+  return add(name, std::make_shared<AvgPool2d>(AvgPool2dAttributes{size, size}), {x});
+}
+
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,
                                         std::int64_t classes) {
-  const ValueId features = add(pool, std::make_shared<GlobalAveragePool>(), {x});
+  const ValueId features = dropout(linear + ".dropout", add(pool, std::make_shared<GlobalAveragePool>(), {x}));
   const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(channels(features))));
   return classifier(linear, features, classes, start, start);
 }

@@ -1,6 +1,8 @@
 // Blocks that image classifiers share. Images are NHWC; variables bear torchvision's names.
 #pragma once
 
+#include "core/base/choices.h"
+#include "core/ops/activation.h"
 #include "models/blocks.h"
 
 #include <array>
@@ -17,10 +19,14 @@ struct ConvSpec {
   std::int64_t channels;  // it makes
   int kernel;             // height and width; padded by half of it
   int stride = 1;
+  int groups = 1;  // that divide the channels, in and out
 };
 
 /// What a norm's scale starts at: 1, or 0 where a residual branch is to start as nothing (Goyal et al. 2017).
 enum class NormStart { one, zero };
+
+/// `asked`, or where it is automatic the small one up to 64 px and ImageNet's above.
+Stem stem_for(Stem asked, std::int64_t image_size);
 
 class VisionBlocks : public Blocks {
  public:
@@ -36,11 +42,15 @@ class VisionBlocks : public Blocks {
                     NormStart start = NormStart::one);
   ValueId conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec);
   ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
-  ValueId relu(const std::string& name, ValueId x);
+  ValueId activate(Activation activation, const std::string& name, ValueId x);
+  ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
+  ValueId sum(const std::string& name, ValueId x, ValueId y);
   /// relu(x + shortcut)
   ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);
   ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
-  /// Mean over the image and a linear classifier, which starts as PyTorch's linear layers do.
+  /// The mean of each square of `size` pixels a side.
+  ValueId avg_pool(const std::string& name, ValueId x, int size);
+  /// Mean over the image, dropout and a linear classifier, which starts as PyTorch's linear layers do.
   ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
 
  private:

@@ -8,7 +8,7 @@
 namespace ptrain {
 
 /// `none` is for ops that fuse an activation; ActivationOp does not take it.
-enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu };
+enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu, relu6 };
 
 /// What an activation's gradient is computed from.
 enum class ActivationSaved { input, output };
@@ -23,12 +23,13 @@ struct ActivationTraits {
 };
 
 /// All activations, in the order of the enumerators.
-inline constexpr std::array<ActivationTraits, 5> activations{{
+inline constexpr std::array<ActivationTraits, 6> activations{{
     {Activation::none, "none", "", "", "", ActivationSaved::output},
     {Activation::gelu_erf, "gelu_erf", "gelu", "gelu_grad", "", ActivationSaved::input},
     {Activation::gelu_tanh, "gelu_tanh", "gelu", "gelu_grad", "approximate=tanh", ActivationSaved::input},
     {Activation::tanh, "tanh", "tanh", "tanh_grad", "", ActivationSaved::output},
     {Activation::relu, "relu", "relu", "relu_grad", "", ActivationSaved::output},
+    {Activation::relu6, "relu6", "relu6", "relu6_grad", "", ActivationSaved::output},
 }};
 
 constexpr const ActivationTraits& traits_of(Activation activation) {

@@ -13,6 +13,8 @@
   OP(add)                           \
   OP(attention)                     \
   OP(attention_grad)                \
+  OP(avg_pool2d)                    \
+  OP(avg_pool2d_grad)               \
   OP(batch_norm)                    \
   OP(batch_norm_apply)              \
   OP(batch_norm_finalize)           \

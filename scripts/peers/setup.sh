@@ -14,6 +14,7 @@ fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision \
   --index-url https://download.pytorch.org/whl/cpu ||
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check transformers safetensors numpy
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check timm transformers safetensors numpy \
+  onnx onnxruntime openvino
 "$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'
 echo "Peers: $venv/bin/python"

@@ -3,7 +3,8 @@
 #include "core/base/errors.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
-#include "models/resnet.h"
+#include "models/registry.h"
+#include "models/vision_blocks.h"
 #include "tests/test_backend.h"
 
 #include <nlohmann/json.hpp>
@@ -19,11 +20,17 @@ namespace {
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   const nlohmann::json& sizes = json.at("bert");
   if (sizes.empty()) {
-    ResNetSpec spec;
-    spec.depth = std::stoi(json.at("case").get<std::string>().substr(std::string_view("resnet").size()));
-    spec.classes = json.at("classes");
-    spec.image_size = json.at("size");
-    return make_resnet(spec);
+    Config config;
+    config.model.name = json.at("case");
+    config.model.stem = Stem::imagenet;
+    config.model.dropout = 0;
+    config.model.classes = json.at("classes");
+    DatasetInfo data;
+    data.classes = json.at("classes");
+    data.image_size = json.at("size");
+    data.mean = PixelScale{}.mean;
+    data.stddev = PixelScale{}.deviation;
+    return ptrain::make_model(config, data);
   }
   BertSpec spec;
   spec.layers = sizes.at("layers");
@@ -83,6 +90,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
   golden.optimizer = make_optimizer(json.at("optimizer"));
   golden.learning_rate = json.at("optimizer").at("lr");
+  golden.pytorch_error = json.at("pytorch_fp32_error").at("gradient");
   golden.losses = json.at("losses").get<std::vector<double>>();
   for (const auto& [key, value] : json.at("gradients").items()) {
     golden.gradients.push_back({key, Shape(value.at("shape").get<std::vector<std::int64_t>>()), value.at("norm"),

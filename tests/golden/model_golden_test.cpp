@@ -16,7 +16,7 @@
 namespace ptrain::golden {
 namespace {
 
-constexpr double gradient_tolerance = 1e-4;    // relative L2, each tensor
+constexpr double gradient_tolerance = 1e-4;    // relative L2, each tensor; or twice PyTorch's own fp32 error
 constexpr double negligible_tolerance = 1e-5;  // of the largest gradient's norm
 constexpr double loss_tolerance = 1e-3;        // relative, each step
 
@@ -36,7 +36,7 @@ double compare_gradients(const Golden& golden, const GoldenRun& run) {
       continue;
     }
     const double error = relative_error(sums, expected.sums, expected.norm);
-    EXPECT_LE(error, gradient_tolerance) << expected.name;
+    EXPECT_LE(error, std::max(gradient_tolerance, 2 * golden.pytorch_error)) << expected.name;
     worst = std::max(worst, error);
   }
   return worst;
@@ -114,9 +114,11 @@ TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
 
 INSTANTIATE_TEST_SUITE_P(All, ModelGolden,
                          ::testing::Values(Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off},
-                                           Case{"resnet50", Fusion::always}, Case{"minilm", Fusion::full},
-                                           Case{"minilm", Fusion::off}, Case{"bert_base", Fusion::full},
-                                           Case{"bert_base", Fusion::off}),
+                                           Case{"resnet50", Fusion::always}, Case{"resnet50_vd", Fusion::full},
+                                           Case{"resnext50_32x4d", Fusion::full}, Case{"wide_resnet50_2", Fusion::full},
+                                           Case{"mobilenet_v1", Fusion::full}, Case{"mobilenet_v2", Fusion::full},
+                                           Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off},
+                                           Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
                          testing::case_name);
 
 }  // namespace

@@ -3,11 +3,12 @@
 
     .deps/peers/bin/python tests/golden/parity.py [--test build/release/bin/golden_test] [resnet50|bert_base|minilm]...
 
-fp32, no dropout: each gradient tensor of step one must lie within 1e-4 (relative L2) of PyTorch's, each of the first ten
-losses within 1e-3 (relative). ptrain's side is the test program's, which writes `grad.<name>` in PyTorch's layout and
+fp32, no dropout: each gradient tensor of step one must lie within 1e-4 (relative L2) of PyTorch's, or twice what PyTorch
+itself differs by from double precision where that is more (as the case's golden says), each of the first ten losses within 1e-3 (relative). ptrain's side is the test program's, which writes `grad.<name>` in PyTorch's layout and
 `losses` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors; it needs no weights or batches, as both sides make them by hash.
 """
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -43,7 +44,9 @@ def compare(case, ours, gradients, losses):
           + f"; {len(negligible)} negligible; losses within {loss_error:.1e}")
     for name in missing:
         print(f"{case.name}: {name}: missing from ptrain's gradients")
-    return not missing and errors[worst[0]] <= GRADIENT_TOLERANCE and loss_error <= LOSS_TOLERANCE
+    golden = json.loads(pathlib.Path(__file__).with_name(case.name + ".json").read_text())
+    tolerance = max(GRADIENT_TOLERANCE, 2 * golden["pytorch_fp32_error"]["gradient"])
+    return not missing and errors[worst[0]] <= tolerance and loss_error <= LOSS_TOLERANCE
 
 
 def main():

@@ -1,4 +1,4 @@
-"""The reference side of the model goldens: torchvision's and transformers' models with weights and batches made by hash.
+"""The reference side of the model goldens: torchvision's, timm's and transformers' models with weights and batches made by hash.
 
 Weights, batches and sketch signs follow from a name and an index alone (splitmix64 over FNV-1a), so that
 tests/golden/sketch.h makes the same ones and no weights need to be stored.
@@ -24,8 +24,15 @@ class Case:
 
 
 ADAMW = {"name": "adamw", "lr": 1e-4, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01}
+MOMENTUM = {"name": "momentum", "lr": 0.005, "momentum": 0.9, "weight_decay": 1e-4}
+TIMM = {"resnet50_vd": "resnet50d", "mobilenet_v1": "mobilenetv1_100"}  # the others are torchvision's
 CASES = {case.name: case for case in (
-    Case("resnet50", 8, 64, 10, {"name": "momentum", "lr": 0.005, "momentum": 0.9, "weight_decay": 1e-4}),
+    Case("resnet50", 8, 64, 10, MOMENTUM),
+    Case("resnet50_vd", 4, 64, 10, MOMENTUM),
+    Case("resnext50_32x4d", 4, 64, 10, MOMENTUM),
+    Case("wide_resnet50_2", 4, 64, 10, MOMENTUM),
+    Case("mobilenet_v1", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("mobilenet_v2", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
@@ -58,6 +65,10 @@ VECTORS = [
     ("layer", "bn3.bias", 0.0, 0.1),
     ("layer", ".weight", 0.4, 0.04),
     ("layer", ".bias", 1.0, 0.1),
+    ("blocks", ".weight", 0.4, 0.04),  # MobileNet's two forms: between ReLU6's two bends
+    ("blocks", ".bias", 1.5, 0.1),
+    ("features", ".weight", 0.4, 0.04),
+    ("features", ".bias", 1.5, 0.1),
     ("", ".weight", 1.0, 0.1),
     ("", ".bias", 0.0, 0.1),
 ]
@@ -114,9 +125,15 @@ def build(case, dtype):
     if case.bert:
         import transformers
         model = transformers.BertForSequenceClassification(bert_config(case))
+    elif case.name in TIMM:
+        import timm
+        model = timm.create_model(TIMM[case.name], num_classes=case.classes)
     else:
         import torchvision
         model = getattr(torchvision.models, case.name)(num_classes=case.classes)
+        for part in model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weight(name, parameter.shape))

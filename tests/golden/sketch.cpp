@@ -10,12 +10,16 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 6> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
-                                             {"layer", "bn3.bias", 0.0f, 0.1f},
-                                             {"layer", ".weight", 0.4f, 0.04f},
-                                             {"layer", ".bias", 1.0f, 0.1f},
-                                             {"", ".weight", 1.0f, 0.1f},
-                                             {"", "", 0.0f, 0.1f}}};
+constexpr std::array<VectorRule, 10> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+                                              {"layer", "bn3.bias", 0.0f, 0.1f},
+                                              {"layer", ".weight", 0.4f, 0.04f},
+                                              {"layer", ".bias", 1.0f, 0.1f},
+                                              {"blocks", ".weight", 0.4f, 0.04f},
+                                              {"blocks", ".bias", 1.5f, 0.1f},
+                                              {"features", ".weight", 0.4f, 0.04f},
+                                              {"features", ".bias", 1.5f, 0.1f},
+                                              {"", ".weight", 1.0f, 0.1f},
+                                              {"", "", 0.0f, 0.1f}}};
 
 }  // namespace
 

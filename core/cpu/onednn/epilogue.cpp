@@ -23,6 +23,9 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
     case Activation::relu:
       append_eltwise(ops, dnnl::algorithm::eltwise_relu);
       break;
+    case Activation::relu6:
+      append_eltwise(ops, dnnl::algorithm::eltwise_clip, 0, 6);
+      break;
   }
   if (ops.len() > 0) attributes.set_post_ops(ops);
   return attributes;

@@ -1,6 +1,7 @@
 // The ONNX form (opset 17) of every op that a deployed graph has.
 #include "core/infer/onnx/translation.h"
 
+#include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
@@ -74,6 +75,14 @@ void translate_max_pool2d(const Node& node, Translation& t) {
                                       {"pads", Ints(4, pool.padding)}}));
 }
 
+void translate_avg_pool2d(const Node& node, Translation& t) {
+  const AvgPool2dAttributes& pool = op_of<AvgPool2d>(node).attrs();
+  t.name(node.outputs[0], t.to().add(node.name, "AveragePool", {t.name(node.inputs[0])},
+                                     {{"kernel_shape", Ints{pool.kernel, pool.kernel}},
+                                      {"strides", Ints{pool.stride, pool.stride}},
+                                      {"ceil_mode", std::int64_t{1}}}));
+}
+
 void translate_global_average_pool(const Node& node, Translation& t) {
   const std::string pooled = t.to().add(node.name + ".pool", "GlobalAveragePool", {t.name(node.inputs[0])});
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {pooled}, {{"axis", std::int64_t{1}}}));
@@ -131,6 +140,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"conv2d", translate_conv2d},
                                 {"batch_norm", translate_batch_norm},
                                 {"max_pool2d", translate_max_pool2d},
+                                {"avg_pool2d", translate_avg_pool2d},
                                 {"global_average_pool", translate_global_average_pool},
                                 {"linear", translate_linear},
                                 {"layer_norm", translate_layer_norm},
@@ -144,6 +154,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"quantized_conv2d", translate_quantized_conv2d},
                                 {"quantized_linear", translate_quantized_linear},
                                 {"relu", translate_activation_op},
+                                {"relu6", translate_activation_op},
                                 {"gelu", translate_activation_op},
                                 {"tanh", translate_activation_op}};
 
@@ -196,6 +207,8 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
       return x;
     case Activation::relu:
       return apply("Relu", {x});
+    case Activation::relu6:
+      return apply("Clip", {x, number(0), number(6)});
     case Activation::tanh:
       return apply("Tanh", {x});
     case Activation::gelu_erf:

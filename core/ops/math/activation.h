@@ -54,6 +54,8 @@ PTRAIN_HD_INLINE float activate(float x) {
     return fast_tanh(x);
   } else if constexpr (kind == Activation::relu) {
     return x > 0 ? x : 0.0f;
+  } else if constexpr (kind == Activation::relu6) {
+    return x < 0 ? 0.0f : x > 6 ? 6.0f : x;  // keeps NaN
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
     return x;
@@ -75,6 +77,8 @@ PTRAIN_HD_INLINE float activation_derivative(float saved) {
     return 1.0f - saved * saved;
   } else if constexpr (kind == Activation::relu) {
     return saved > 0 ? 1.0f : 0.0f;
+  } else if constexpr (kind == Activation::relu6) {
+    return saved > 0 && saved < 6 ? 1.0f : 0.0f;
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
     return 1.0f;

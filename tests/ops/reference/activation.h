@@ -3,6 +3,7 @@
 
 #include "core/ops/activation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -18,6 +19,8 @@ inline double activation_reference(Activation activation, double x) {
       return std::tanh(x);
     case Activation::relu:
       return x > 0 ? x : 0;
+    case Activation::relu6:
+      return std::clamp(x, 0.0, 6.0);
     case Activation::none:
       break;
   }
@@ -37,6 +40,8 @@ inline double derivative_reference(Activation activation, double saved) {
       return 1 - saved * saved;
     case Activation::relu:
       return saved > 0 ? 1 : 0;
+    case Activation::relu6:
+      return saved > 0 && saved < 6 ? 1 : 0;
     default:
       return (activation_reference(activation, saved + step) - activation_reference(activation, saved - step)) /
              (2 * step);
