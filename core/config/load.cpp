@@ -145,6 +145,7 @@ std::string read_text(const std::filesystem::path& file) {
   }
   std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml takes
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) fail("{}: cannot be read", file.string());
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }
