@@ -24,6 +24,7 @@ void add_history_command(CLI::App& program);
 void add_infer_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_quantize_command(CLI::App& program);
+void add_serve_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
 void add_man_command(CLI::App& program);
 /// Below `bench`, after which it is added.

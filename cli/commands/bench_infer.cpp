@@ -29,8 +29,8 @@ void show(const ScenarioReport& report) {
   if (!report.early_stopping) return;
   const EarlyStopping& test = *report.early_stopping;
   if (report.bound_ms) {
-    fmt::print("{} of {} queries above {:g} ms: early stopping takes {}\n", test.over.value_or(0),
-               test.queries, *report.bound_ms, test.least);
+    fmt::print("{} of {} queries above {:g} ms: early stopping takes {}\n", test.over.value_or(0), test.queries,
+               *report.bound_ms, test.least);
   } else if (test.estimate_ms) {
     fmt::print("p{:.0f} by early stopping: {:.2f} ms\n", 100 * test.percentile, *test.estimate_ms);
   } else {

@@ -2,15 +2,22 @@
 // first needed, so that a few inputs wait for no padding and a most of memory is kept.
 #pragma once
 
+#include "core/data/dataset.h"
 #include "core/infer/deployed_model.h"
 
 namespace ptrain {
+
+/// Random pixels, or texts of full length: rows of them that mean nothing, the same at each call.
+Batch made_up_batch(const DatasetInfo& data, std::int64_t rows);
 
 class Predictor {
  public:
   /// As DeployedModel; options.batch_size is the most inputs at once.
   Predictor(Backend& backend, const Model& model, const TrainedWeights& weights, const DeployOptions& options)
       : model_(backend, model, weights, options) {}
+
+  /// Compiles every plan that run() may need, and runs each once.
+  void prepare(const DatasetInfo& data);
 
   /// Logits [batch.count, classes] of a batch of that many rows or more, which is padded to the rows of a plan. The
   /// same inputs give the same bits. Throws Error{failed} where logits are not finite.

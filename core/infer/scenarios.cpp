@@ -1,7 +1,6 @@
 #include "core/infer/scenarios.h"
 
 #include "core/base/clock.h"
-#include "core/base/rng.h"
 #include "core/base/signals.h"
 #include "core/infer/server_scenario.h"
 
@@ -31,27 +30,6 @@ constexpr double mlperf_seconds = 600;
 constexpr std::int64_t mlperf_queries = 1024, mlperf_offline_samples = 24'576;
 constexpr std::int64_t multi_stream_samples = 8;
 constexpr double single_stream_percentile = 0.9, multi_stream_percentile = 0.99;
-
-Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
-  Batch batch;
-  batch.count = rows;
-  const RandomStream random{1, 0, 0};
-  const auto fill = [&](auto& values, std::int64_t each, std::uint32_t below) {
-    values.resize(static_cast<std::size_t>(rows * each));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<std::remove_reference_t<decltype(values[i])>>(random.bits(i) % below);
-    }
-  };
-  if (data.kind == DataKind::image) {
-    fill(batch.pixels, std::int64_t{3} * data.image_size * data.image_size, 256);
-  } else {
-    fill(batch.ids, data.max_length, static_cast<std::uint32_t>(data.vocab_size));
-    fill(batch.token_types, data.max_length, 1);
-    batch.lengths.assign(static_cast<std::size_t>(rows), data.max_length);
-  }
-  batch.labels.resize(static_cast<std::size_t>(rows));
-  return batch;
-}
 
 }  // namespace
 

@@ -1,0 +1,93 @@
+// ptrain serve: a trained model over HTTP, by the KServe v2 protocol.
+#include "cli/commands.h"
+#include "cli/trained_model.h"
+#include "core/base/errors.h"
+#include "core/base/parallel.h"
+#include "core/infer/predictor.h"
+#include "core/serve/http.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace ptrain {
+namespace {
+
+struct ServeArguments {
+  DeployArguments deploy;
+  BatcherOptions batching;
+  HttpOptions http;
+  std::string name;
+  std::size_t max_body_mib = 64;
+};
+
+std::string name_of(const ServeArguments& arguments, const OpenedModel& opened) {
+  if (!arguments.name.empty()) return arguments.name;
+  return std::filesystem::absolute(opened.trained.folder / "").parent_path().filename().string();
+}
+
+void serve(const ServeArguments& arguments) {
+  const OpenedModel opened = open_model(arguments.deploy.model);
+  const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
+  options.kernels.exhaustive_search = false;  // as infer, whose answers these are
+  std::optional<Predictor> predictor;
+  ServeMetrics metrics;
+  BatcherOptions batching = arguments.batching;
+  batching.most = options.batch_size;
+  // The thread that computes compiles too: kernels are made for its number of threads.
+  const auto start = [&, threads = thread_count()] {
+    if (const int granted = set_thread_count(threads); granted < threads) {
+      fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a limit of processes)", granted, threads);
+    }
+    predictor.emplace(*backend, *opened.model, opened.trained.weights(), options);
+    predictor->prepare(opened.trained.data);
+  };
+  Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
+  const ModelService service(opened, name_of(arguments, opened), batcher, batching.most, metrics);
+  HttpOptions http = arguments.http;
+  http.max_body = arguments.max_body_mib << 20;
+  http.threads =
+      batching.queue + static_cast<std::size_t>(batching.most) + 16;  // those that wait, compute and are refused
+  serve_http(service, http, [&](int port) {
+    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", service.name(), http.host, port, service.name());
+    std::fflush(stdout);
+  });
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("serve", "answer over HTTP, by the KServe v2 protocol");
+  const auto arguments = std::make_shared<ServeArguments>();
+  arguments->deploy.add_to(*command);
+  command->add_option("--host", arguments->http.host, "address to listen at")
+      ->capture_default_str()
+      ->type_name("ADDRESS");
+  command->add_option("--port", arguments->http.port, "0: any that is free, which is said")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--name", arguments->name, "of the model in URLs; the folder's")->type_name("NAME");
+  command
+      ->add_option("--max-delay", arguments->batching.max_delay_ms,
+                   "ms that a request waits for others to join its batch")
+      ->check(CLI::Range(0.0, 60e3))
+      ->capture_default_str()
+      ->type_name("MS");
+  command->add_option("--queue", arguments->batching.queue, "requests that may wait; more are answered 503")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
+      ->capture_default_str();
+  command->add_option("--max-body", arguments->max_body_mib, "MiB of a request's body; larger ones are answered 413")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
+      ->capture_default_str()
+      ->type_name("MIB");
+  command->footer(
+      "Ends by SIGTERM or Ctrl-C when what waits is answered; exit code 0.\n"
+      "Example:\n  ptrain serve runs/bert_finetune --name reviews --port 8000\n"
+      "  curl -d '{\"inputs\": [{\"name\": \"text\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a gripping "
+      "film\"]}]}' \\\n"
+      "    localhost:8000/v2/models/reviews/infer");
+  command->callback([arguments] { serve(*arguments); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,135 @@
+#include "core/serve/batcher.h"
+
+#include "core/base/threads.h"
+
+#include <numeric>
+
+namespace ptrain {
+namespace {
+
+void append(Batch& to, const Batch& from) {
+  const auto join = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+  join(to.pixels, from.pixels);
+  join(to.ids, from.ids);
+  join(to.token_types, from.token_types);
+  join(to.lengths, from.lengths);
+  join(to.labels, from.labels);
+  to.count += from.count;
+}
+
+}  // namespace
+
+Batcher::Batcher(Answerer answer, const std::function<void()>& start, const BatcherOptions& options,
+                 ServeMetrics& metrics)
+    : answer_(std::move(answer)), options_(options), metrics_(metrics) {
+  std::promise<void> started;
+  worker_ = start_thread([this, &started, &start] {
+    try {
+      start();
+      started.set_value();
+    } catch (...) {
+      started.set_exception(std::current_exception());
+      return;
+    }
+    work();
+  });
+  try {
+    started.get_future().get();
+  } catch (...) {
+    worker_.join();
+    throw;
+  }
+}
+
+Batcher::~Batcher() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  worker_.join();
+}
+
+std::vector<float> Batcher::ask(Batch batch) {
+  std::future<std::vector<float>> logits;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_) throw QueueFull("the server is ending");
+    if (waiting_.size() >= options_.queue) {
+      throw QueueFull(fmt::format("{} requests wait already, which is as many as may", waiting_.size()));
+    }
+    waiting_.push_back({std::move(batch), Clock::now(), {}});
+    logits = waiting_.back().logits.get_future();
+  }
+  changed_.notify_all();
+  return logits.get();
+}
+
+std::size_t Batcher::queue_length() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+void Batcher::hurry() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurrying_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::int64_t Batcher::inputs_waiting() const {
+  return std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Request& request) { return sum + request.batch.count; });
+}
+
+std::vector<Batcher::Request> Batcher::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+  if (waiting_.empty()) return {};
+  const auto delay =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(options_.max_delay_ms));
+  changed_.wait_until(lock, waiting_.front().arrived + delay,
+                      [this] { return hurrying_ || ending_ || inputs_waiting() >= options_.most; });
+  std::vector<Request> requests;
+  std::int64_t inputs = 0;
+  while (!waiting_.empty() && inputs + waiting_.front().batch.count <= options_.most) {
+    inputs += waiting_.front().batch.count;
+    requests.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  return requests;
+}
+
+void Batcher::answer_all(std::vector<Request> requests) {
+  try {
+    Batch batch = std::move(requests.front().batch);
+    std::vector<std::int64_t> counts{batch.count};
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+      append(batch, requests[i].batch);
+      counts.push_back(requests[i].batch.count);
+    }
+    metrics_.count_batch(batch.count);
+    const std::vector<float> logits = answer_(batch);
+    const auto classes = static_cast<std::ptrdiff_t>(logits.size()) / batch.count;
+    auto from = logits.begin();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto to = from + counts[i] * classes;
+      requests[i].logits.set_value({from, to});
+      from = to;
+    }
+  } catch (...) {
+    for (Request& request : requests) {
+      try {
+        request.logits.set_exception(std::current_exception());
+      } catch (const std::future_error&) {  // it has its answer
+      }
+    }
+  }
+}
+
+void Batcher::work() {
+  for (auto requests = next(); !requests.empty(); requests = next()) answer_all(std::move(requests));
+}
+
+}  // namespace ptrain

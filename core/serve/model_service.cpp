@@ -1,0 +1,172 @@
+#include "core/serve/model_service.h"
+
+#include "core/base/clock.h"
+#include "core/base/errors.h"
+#include "core/base/utf8.h"
+#include "core/infer/deployed_model.h"
+#include "core/report/build_info.h"
+#include "core/serve/request_tensors.h"
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* text_input = "text";
+constexpr const char* logits_output = "logits";
+constexpr const char* probabilities_output = "probabilities";
+constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
+
+std::string text_of_json(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json tensor_metadata(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
+  return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
+}
+
+/// Sentences of an input named `text`, by the model's vocabulary.
+Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
+                     std::int64_t most) {
+  if (texts.empty()) fail_usage("{}: is empty: expected at least one input", text_input);
+  if (static_cast<std::int64_t>(texts.size()) > most) {
+    fail_usage("{}: {} inputs, expected at most {}", text_input, texts.size(), most);
+  }
+  const auto length = static_cast<std::size_t>(data.max_length);
+  Batch batch;
+  batch.count = static_cast<std::int64_t>(texts.size());
+  batch.ids.resize(texts.size() * length);
+  batch.token_types.resize(texts.size() * length);
+  batch.labels.resize(texts.size());
+  Scratch scratch;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!is_utf8(texts[i])) fail_usage("{}: {}: not UTF-8", text_input, i);
+    batch.lengths.push_back(encoder.encode(sentences_of(texts[i]), scratch,
+                                           std::span(batch.ids).subspan(i * length, length),
+                                           std::span(batch.token_types).subspan(i * length, length)));
+  }
+  return batch;
+}
+
+/// Whether a request asks for this output: it names some, or gets all.
+bool asks_for(const json& request, std::string_view name) {
+  const auto outputs = request.find("outputs");
+  if (outputs == request.end()) return true;
+  return std::any_of(outputs->begin(), outputs->end(), [&](const json& output) { return output.at("name") == name; });
+}
+
+void require_outputs(const json& request) {
+  const auto outputs = request.find("outputs");
+  if (outputs == request.end()) return;
+  if (!outputs->is_array()) fail_usage("outputs: expected a list");
+  for (const json& output : *outputs) {
+    const bool known = output.is_object() && output.contains("name") &&
+                       (output["name"] == logits_output || output["name"] == probabilities_output);
+    if (!known) fail_usage("outputs: expected objects named {} or {}", logits_output, probabilities_output);
+  }
+}
+
+}  // namespace
+
+ServiceAnswer error_answer(int status, const std::string& message) {
+  return {status, text_of_json({{"error", message}})};
+}
+
+ModelService::ModelService(const OpenedModel& opened, std::string name, Batcher& batcher, std::int64_t most,
+                           ServeMetrics& metrics)
+    : data_(opened.trained.data), name_(std::move(name)), batcher_(batcher), most_(most), metrics_(metrics) {
+  if (data_.kind == DataKind::text && opened.trained.has_vocabulary()) encoder_.emplace(opened.trained);
+}
+
+ServiceAnswer ModelService::server() const {
+  return {200, text_of_json({{"name", "ptrain"}, {"version", build_info().version}, {"extensions", json::array()}})};
+}
+
+ServiceAnswer ModelService::model() const {
+  json inputs = json::array();
+  if (data_.kind == DataKind::image) {
+    inputs.push_back(tensor_metadata(tensor_names::images, "UINT8", {-1, data_.image_size, data_.image_size, 3}));
+  } else {
+    if (encoder_) inputs.push_back(tensor_metadata(text_input, "BYTES", {-1}));
+    for (const std::string_view name : {tensor_names::ids, tensor_names::mask, tensor_names::token_types}) {
+      inputs.push_back(tensor_metadata(name, "INT64", {-1, -1}));
+    }
+  }
+  const std::vector<std::int64_t> answers{-1, data_.classes};
+  return {200, text_of_json({{"name", name_},
+                             {"versions", json::array()},
+                             {"platform", "ptrain"},
+                             {"inputs", inputs},
+                             {"outputs",
+                              {tensor_metadata(logits_output, "FP32", answers),
+                               tensor_metadata(probabilities_output, "FP32", answers)}},
+                             {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
+}
+
+Batch ModelService::batch_of_body(const json& request) const {
+  if (!request.is_object()) fail_usage("the body is no JSON object");
+  const auto inputs = request.find("inputs");
+  if (inputs == request.end() || !inputs->is_array() || inputs->empty()) {
+    fail_usage("inputs: expected a list of tensors");
+  }
+  constexpr std::size_t most_inputs = 8;
+  if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors: no model reads so many", inputs->size());
+  require_outputs(request);
+  std::vector<RequestTensor> tensors;
+  for (const json& input : *inputs) tensors.push_back(tensor_of(input, largest_tensor));
+  if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
+    if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
+    return batch_of_texts(data_, *encoder_, tensors[0].texts, most_);
+  }
+  std::vector<InputTensor> views;
+  for (const RequestTensor& tensor : tensors) {
+    if (tensor.texts_given) fail_usage("{}: datatype: expected numbers, got BYTES", tensor.name);
+    views.push_back(tensor.view());
+  }
+  return batch_of(data_, views, most_);
+}
+
+ServiceAnswer ModelService::answered(const json& request, std::span<const float> logits) const {
+  const auto classes = static_cast<std::size_t>(data_.classes);
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(logits.size() / classes), data_.classes};
+  json outputs = json::array();
+  const auto add = [&](const char* name, std::span<const float> values) {
+    json output = tensor_metadata(name, "FP32", shape);
+    output["data"] = std::vector<float>(values.begin(), values.end());
+    outputs.push_back(std::move(output));
+  };
+  if (asks_for(request, logits_output)) add(logits_output, logits);
+  if (asks_for(request, probabilities_output)) {
+    std::vector<float> probabilities;
+    for (std::size_t from = 0; from < logits.size(); from += classes) {
+      const std::vector<float> row = softmax(logits.subspan(from, classes));
+      probabilities.insert(probabilities.end(), row.begin(), row.end());
+    }
+    add(probabilities_output, probabilities);
+  }
+  json answer{{"model_name", name_}, {"outputs", std::move(outputs)}};
+  if (const auto id = request.find("id"); id != request.end() && id->is_string()) answer["id"] = *id;
+  return {200, text_of_json(answer)};
+}
+
+ServiceAnswer ModelService::infer(std::string_view body) const {
+  const Stopwatch watch;
+  const auto answer = [&]() -> ServiceAnswer {
+    try {
+      const json request = json::parse(body, nullptr, false);
+      if (request.is_discarded()) return error_answer(400, "the body is no whole JSON");
+      Batch batch = batch_of_body(request);
+      return answered(request, batcher_.ask(std::move(batch)));
+    } catch (const QueueFull& full) {
+      return error_answer(503, full.what());
+    } catch (const Error& error) {
+      return error_answer(error.code() == ExitCode::usage ? 400 : 500, error.what());
+    } catch (const std::bad_alloc&) {
+      return error_answer(500, "out of memory");
+    } catch (const std::exception& error) {
+      return error_answer(500, error.what());
+    }
+  }();
+  metrics_.count_request(answer.status, watch.seconds());
+  return answer;
+}
+
+}  // namespace ptrain

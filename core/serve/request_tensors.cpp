@@ -1,0 +1,116 @@
+#include "core/serve/request_tensors.h"
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_axes = 8;
+
+const json& member(const json& object, const char* name, const char* where, bool (*fits)(const json&),
+                   const char* expected) {
+  if (!object.is_object()) fail_usage("{}: expected an object", where);
+  const auto found = object.find(name);
+  if (found == object.end()) fail_usage("{}.{}: is missing", where, name);
+  if (!fits(*found)) fail_usage("{}.{}: expected {}", where, name, expected);
+  return *found;
+}
+
+std::vector<std::int64_t> shape_of(const json& list, const std::string& name, std::int64_t most_elements) {
+  std::vector<std::int64_t> shape;
+  std::int64_t elements = 1;
+  if (list.size() > most_axes) fail_usage("{}: shape: expected at most {} numbers", name, most_axes);
+  for (const json& side : list) {
+    const bool fits = side.is_number_integer() && side >= 0 && side <= most_elements;
+    if (!fits) fail_usage("{}: shape: expected whole numbers from 0 to {}", name, most_elements);
+    shape.push_back(side.get<std::int64_t>());
+    elements *= shape.back();
+    if (elements > most_elements) fail_usage("{}: shape: more than {} elements", name, most_elements);
+  }
+  return shape;
+}
+
+template <typename Each>
+void visit(const json& data, std::size_t axes, const std::string& name, const Each& each) {
+  if (!data.is_array()) return each(data);
+  if (axes == 0) fail_usage("{}: data: nested deeper than its shape", name);
+  for (const json& item : data) visit(item, axes - 1, name, each);
+}
+
+template <typename T>
+T number_of(const json& value, const std::string& name) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value.is_number()) return value.get<T>();
+  } else if (value.is_number_integer()) {
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max())
+                          : value.get<std::int64_t>() >= std::numeric_limits<T>::min();
+    if (fits) return value.get<T>();
+  }
+  fail_usage("{}: data: {} is no number of its datatype", name,
+             quoted_name(value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 40)));
+}
+
+template <typename T>
+void take_numbers(const json& data, RequestTensor& tensor) {
+  visit(data, std::max<std::size_t>(1, tensor.shape.size()), tensor.name, [&](const json& value) {
+    const T number = number_of<T>(value, tensor.name);
+    const auto* bytes = reinterpret_cast<const std::byte*>(&number);
+    tensor.numbers.insert(tensor.numbers.end(), bytes, bytes + sizeof(T));
+  });
+}
+
+std::size_t width(TensorType type) {
+  return type == TensorType::u8 ? 1 : type == TensorType::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
+}
+
+void take_data(const json& data, const std::string& datatype, RequestTensor& tensor) {
+  if (datatype == "UINT8") {
+    tensor.type = TensorType::u8;
+    take_numbers<std::uint8_t>(data, tensor);
+  } else if (datatype == "INT32") {
+    tensor.type = TensorType::i32;
+    take_numbers<std::int32_t>(data, tensor);
+  } else if (datatype == "INT64") {
+    tensor.type = TensorType::i64;
+    take_numbers<std::int64_t>(data, tensor);
+  } else if (datatype == "FP32") {
+    tensor.type = TensorType::f32;
+    take_numbers<float>(data, tensor);
+  } else if (datatype == "BYTES") {
+    tensor.texts_given = true;
+    visit(data, std::max<std::size_t>(1, tensor.shape.size()), tensor.name, [&](const json& value) {
+      if (!value.is_string()) fail_usage("{}: data: expected texts", tensor.name);
+      tensor.texts.push_back(value.get<std::string>());
+    });
+  } else {
+    fail_usage("{}: datatype: expected UINT8, INT32, INT64, FP32 or BYTES, got {}", tensor.name, quoted_name(datatype));
+  }
+}
+
+}  // namespace
+
+RequestTensor tensor_of(const json& input, std::int64_t most_elements) {
+  const auto text = [](const json& value) { return value.is_string(); };
+  const auto list = [](const json& value) { return value.is_array(); };
+  RequestTensor tensor;
+  tensor.name = member(input, "name", "inputs", text, "a text").get<std::string>();
+  const std::string where = tensor.name.substr(0, 40);
+  tensor.shape = shape_of(member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
+  const auto datatype = member(input, "datatype", where.c_str(), text, "a text").get<std::string>();
+  take_data(member(input, "data", where.c_str(), list, "a list"), datatype, tensor);
+  std::size_t elements = 1;
+  for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
+  const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);
+  if (found != elements) fail_usage("{}: data: {} elements, its shape says {}", where, found, elements);
+  return tensor;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,29 @@
+// Tensors out of a request's JSON.
+#pragma once
+
+#include "core/infer/tensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// One entry of `inputs`: its numbers or, of datatype BYTES, its texts.
+struct RequestTensor {
+  std::string name;
+  TensorType type = TensorType::u8;
+  bool texts_given = false;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> numbers;
+  std::vector<std::string> texts;
+
+  InputTensor view() const { return {name, type, shape, numbers.data()}; }
+};
+
+/// `data` may be nested as its shape is, or flat. Throws Error{usage} naming what is missing, of another type, out of
+/// its datatype's range, or not as many as the shape says, or larger than `most_elements`.
+RequestTensor tensor_of(const nlohmann::json& input, std::int64_t most_elements);
+
+}  // namespace ptrain

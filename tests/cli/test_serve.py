@@ -1,0 +1,232 @@
+"""ptrain serve: KServe's protocol, what is refused, batches, a queue that is full, and its end."""
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from program import BINARY, ProgramTest, run
+from trained import TrainedModels, sentence
+
+
+class Server:
+    """A server on a port of its own."""
+
+    def __init__(self, model, *arguments):
+        self.process = subprocess.Popen([BINARY, "serve", model, "--port", "0", *map(str, arguments)], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"serving (\S+) at http://127\.0\.0\.1:(\d+)/v2/models/\1/infer\n", line)
+        if found is None:
+            raise AssertionError(line + self.process.communicate()[1])
+        self.name, self.port = found[1], int(found[2])
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def end(self):
+        """Its exit code after SIGTERM, and what it printed on standard error."""
+        self.process.send_signal(signal.SIGTERM)
+        error = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, error
+
+    def ask(self, method, path, body=None, **headers):
+        """(status, JSON or text)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        return answer.status, json.loads(text) if answer.getheader("Content-Type") == "application/json" else text
+
+    def infer(self, inputs, **more):
+        body = inputs if isinstance(inputs, (str, bytes)) else json.dumps({"inputs": inputs, **more})
+        return self.ask("POST", f"/v2/models/{self.name}/infer", body)
+
+    def metrics(self):
+        status, text = self.ask("GET", "/metrics")
+        assert status == 200
+        return {name: float(value) for name, value in re.findall(r"^(ptrain_\S+) (\S+)$", text, re.M)}
+
+
+def texts(*values):
+    return [{"name": "text", "datatype": "BYTES", "shape": [len(values)], "data": list(values)}]
+
+
+class Serving(TrainedModels, ProgramTest):
+    def serve(self, model="texts", *arguments):
+        server = Server(self.runs / model, *arguments)
+        self.addCleanup(server.kill)
+        return server
+
+    def test_the_protocol(self):
+        server = self.serve()
+        self.assertEqual(server.ask("GET", "/v2")[1]["name"], "ptrain")
+        for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/texts/ready"):
+            self.assertEqual(server.ask("GET", path)[0], 200)
+        status, about = server.ask("GET", "/v2/models/texts")
+        self.assertEqual((status, about["name"], about["parameters"]["class_names"]), (200, "texts", ["0", "1"]))
+        self.assertEqual([one["name"] for one in about["inputs"]],
+                         ["text", "input_ids", "attention_mask", "token_type_ids"])
+        self.assertEqual([one["shape"] for one in about["outputs"]], [[-1, 2], [-1, 2]])
+        status, answer = server.infer(texts("the film is fine", "the story is dull"), id="seven",
+                                      outputs=[{"name": "logits"}])
+        self.assertEqual((status, answer["id"], answer["model_name"]), (200, "seven", "texts"))
+        (output,) = answer["outputs"]
+        self.assertEqual((output["name"], output["datatype"], output["shape"]), ("logits", "FP32", [2, 2]))
+        for path in ("/v2/models/other", "/v2/models/other/ready", "/v3", "/"):
+            status, answer = server.ask("GET", path)
+            self.assertEqual(status, 404)
+            self.assertIn("error", answer)
+        self.assertEqual(server.ask("POST", "/v2/models/other/infer", "{}")[0], 404)
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_answers_are_those_of_infer(self):
+        server = self.serve()
+        for value in (sentence(0, "a"), sentence(1, "b"), "the film is fine\tthe story is dull"):
+            outputs = {one["name"]: one["data"] for one in server.infer(texts(value))[1]["outputs"]}
+            expected = run("infer", self.runs / "texts", "-", "--format", "jsonl", "--progress", "none", input=value)
+            classes = sorted(json.loads(expected.stdout)["classes"], key=lambda one: one["index"])
+            self.assertEqual(outputs["probabilities"], [one["probability"] for one in classes])
+
+    def test_images_are_answered_nested_or_flat(self):
+        server = self.serve("images", "--name", "colours")
+        self.assertEqual(server.name, "colours")
+        image = [[[x * 16, y * 16, 99] for x in range(16)] for y in range(16)]
+        flat = [value for row in image for pixel in row for value in pixel]
+        answers = []
+        for datatype, data in (("UINT8", [image]), ("UINT8", flat), ("FP32", [value / 255 for value in flat])):
+            tensor = {"name": "images", "datatype": datatype, "shape": [1, 16, 16, 3], "data": data}
+            status, answer = server.infer([tensor])
+            self.assertEqual(status, 200, answer)
+            answers.append(answer["outputs"])
+        self.assertEqual(answers[1:], answers[:1] * 2)
+
+    def test_bodies_that_are_wrong_are_named(self):
+        server = self.serve("texts", "--batch", 4, "--max-body", 1)
+        def ids(data, shape=(1, 2), datatype="INT64", **more):
+            return [{"name": "input_ids", "datatype": datatype, "shape": list(shape), "data": data, **more}]
+        for body, part in (
+                ("", "whole JSON"), ("{", "whole JSON"), ("[" * 100000, "whole JSON"), (b"\xff\xfe", "whole JSON"),
+                ("[]", "no JSON object"), ("{}", "inputs"), ('{"inputs": []}', "inputs"), ('{"inputs": [7]}', "object"),
+                ([{"name": "text"}], "shape"), (ids([2, 3], datatype="FP64"), "FP64"), (ids([2, 3, 4]), "its shape says 2"),
+                (ids([[[[2, 3]]]]), "nested deeper"), (ids([2, "3"]), "no number"), (ids([2, 1e300]), "no number"),
+                (ids([2, 2.5]), "no number"), (ids([2, 10**19]), "no number"), (ids([2, 10**7]), "value 10000000"),
+                (ids([2, 3], (-1, 2)), "shape"), (ids([2, 3], (10**9, 10**9)), "shape"), (ids([], (0, 2)), "is empty"),
+                (ids([2] * 10, (5, 2)), "at most 4"), (ids([1] * 9, [1] * 9), "at most 8"),
+                (texts(*["a film"] * 5), "at most 4"), (texts(), "is empty"),
+                ([{"name": "text", "datatype": "BYTES", "shape": [1], "data": [7]}], "expected texts"),
+                ([{"name": "x", "datatype": "INT64", "shape": [1], "data": [7]}], "unknown input"),
+                (ids([2, 3]) * 2, "twice"),
+                (json.dumps({"inputs": texts("a"), "outputs": [{"name": "x"}]}), "logits")):
+            with self.subTest(part=part, body=str(body)[:60]):
+                status, answer = server.infer(body)
+                self.assertEqual(status, 400, answer)
+                self.assertIn(part, answer["error"])
+        self.assertEqual(server.infer("x" * (2 << 20))[0], 413)
+        self.assertEqual(server.infer(texts("the film is fine"))[0], 200)
+        counted = server.metrics()
+        self.assertEqual((counted['ptrain_requests_total{code="200"}'], counted['ptrain_requests_total{code="413"}']), (1, 1))
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_a_body_in_pieces_is_held_to_the_limit_too(self):
+        server = self.serve("texts", "--max-body", 1)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+            client.sendall(b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+            with contextlib.suppress(OSError):  # it need not read on
+                for _ in range(32):
+                    client.sendall(piece)
+                client.sendall(b"0\r\n\r\n")
+            with contextlib.suppress(OSError):
+                self.assertIn(b" 413 ", client.recv(1000).split(b"\r\n")[0])
+        self.assertEqual(server.metrics()['ptrain_requests_total{code="413"}'], 1)
+
+    def test_slow_clients_and_those_that_go_away_hold_up_nobody(self):
+        server = self.serve()
+        head = b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+        slow = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(8)]
+        for client in slow:
+            client.sendall(head)
+        body = json.dumps({"inputs": texts("the film is fine")}).encode()
+        for _ in range(8):
+            with socket.create_connection(("127.0.0.1", server.port)) as gone:
+                gone.sendall(head.replace(b"1000", str(len(body)).encode())[:-1] + body)
+        self.assertEqual(server.infer(texts("the film is fine"))[0], 200)
+        for client in slow:
+            client.close()
+        self.assertEqual(server.infer(texts("the film is fine"))[0], 200)
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_many_connections_are_joined_into_batches(self):
+        server = self.serve("texts", "--max-delay", 100, "--batch", 16, "--queue", 256)
+        expected = {}
+        values = [sentence(i % 2, i) for i in range(64)]
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            for value, (status, answer) in zip(values, pool.map(lambda value: server.infer(texts(value)), values)):
+                self.assertEqual(status, 200, answer)
+                (logits,) = [one["data"] for one in answer["outputs"] if one["name"] == "logits"]
+                for one, other in zip(logits, expected.setdefault(value, logits)):
+                    self.assertAlmostEqual(one, other, places=4)
+        counted = server.metrics()
+        self.assertEqual((counted["ptrain_batch_size_sum"], counted["ptrain_request_seconds_count"]), (64, 64))
+        self.assertLess(counted["ptrain_batch_size_count"], 64)
+        self.assertEqual(counted["ptrain_queue_length"], 0)
+
+    def test_a_full_queue_is_answered_503_and_the_rest_when_the_server_ends(self):
+        # A batch that two requests do not fill waits for a third for a minute, or for the end.
+        server = self.serve("texts", "--max-delay", 60000, "--queue", 2)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            waiting = [pool.submit(server.infer, texts("the film is fine")) for _ in range(2)]
+            while server.metrics()["ptrain_queue_length"] < 2:
+                time.sleep(0.01)
+            status, answer = server.infer(texts("the film is fine"))
+            self.assertEqual((status, "error" in answer), (503, True))
+            self.assertEqual(server.end(), (0, ""))
+            self.assertEqual([one.result()[0] for one in waiting], [200, 200])
+
+    def test_sigterm_under_load_leaves_no_request_without_its_answer(self):
+        server = self.serve("texts", "--max-delay", 5)
+        answered, ended = [], []
+        def ask_on():
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            body = json.dumps({"inputs": texts("the film is fine")})
+            with contextlib.closing(connection):
+                ask_by(connection, body)
+        def ask_by(connection, body):
+            while True:
+                try:
+                    connection.request("POST", "/v2/models/texts/infer", body)
+                except OSError:
+                    return ended.append("refused")
+                try:
+                    answered.append(connection.getresponse().read())
+                except (OSError, http.client.HTTPException):
+                    return ended.append("closed")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for _ in range(8):
+                pool.submit(ask_on)
+            while len(answered) < 50:
+                time.sleep(0.01)
+            self.assertEqual(server.end(), (0, ""))
+        self.assertEqual(len(ended), 8)
+        for answer in answered:
+            self.assertEqual(len(json.loads(answer)["outputs"]), 2)
+
+    def test_ports_and_hosts_that_cannot_be_had(self):
+        server = self.serve()
+        self.assert_one_line_error(run("serve", self.runs / "texts", "--port", server.port), 1, str(server.port))
+        self.assert_one_line_error(run("serve", self.runs / "texts", "--host", "192.0.2.1", "--port", 0), 1, "192.0.2.1")
+        self.assert_one_line_error(run("serve", self.folder), 1, "model.json")
+        self.assert_one_line_error(run("serve", self.runs / "texts", "--queue", 0), 2, "--queue")
+
+
+if __name__ == "__main__":
+    unittest.main()
