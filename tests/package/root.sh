@@ -76,6 +76,8 @@ check_licence() {
     dnnl) stem=onednn ;;
     mpi | open-rte | open-pal) stem=openmpi ;;
     z) stem=zlib ;;
+    crypto) stem=ssl ;;
+    brotli*) stem=brotli ;;
   esac
   stem=$(tr -d '0-9._-' <<<"$stem")
   for file in "$1"/share/doc/ptrain/licenses/*; do
