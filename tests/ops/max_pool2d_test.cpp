@@ -42,16 +42,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MaxPool2dCases,
                                            Problem{{1, 8, 8, 17}, {2, 3, 0}}),
                          case_name);
 
-TEST_P(MaxPool2dCases, PoolIntegersWithoutArgmax) {
-  const MaxPool2dAttributes pool = GetParam().pool;
-  for (const DType dtype : {DType::u8, DType::s8}) {
-    std::vector<HostTensor> inputs{random_tensor(dtype, GetParam().x, 3, dtype == DType::u8 ? 0 : -128, 128)};
-    const auto outputs = run_op(std::make_shared<MaxPool2d>(pool), inputs);
-    ASSERT_EQ(outputs.size(), 1u);
-    EXPECT_EQ(outputs[0].values, reference_max_pool2d(pool, inputs[0])[0]);
-  }
-}
-
 TEST(MaxPool2d, LetsNanThrough) {
   std::vector<HostTensor> inputs{tensor(DType::f32, {1, 2, 2, 1}, {1, std::nan(""), 3, 2})};
   const auto outputs = run_op(std::make_shared<MaxPool2d>(MaxPool2dAttributes{}), inputs);

@@ -1,6 +1,6 @@
 #include "core/ops/quantization/quantized_conv2d.h"
 
-#include "tests/ops/quantized_case.h"
+#include "tests/ops/cpu_only/quantized_case.h"
 #include "tests/ops/reference/quantized.h"
 
 namespace ptrain::testing {
