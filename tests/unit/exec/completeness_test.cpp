@@ -47,6 +47,12 @@ std::set<std::string> ops_in_headers() {
   return ops;
 }
 
+/// The test of the header of that stem; not there: the path where it is missed.
+std::filesystem::path test_of(const std::string& stem) {
+  const std::filesystem::path folder = source / "tests/ops", cpu_only = folder / "cpu_only" / (stem + "_test.cpp");
+  return std::filesystem::exists(cpu_only) ? cpu_only : folder / (stem + "_test.cpp");
+}
+
 TEST(Ops, TheListIsThatOfTheHeaders) {
   std::set<std::string> listed(op_names.begin(), op_names.end());
   listed.insert(cpu_op_names.begin(), cpu_op_names.end());
@@ -62,14 +68,13 @@ TEST(Ops, EveryOneHasACpuKernel) {
 
 TEST(Ops, EveryFileHasATestOfTheSameStem) {
   for (const auto& [stem, text] : op_headers()) {
-    EXPECT_TRUE(std::filesystem::exists(source / "tests/ops" / (stem + "_test.cpp")))
-        << stem << ".h has no tests/ops/" << stem << "_test.cpp";
+    EXPECT_TRUE(std::filesystem::exists(test_of(stem))) << stem << ".h has no " << test_of(stem);
   }
 }
 
 TEST(Ops, EveryDifferentiableOpHasItsGradientChecked) {
   for (const auto& [stem, header] : op_headers()) {
-    const std::filesystem::path test = source / "tests/ops" / (stem + "_test.cpp");
+    const std::filesystem::path test = test_of(stem);
     if (header.find("void gradient(GradientBuilder&") == std::string::npos || !std::filesystem::exists(test)) continue;
     const std::string text = read(test);
     EXPECT_TRUE(text.find("gradient_inputs") != std::string::npos || text.find("run_gradient") != std::string::npos)
