@@ -20,6 +20,8 @@ std::string roff(std::string_view text) {
       result += "\\e";
     } else if (c == '-') {
       result += "\\-";
+    } else if (c == '|') {
+      result += "|\\:";  // a list of choices may be broken there
     } else {
       result += c;
     }
