@@ -16,22 +16,18 @@ struct Row {
   std::unique_ptr<Model> (*make)(const Config& config, const DatasetInfo& data);
 };
 
-template <int depth>
-std::unique_ptr<Model> resnet_vd(const Config& config, const DatasetInfo& data) {
-  ResNetSpec spec = resnet_spec(config, data);
-  spec.depth = depth;
-  spec.form = ResNetForm::d;
-  return make_resnet(spec);
-}
-
-template <int depth, int groups = 1, int group_width = 64>
+template <int depth, int groups = 1, int group_width = 64, ResNetForm form = ResNetForm::plain>
 std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
   ResNetSpec spec = resnet_spec(config, data);
   spec.depth = depth;
+  spec.form = form;
   spec.groups = groups;
   spec.group_width = group_width;
   return make_resnet(spec);
 }
+
+template <int depth>
+constexpr auto resnet_vd = resnet<depth, 1, 64, ResNetForm::d>;
 
 template <MobileNetVersion version>
 std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) {

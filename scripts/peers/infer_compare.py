@@ -23,7 +23,7 @@ import tempfile
 from compare import ROOT, describe_machine, run
 
 PEERS = ("torch", "onnxruntime", "openvino")
-AMP = {"fp32": ("O0", "auto"), "bf16": ("O2", "bf16")}
+AMP = {"fp32": "O0", "bf16": "O2"}  # ptrain's levels
 WITHOUT = {("onnxruntime", "bf16")}  # its CPU kernels know no bf16
 
 
@@ -71,8 +71,7 @@ def measure(options, case, precision, batch, runtime, model):
     threads = options.threads or len(os.sched_getaffinity(0))
     if runtime == "ptrain":
         scenario = "single_stream" if batch == 1 else "offline"
-        level, _ = AMP[precision]
-        out, error = run([options.ptrain, "bench", "infer", model, "--amp", level, "--batch", batch, "--scenario", scenario,
+        out, error = run([options.ptrain, "bench", "infer", model, "--amp", AMP[precision], "--batch", batch, "--scenario", scenario,
                           "--seconds", options.seconds, "--json"], {**os.environ, "OMP_NUM_THREADS": str(threads)})
         if error:
             return {"error": error}
