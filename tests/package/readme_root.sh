@@ -79,7 +79,8 @@ make_root() {
     mv "$root/etc/apt/sources.list.d/sources.list" "$root/etc/apt/sources.list"
   fi
   grep -ls '^Acquire' /etc/apt/apt.conf.d/* | xargs -r cp -t "$root/etc/apt/apt.conf.d/"
-  for file in /etc/hosts /etc/resolv.conf /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+  for file in /etc/hosts /etc/resolv.conf /etc/pip.conf /etc/ssl/certs/ca-certificates.crt \
+    /usr/local/share/ca-certificates/*.crt; do
     if [[ -e $file ]]; then install -D "$file" "$root$file"; fi
   done
   for folder in ${PIP_FIND_LINKS:-}; do

@@ -39,11 +39,18 @@ dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask,
   if (scaled_result) attributes.set_scales_mask(DNNL_ARG_DST, 0);
   return attributes;
 }
+
+int scales_of(int argument) { return DNNL_ARG_ATTR_SCALES | argument; }
 #else
-dnnl::primitive_attr int8_attributes(const Epilogue&, int, bool) {
+namespace {
+[[noreturn]] void refuse_int8() {
   fail("8-bit layers need oneDNN 3.0 or newer; this ptrain was built with {}.{}", DNNL_VERSION_MAJOR,
        DNNL_VERSION_MINOR);
 }
+}  // namespace
+
+dnnl::primitive_attr int8_attributes(const Epilogue&, int, bool) { refuse_int8(); }
+int scales_of(int) { refuse_int8(); }
 #endif
 
 }  // namespace ptrain::cpu

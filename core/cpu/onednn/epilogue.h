@@ -23,4 +23,7 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue);
 /// oneDNN is older than 3.0, whose scales mean something else.
 dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask, bool scaled_result);
 
+/// The argument that carries the scales of `argument`; throws as int8_attributes does.
+int scales_of(int argument);
+
 }  // namespace ptrain::cpu
