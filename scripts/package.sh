@@ -85,7 +85,11 @@ make_tar() {
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
   local file
   file=$out/ptrain-$version-$(uname -m).tar.xz
-  tar -C "$out" --owner=0 --group=0 -cJf "$file" ptrain
+  tar -C "$out" --owner=0 --group=0 -cJf "$file.part" ptrain || {
+    rm -f "$file.part"
+    return 1
+  }
+  mv "$file.part" "$file"
   if ((${#architectures[@]} && $(stat -c %s "$file") > 45 << 20)); then
     echo "$file is larger than 45 MiB" >&2
     return 1
