@@ -8,7 +8,7 @@
 namespace ptrain {
 
 /// `none` is for ops that fuse an activation; ActivationOp does not take it.
-enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu, relu6 };
+enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu, relu6, hard_sigmoid, hard_swish };
 
 /// What an activation's gradient is computed from.
 enum class ActivationSaved { input, output };
@@ -20,16 +20,19 @@ struct ActivationTraits {
   std::string_view grad_type;   // of ActivationGrad
   std::string_view attributes;  // of both, which tells forms of one type apart
   ActivationSaved saved;
+  bool in_norms = false;  // batch norms' kernels take it in
 };
 
 /// All activations, in the order of the enumerators.
-inline constexpr std::array<ActivationTraits, 6> activations{{
-    {Activation::none, "none", "", "", "", ActivationSaved::output},
+inline constexpr std::array<ActivationTraits, 8> activations{{
+    {Activation::none, "none", "", "", "", ActivationSaved::output, true},
     {Activation::gelu_erf, "gelu_erf", "gelu", "gelu_grad", "", ActivationSaved::input},
     {Activation::gelu_tanh, "gelu_tanh", "gelu", "gelu_grad", "approximate=tanh", ActivationSaved::input},
     {Activation::tanh, "tanh", "tanh", "tanh_grad", "", ActivationSaved::output},
-    {Activation::relu, "relu", "relu", "relu_grad", "", ActivationSaved::output},
-    {Activation::relu6, "relu6", "relu6", "relu6_grad", "", ActivationSaved::output},
+    {Activation::relu, "relu", "relu", "relu_grad", "", ActivationSaved::output, true},
+    {Activation::relu6, "relu6", "relu6", "relu6_grad", "", ActivationSaved::output, true},
+    {Activation::hard_sigmoid, "hard_sigmoid", "hard_sigmoid", "hard_sigmoid_grad", "", ActivationSaved::output},
+    {Activation::hard_swish, "hard_swish", "hard_swish", "hard_swish_grad", "", ActivationSaved::input, true},
 }};
 
 constexpr const ActivationTraits& traits_of(Activation activation) {

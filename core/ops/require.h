@@ -37,8 +37,7 @@ inline void require_shape(const TensorDesc& desc, const Shape& expected, const c
 
 /// The activations that batch norms' kernels take in.
 inline void require_norm_activation(Activation activation) {
-  require(activation == Activation::none || activation == Activation::relu, "a batch norm takes in no {}",
-          name_of(activation));
+  require(traits_of(activation).in_norms, "a batch norm takes in no {}", name_of(activation));
 }
 
 /// Inputs `first` to `last` hold one value for each channel.

@@ -34,17 +34,19 @@ class Fuser {
 
   void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }
 
-  /// The chain that ends in a relu: batch_norm, or batch_norm + add with the other side as the residual.
+  /// The chain that ends in an activation that norms take in: batch_norm, or batch_norm + add with the other side as
+  /// the residual.
   struct NormChain {
     const Node* norm = nullptr;
     const Node* add = nullptr;
     ValueId residual = no_value;
   };
 
-  NormChain norm_chain(const Node& relu) const {
-    if (const Node* norm = sole_producer(relu.inputs[0], "batch_norm")) return {norm};
-    const Node* add = sole_producer(relu.inputs[0], "add");
-    if (add == nullptr) return {};
+  NormChain norm_chain(const Node& activation) const {
+    if (!traits_of(activation_of(activation)).in_norms) return {};
+    if (const Node* norm = sole_producer(activation.inputs[0], "batch_norm")) return {norm};
+    const Node* add = sole_producer(activation.inputs[0], "add");
+    if (add == nullptr || traits_of(activation_of(activation)).saved == ActivationSaved::input) return {};
     // The later of the two batch norms takes the other side in, so that it is made before it is read.
     const Node* best = nullptr;
     int side = 0;
@@ -59,6 +61,8 @@ class Fuser {
     return {best, add, residual};
   }
 
+  static Activation activation_of(const Node& node) { return static_cast<const ActivationOp&>(*node.op).activation(); }
+
   static bool is_plain_norm(const Node& node) {
     const auto& attrs = static_cast<const BatchNorm&>(*node.op).attrs();
     return attrs.activation == Activation::none && node.inputs.size() <= BatchNorm::residual;
@@ -71,7 +75,7 @@ class Fuser {
   void mark() {
     for (const Node& node : graph_.nodes()) {
       const std::string_view type = node.op->type();
-      if (type == "relu") {
+      if (node.op->kernel() == "activation") {
         const NormChain chain = norm_chain(node);
         if (chain.norm != nullptr && is_plain_norm(*chain.norm)) {
           swallow(chain.norm);
@@ -93,20 +97,20 @@ class Fuser {
 
   void emit(const Node& node) {
     const std::string_view type = node.op->type();
-    if (type == "relu" && emit_norm_relu(node)) return;
+    if (node.op->kernel() == "activation" && emit_norm_activation(node)) return;
     if ((type == "gelu" || type == "relu") && emit_linear_activation(node)) return;
     if (type == "layer_norm" && emit_residual_norm(node)) return;
     rewriter_.copy(node);
   }
 
-  bool emit_norm_relu(const Node& relu) {
-    const NormChain chain = norm_chain(relu);
+  bool emit_norm_activation(const Node& activation) {
+    const NormChain chain = norm_chain(activation);
     if (chain.norm == nullptr || !is_plain_norm(*chain.norm)) return false;
     BatchNorm::Attributes attrs = static_cast<const BatchNorm&>(*chain.norm->op).attrs();
-    attrs.activation = Activation::relu;
+    attrs.activation = activation_of(activation);
     std::vector<ValueId> inputs = rewriter_.mapped(chain.norm->inputs);
     if (chain.residual != no_value) inputs.push_back(rewriter_.mapped(chain.residual));
-    replace(*chain.norm, std::make_shared<BatchNorm>(attrs), std::move(inputs), relu);
+    replace(*chain.norm, std::make_shared<BatchNorm>(attrs), std::move(inputs), activation);
     return true;
   }
 
@@ -114,7 +118,7 @@ class Fuser {
     const Node* linear = sole_producer(activation.inputs[0], "linear");
     if (linear == nullptr || !is_plain_linear(*linear)) return false;
     LinearAttributes attrs;
-    attrs.activation = static_cast<const ActivationOp&>(*activation.op).activation();
+    attrs.activation = activation_of(activation);
     attrs.save_pre = true;
     replace(*linear, std::make_shared<Linear>(attrs), rewriter_.mapped(linear->inputs), activation);
     return true;

@@ -53,21 +53,20 @@ TEST(BatchNormParts, FinalizeGivesBatchNormsStatistics) {
 
 enum class Residual { none, plain, normed };
 
-OpCase apply_case(const Shape& shape, DType dtype, bool relu, Residual residual) {
-  OpCase c{
-      .op = std::make_shared<BatchNormApply>(BatchNormApply::Attributes{relu ? Activation::relu : Activation::none}),
-      .inputs = {random_tensor(dtype, shape, 1), channels(shape, 2), channels(shape, 3)},
-      .reference = [relu](const std::vector<HostTensor>& in) {
-        std::vector<double> y = in[0].values;
-        const std::size_t n = in[1].values.size();
-        for (std::size_t i = 0; i < y.size(); ++i) {
-          y[i] = y[i] * in[1].values[i % n] + in[2].values[i % n];
-          if (!in[3].absent && in[4].absent) y[i] += in[3].values[i];
-          if (!in[4].absent) y[i] += in[3].values[i] * in[4].values[i % n] + in[5].values[i % n];
-          if (relu) y[i] = std::max(0.0, y[i]);
-        }
-        return std::vector<std::vector<double>>{y};
-      }};
+OpCase apply_case(const Shape& shape, DType dtype, Activation activation, Residual residual) {
+  OpCase c{.op = std::make_shared<BatchNormApply>(BatchNormApply::Attributes{activation}),
+           .inputs = {random_tensor(dtype, shape, 1, -9, 9), channels(shape, 2), channels(shape, 3)},
+           .reference = [activation](const std::vector<HostTensor>& in) {
+             std::vector<double> y = in[0].values;
+             const std::size_t n = in[1].values.size();
+             for (std::size_t i = 0; i < y.size(); ++i) {
+               y[i] = y[i] * in[1].values[i % n] + in[2].values[i % n];
+               if (!in[3].absent && in[4].absent) y[i] += in[3].values[i];
+               if (!in[4].absent) y[i] += in[3].values[i] * in[4].values[i % n] + in[5].values[i % n];
+               y[i] = activation_reference(activation, y[i]);
+             }
+             return std::vector<std::vector<double>>{y};
+           }};
   c.inputs.push_back(residual == Residual::none ? absent_tensor() : random_tensor(dtype, shape, 4));
   for (const std::uint64_t seed : {5, 6}) {
     c.inputs.push_back(residual == Residual::normed ? channels(shape, seed) : absent_tensor());
@@ -79,8 +78,10 @@ TEST(BatchNormParts, ApplyAgreesWithReferenceInEveryDtype) {
   for (const DType dtype : dtypes) {
     for (const Shape& shape : shapes) {
       for (const Residual residual : {Residual::none, Residual::plain, Residual::normed}) {
-        check_op(apply_case(shape, dtype, true, residual));
-        check_op(apply_case(shape, dtype, false, residual));
+        for (const Activation activation :
+             {Activation::none, Activation::relu, Activation::relu6, Activation::hard_swish}) {
+          check_op(apply_case(shape, dtype, activation, residual));
+        }
       }
     }
   }

@@ -11,18 +11,20 @@ namespace {
 
 struct Problem {
   Shape x;
-  bool relu = false;
+  Activation activation = Activation::none;
   bool residual = false;
-
-  Activation activation() const { return relu ? Activation::relu : Activation::none; }
 };
 void PrintTo(const Problem& p, std::ostream* out) {
-  *out << p.x.to_string() << (p.residual ? " residual" : "") << (p.relu ? " relu" : "");
+  *out << p.x.to_string() << (p.residual ? " residual" : "") << (p.activation == Activation::none ? "" : " ")
+       << (p.activation == Activation::none ? "" : name_of(p.activation));
 }
 
 std::vector<HostTensor> make_inputs(const Problem& p, DType dtype) {
   const Shape channels{p.x[-1]};
-  std::vector<HostTensor> inputs{random_tensor(dtype, p.x, 1, -2, 3), random_tensor(DType::f32, channels, 2, 0.5, 1.5),
+  const double highest =
+      p.activation == Activation::none || p.activation == Activation::relu ? 1.5 : 8;  // past upper bends
+  std::vector<HostTensor> inputs{random_tensor(dtype, p.x, 1, -2, 3),
+                                 random_tensor(DType::f32, channels, 2, 0.5, highest),
                                  random_tensor(DType::f32, channels, 3), random_tensor(DType::f32, channels, 4),
                                  random_tensor(DType::f32, channels, 5, 0.5, 2)};
   inputs.push_back(p.residual ? random_tensor(dtype, p.x, 6) : absent_tensor());
@@ -30,7 +32,7 @@ std::vector<HostTensor> make_inputs(const Problem& p, DType dtype) {
 }
 
 OpCase make_case(const Problem& p, DType dtype) {
-  const BatchNorm::Attributes attrs{.activation = p.activation()};
+  const BatchNorm::Attributes attrs{.activation = p.activation};
   OpCase c{.op = std::make_shared<BatchNorm>(attrs),
            .inputs = make_inputs(p, dtype),
            .reference =
@@ -51,7 +53,7 @@ TEST_P(BatchNormCases, TrainingAgreesWithReferenceInEveryDtype) {
 
 TEST_P(BatchNormCases, UpdatesRunningStatistics) {
   const OpCase c = make_case(GetParam(), DType::f32);
-  const BatchNormResult expected = reference_batch_norm({.activation = GetParam().activation()}, c.inputs);
+  const BatchNormResult expected = reference_batch_norm({.activation = GetParam().activation}, c.inputs);
   std::vector<HostTensor> inputs = c.inputs;
   run_op(c.op, inputs);
   expect_close(inputs[BatchNorm::running_mean].values, expected.running_mean, 1e-5, "running_mean");
@@ -59,7 +61,7 @@ TEST_P(BatchNormCases, UpdatesRunningStatistics) {
 }
 
 TEST_P(BatchNormCases, InferenceUsesRunningStatistics) {
-  const BatchNorm::Attributes attrs{.activation = GetParam().activation(), .training = false};
+  const BatchNorm::Attributes attrs{.activation = GetParam().activation, .training = false};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     check_op({.op = std::make_shared<BatchNorm>(attrs),
               .inputs = make_inputs(GetParam(), dtype),
@@ -69,13 +71,16 @@ TEST_P(BatchNormCases, InferenceUsesRunningStatistics) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, BatchNormCases,
-                         ::testing::Values(Problem{{2, 3, 5, 16}}, Problem{{2, 3, 5, 16}, true},
-                                           Problem{{2, 3, 5, 16}, false, true}, Problem{{2, 3, 5, 16}, true, true},
-                                           Problem{{3, 3, 3, 21}, true, true}, Problem{{4, 1, 1, 40}, true},
-                                           Problem{{9, 5}, true, true}, Problem{{1, 9, 9, 1}},
-                                           Problem{{1, 5, 7, 3}, true}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, BatchNormCases,
+    ::testing::Values(Problem{{2, 3, 5, 16}}, Problem{{2, 3, 5, 16}, Activation::relu},
+                      Problem{{2, 3, 5, 16}, Activation::none, true}, Problem{{2, 3, 5, 16}, Activation::relu, true},
+                      Problem{{3, 3, 3, 21}, Activation::relu, true}, Problem{{4, 1, 1, 40}, Activation::relu},
+                      Problem{{9, 5}, Activation::relu, true}, Problem{{1, 9, 9, 1}},
+                      Problem{{1, 5, 7, 3}, Activation::relu}, Problem{{2, 3, 5, 16}, Activation::relu6},
+                      Problem{{2, 3, 5, 16}, Activation::relu6, true}, Problem{{2, 3, 5, 16}, Activation::hard_swish},
+                      Problem{{1, 9, 7, 21}, Activation::hard_swish}),
+    case_name);
 
 TEST(BatchNorm, KeepsPrecisionWhenTheMeanIsLarge) {
   OpCase c = make_case({{2, 40, 40, 16}}, DType::f32);
@@ -86,7 +91,7 @@ TEST(BatchNorm, KeepsPrecisionWhenTheMeanIsLarge) {
 }
 
 TEST(BatchNorm, GivesTheSameBitsForAnyThreadCount) {
-  const OpCase c = make_case({{3, 33, 31, 48}, true}, DType::f32);
+  const OpCase c = make_case({{3, 33, 31, 48}, Activation::relu}, DType::f32);
   const int before = thread_count();
   std::vector<std::vector<HostTensor>> results;
   for (const int threads : {1, 2, 3}) {

@@ -50,7 +50,7 @@ class ActivationGradKernel final : public Kernel {
           auto* dx = static_cast<T*>(args.outputs[0]);
           parallel_for(dy_.count(), grain, [&](std::int64_t begin, std::int64_t end) {
             map_run(
-                begin, end, dx, [](float v, float d) { return d * activation_derivative<decltype(kind)::value>(v); },
+                begin, end, dx, [](float v, float d) { return activation_gradient<decltype(kind)::value>(d, v); },
                 saved, dy);
           });
         });

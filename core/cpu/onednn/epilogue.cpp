@@ -26,6 +26,13 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
     case Activation::relu6:
       append_eltwise(ops, dnnl::algorithm::eltwise_clip, 0, 6);
       break;
+    case Activation::hard_sigmoid:  // in two, as oneDNN 2 has none
+      append_eltwise(ops, dnnl::algorithm::eltwise_linear, 1.0f / 6, 0.5f);
+      append_eltwise(ops, dnnl::algorithm::eltwise_clip, 0, 1);
+      break;
+    case Activation::hard_swish:
+      append_eltwise(ops, dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
+      break;
   }
   if (ops.len() > 0) attributes.set_post_ops(ops);
   return attributes;

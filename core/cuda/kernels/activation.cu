@@ -13,7 +13,7 @@ struct Activate {
 };
 template <Activation kind>
 struct Differentiate {
-  __device__ float operator()(float saved, float dy) const { return dy * activation_derivative<kind>(saved); }
+  __device__ float operator()(float saved, float dy) const { return activation_gradient<kind>(dy, saved); }
 };
 
 class ActivationKernel final : public Kernel {

@@ -155,6 +155,8 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"quantized_linear", translate_quantized_linear},
                                 {"relu", translate_activation_op},
                                 {"relu6", translate_activation_op},
+                                {"hard_sigmoid", translate_activation_op},
+                                {"hard_swish", translate_activation_op},
                                 {"gelu", translate_activation_op},
                                 {"tanh", translate_activation_op}};
 
@@ -209,6 +211,10 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
       return apply("Relu", {x});
     case Activation::relu6:
       return apply("Clip", {x, number(0), number(6)});
+    case Activation::hard_sigmoid:
+      return t.to().add(x + ".act", "HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+    case Activation::hard_swish:
+      return apply("HardSwish", {x});
     case Activation::tanh:
       return apply("Tanh", {x});
     case Activation::gelu_erf:

@@ -44,8 +44,9 @@ PTRAIN_HD_INLINE float fast_tanh(float x) {
 inline constexpr float gelu_tanh_c0 = 0.79788456080286536f;
 inline constexpr float gelu_tanh_c1 = 0.044715f;
 
-template <Activation kind>
-PTRAIN_HD_INLINE float activate(float x) {
+/// V is float; of activations that norms take in, a vector of floats too.
+template <Activation kind, typename V>
+PTRAIN_HD_INLINE V activate(V x) {
   if constexpr (kind == Activation::gelu_erf) {
     return x * standard_normal(x).distribution;
   } else if constexpr (kind == Activation::gelu_tanh) {
@@ -53,35 +54,44 @@ PTRAIN_HD_INLINE float activate(float x) {
   } else if constexpr (kind == Activation::tanh) {
     return fast_tanh(x);
   } else if constexpr (kind == Activation::relu) {
-    return x > 0 ? x : 0.0f;
+    return x < 0.0f ? V{} : x;  // keeps NaN
   } else if constexpr (kind == Activation::relu6) {
-    return x < 0 ? 0.0f : x > 6 ? 6.0f : x;  // keeps NaN
+    return x < 0.0f ? V{} : x > 6.0f ? V{} + 6.0f : x;  // keeps NaN
+  } else if constexpr (kind == Activation::hard_sigmoid) {
+    return activate<Activation::relu6>(x + 3.0f) * (1.0f / 6.0f);
+  } else if constexpr (kind == Activation::hard_swish) {
+    return x * activate<Activation::hard_sigmoid>(x);
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
     return x;
   }
 }
 
-/// The derivative, from what the activation's traits say is saved.
-template <Activation kind>
-PTRAIN_HD_INLINE float activation_derivative(float saved) {
+/// dy times the derivative, from what the activation's traits say is saved. Where a ReLU is closed it is zero for any
+/// dy.
+template <Activation kind, typename V>
+PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
   if constexpr (kind == Activation::gelu_erf) {
     const Normal normal = standard_normal(saved);
-    return normal.distribution + saved * normal.density;
+    return dy * (normal.distribution + saved * normal.density);
   } else if constexpr (kind == Activation::gelu_tanh) {
     const float square = saved * saved;
     const float t = fast_tanh(gelu_tanh_c0 * saved * (1.0f + gelu_tanh_c1 * square));
     const float inner = gelu_tanh_c0 * (1.0f + 3.0f * gelu_tanh_c1 * square);
-    return 0.5f * (1.0f + t) + 0.5f * saved * (1.0f - t * t) * inner;
+    return dy * (0.5f * (1.0f + t) + 0.5f * saved * (1.0f - t * t) * inner);
   } else if constexpr (kind == Activation::tanh) {
-    return 1.0f - saved * saved;
+    return dy * (1.0f - saved * saved);
   } else if constexpr (kind == Activation::relu) {
-    return saved > 0 ? 1.0f : 0.0f;
+    return saved > 0.0f ? dy : V{};
   } else if constexpr (kind == Activation::relu6) {
-    return saved > 0 && saved < 6 ? 1.0f : 0.0f;
+    return (saved > 0.0f) & (saved < 6.0f) ? dy : V{};
+  } else if constexpr (kind == Activation::hard_sigmoid) {
+    return (saved > 0.0f) & (saved < 1.0f) ? dy * (1.0f / 6.0f) : V{};
+  } else if constexpr (kind == Activation::hard_swish) {
+    return saved < -3.0f ? V{} : saved > 3.0f ? dy : dy * (saved * (1.0f / 3.0f) + 0.5f);
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
-    return 1.0f;
+    return dy;
   }
 }
 
@@ -95,6 +105,13 @@ void visit_activation(Activation activation, Visitor&& visit, std::index_sequenc
 template <typename Visitor>
 void visit_activation(Activation activation, Visitor&& visit) {
   visit_activation(activation, visit, std::make_index_sequence<activations.size()>{});
+}
+/// The same for those that batch norms take in.
+template <typename Visitor>
+void visit_norm_activation(Activation activation, Visitor&& visit) {
+  visit_activation(activation, [&](auto kind) {
+    if constexpr (traits_of(decltype(kind)::value).in_norms) visit(kind);
+  });
 }
 
 }  // namespace ptrain

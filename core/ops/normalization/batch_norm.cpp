@@ -74,6 +74,8 @@ std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs)
   require_channels(inputs, gamma, saved_invstd, channels);
   if (!attributes_.residual) return {inputs[x], channels, channels};
   require(attributes_.activation != Activation::none, "a residual's gradient is of use only under an activation");
+  require(traits_of(attributes_.activation).saved == ActivationSaved::output, "what {} read of a residual is not kept",
+          name_of(attributes_.activation));
   require_desc(inputs[y], inputs[x], "y");
   return {inputs[x], channels, channels, inputs[x]};
 }

@@ -1,5 +1,5 @@
-// Batch normalisation over the channels of NHWC (or [N,C]) data, with the residual addition and the ReLU that may
-// follow.
+// Batch normalisation over the channels of NHWC (or [N,C]) data, with the residual addition and the activation that
+// may follow.
 #pragma once
 
 #include "core/graph/op.h"
@@ -10,7 +10,7 @@ namespace ptrain {
 struct BatchNormAttributes {
   float epsilon = 1e-5f;
   float momentum = 0.1f;
-  Activation activation = Activation::none;  // or relu
+  Activation activation = Activation::none;  // one that ActivationTraits calls in_norms
   bool training = true;
   bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
 };
@@ -39,14 +39,14 @@ class BatchNorm final : public OpWith<BatchNormAttributes> {
 };
 
 struct BatchNormGradAttributes {
-  Activation activation = Activation::none;  // or relu
-  bool residual = false;                     // only with an activation; otherwise the residual's gradient is dy itself
-  bool sync = false;  // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
+  Activation activation = Activation::none;
+  bool residual = false;  // only with an activation; otherwise the residual's gradient is dy itself
+  bool sync = false;      // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
 };
 
 /// Gradient of a training-mode batch_norm.
 /// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless there
-/// are both an activation and a residual (otherwise the ReLU's mask is computed again from x).
+/// are both an activation and a residual (otherwise what the activation read is computed again from x).
 /// Outputs: dx in x's dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
 class BatchNormGrad final : public OpWith<BatchNormGradAttributes> {
  public:

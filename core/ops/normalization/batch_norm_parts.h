@@ -30,7 +30,7 @@ class BatchNormFinalize final : public OpWith<BatchNormFinalizeAttributes> {
 };
 
 struct BatchNormApplyAttributes {
-  Activation activation = Activation::none;  // or relu
+  Activation activation = Activation::none;
 };
 
 /// y = act(x * scale + offset [+ residual, or residual * residual_scale + residual_offset]).

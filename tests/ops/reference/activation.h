@@ -21,6 +21,10 @@ inline double activation_reference(Activation activation, double x) {
       return x > 0 ? x : 0;
     case Activation::relu6:
       return std::clamp(x, 0.0, 6.0);
+    case Activation::hard_sigmoid:
+      return std::clamp((x + 3) / 6, 0.0, 1.0);
+    case Activation::hard_swish:
+      return x * std::clamp((x + 3) / 6, 0.0, 1.0);
     case Activation::none:
       break;
   }
@@ -42,6 +46,8 @@ inline double derivative_reference(Activation activation, double saved) {
       return saved > 0 ? 1 : 0;
     case Activation::relu6:
       return saved > 0 && saved < 6 ? 1 : 0;
+    case Activation::hard_sigmoid:
+      return saved > 0 && saved < 1 ? 1.0 / 6 : 0;
     default:
       return (activation_reference(activation, saved + step) - activation_reference(activation, saved - step)) /
              (2 * step);

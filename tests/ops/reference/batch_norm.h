@@ -3,8 +3,8 @@
 
 #include "core/ops/normalization/batch_norm.h"
 #include "tests/ops/op_case.h"
+#include "tests/ops/reference/activation.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ptrain::testing {
@@ -34,7 +34,7 @@ inline BatchNormResult reference_batch_norm(const BatchNorm::Attributes& attrs, 
     for (std::size_t i = c; i < x.size(); i += channels) {
       double v = (x[i] - mean) * r.invstd[c] * in[BatchNorm::gamma].values[c] + in[BatchNorm::beta].values[c];
       if (in.size() > BatchNorm::residual && !in[BatchNorm::residual].absent) v += in[BatchNorm::residual].values[i];
-      r.y[i] = attrs.activation == Activation::relu ? std::max(0.0, v) : v;
+      r.y[i] = activation_reference(attrs.activation, v);
     }
   }
   return r;

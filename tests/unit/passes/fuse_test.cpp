@@ -7,6 +7,7 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
+#include "models/mobilenet.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,22 @@ void expect_resnet_fused(int depth, int convolutions, int blocks, int downsample
 TEST(Fuse, JoinsEveryBlockOfResNet) {
   expect_resnet_fused(18, 20, 8, 3);
   expect_resnet_fused(50, 53, 16, 4);
+}
+
+TEST(Fuse, JoinsEveryActivationOfMobileNetWithTheNormBeforeIt) {
+  MobileNetSpec spec;
+  spec.version = MobileNetVersion::v2;
+  const Graph graph = make_mobilenet(spec)->build(2, Mode::training);
+  const Graph fused = fuse(graph);
+  ASSERT_NO_THROW(verify(fused));
+  auto before = node_types(graph), after = node_types(fused);
+  EXPECT_EQ(before["relu6"], 35);
+  EXPECT_EQ(after["relu6"], 0);
+  int with_relu6 = 0;
+  for (const Node& node : fused.nodes()) {
+    if (node.op->type() == "batch_norm") with_relu6 += op_as<BatchNorm>(node).attrs().activation == Activation::relu6;
+  }
+  EXPECT_EQ(with_relu6, 35);
 }
 
 TEST(Fuse, JoinsEveryLayerOfBert) {

@@ -5,6 +5,7 @@
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
+#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 #include <cmath>
@@ -44,11 +45,10 @@ class BatchNormKernel final : public Kernel {
       const auto* variance = static_cast<const float*>(args.inputs[BatchNorm::running_var]);
       for (std::int64_t c = 0; c < rows_.channels; ++c) scale[c] = gamma[c] / std::sqrt(variance[c] + attrs_.epsilon);
     }
-    if (attrs_.activation == Activation::relu) {
-      has_residual_ ? apply<T, true, true>(args, mean, scale) : apply<T, true, false>(args, mean, scale);
-    } else {
-      has_residual_ ? apply<T, false, true>(args, mean, scale) : apply<T, false, false>(args, mean, scale);
-    }
+    visit_norm_activation(attrs_.activation, [&](auto kind) {
+      constexpr Activation activation = decltype(kind)::value;
+      has_residual_ ? apply<T, activation, true>(args, mean, scale) : apply<T, activation, false>(args, mean, scale);
+    });
   }
 
   /// Batch mean and inverse deviation into outputs 1 and 2; updates the running statistics.
@@ -102,7 +102,7 @@ class BatchNormKernel final : public Kernel {
     collectives_->wait_all_reduces();
   }
 
-  template <typename T, bool relu, bool residual>
+  template <typename T, Activation activation, bool residual>
   void apply(const KernelArgs& args, const float* mean, const float* scale) const {
     const auto* x = static_cast<const T*>(args.inputs[BatchNorm::x]);
     const auto* beta = static_cast<const float*>(args.inputs[BatchNorm::beta]);
@@ -114,8 +114,7 @@ class BatchNormKernel final : public Kernel {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = (access.load(x + at) - m) * s + b;
         if constexpr (residual) v += access.load(added + at);
-        if constexpr (relu) v = v < 0.0f ? f32x16{} : v;  // keeps NaN
-        access.store(y + at, v);
+        access.store(y + at, activate<activation>(v));
       });
     });
   }

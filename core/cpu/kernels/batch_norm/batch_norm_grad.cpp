@@ -1,17 +1,15 @@
 // Gradient of batch normalisation (Ioffe and Szegedy, "Batch Normalization", 2015, section 3): one pass for the two
-// sums over each channel, one for dx. With g the gradient under the ReLU's mask and d = x - mean:
+// sums over each channel, one for dx. With g the gradient before the activation and d = x - mean:
 //   dx = scale (g - sum(g) / n - d invstd^2 sum(g d) / n),  scale = gamma invstd.
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
+#include "core/ops/math/activation.h"
 #include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cpu {
 namespace {
 
 using Op = BatchNormGrad;
-
-/// Where the ReLU's mask comes from.
-enum class Mask { none, from_x, from_y };
 
 class BatchNormGradKernel final : public Kernel {
  public:
@@ -27,19 +25,16 @@ class BatchNormGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      if (attrs_.residual) {
-        run_typed<T, Mask::from_y>(args);
-      } else if (attrs_.activation == Activation::relu) {
-        run_typed<T, Mask::from_x>(args);
-      } else {
-        run_typed<T, Mask::none>(args);
-      }
+      visit_norm_activation(attrs_.activation, [&](auto kind) {
+        constexpr Activation activation = decltype(kind)::value;
+        attrs_.residual ? run_typed<decltype(zero), activation, true>(args)
+                        : run_typed<decltype(zero), activation, false>(args);
+      });
     });
   }
 
  private:
-  template <typename T, Mask mask>
+  template <typename T, Activation activation, bool residual>
   void run_typed(const KernelArgs& args) const {
     auto* scale = static_cast<float*>(args.workspace);
     float* slope = scale + rows_.channels;
@@ -48,7 +43,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
     const auto* invstd = static_cast<const float*>(args.inputs[Op::saved_invstd]);
     for (std::int64_t c = 0; c < rows_.channels; ++c) scale[c] = gamma[c] * invstd[c];
-    sum<T, mask>(args, scale, partial);
+    sum<T, activation, residual>(args, scale, partial);
 
     auto* dgamma = static_cast<float*>(args.outputs[1]);
     auto* dbeta = static_cast<float*>(args.outputs[2]);
@@ -62,7 +57,7 @@ class BatchNormGradKernel final : public Kernel {
       offset[c] = static_cast<float>(-s * sum_g / count);
     });
     if (collectives_ != nullptr) average_over_ranks(scale, slope, offset);
-    apply<T, mask>(args, scale, slope, offset);
+    apply<T, activation, residual>(args, scale, slope, offset);
   }
 
   /// `slope` and `offset`, which lie side by side, from this rank's sums to those of all ranks.
@@ -76,24 +71,25 @@ class BatchNormGradKernel final : public Kernel {
     }
   }
 
-  template <typename T, Mask mask>
+  template <typename T, Activation activation, bool residual>
   void sum(const KernelArgs& args, const float* scale, float* partial) const {
     const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
     const auto* y = static_cast<const T*>(args.inputs[Op::y]);
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
-    T* dresidual = mask == Mask::from_y ? static_cast<T*>(args.outputs[3]) : nullptr;
+    T* dresidual = residual ? static_cast<T*>(args.outputs[3]) : nullptr;
     rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         const f32x16 d = access.load(x + at) - m;
         f32x16 g = access.load(dy + at);
-        if constexpr (mask == Mask::from_x) g = d * s + b > 0.0f ? g : f32x16{};
-        if constexpr (mask == Mask::from_y) {
-          g = access.load(y + at) > 0.0f ? g : f32x16{};
+        if constexpr (residual) {
+          g = activation_gradient<activation>(g, access.load(y + at));
           access.store(dresidual + at, g);
+        } else {
+          g = activation_gradient<activation>(g, d * s + b);
         }
         s1 += g;
         s2 += g * d;
@@ -101,9 +97,9 @@ class BatchNormGradKernel final : public Kernel {
     });
   }
 
-  template <typename T, Mask mask>
+  template <typename T, Activation activation, bool residual>
   void apply(const KernelArgs& args, const float* scale, const float* slope, const float* offset) const {
-    const auto* g_masked = static_cast<const T*>(mask == Mask::from_y ? args.outputs[3] : args.inputs[Op::dy]);
+    const auto* gradient = static_cast<const T*>(residual ? args.outputs[3] : args.inputs[Op::dy]);
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
@@ -114,8 +110,8 @@ class BatchNormGradKernel final : public Kernel {
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         const f32x16 d = access.load(x + at) - m;
-        f32x16 g = access.load(g_masked + at);
-        if constexpr (mask == Mask::from_x) g = d * s + b > 0.0f ? g : f32x16{};
+        f32x16 g = access.load(gradient + at);
+        if constexpr (!residual) g = activation_gradient<activation>(g, d * s + b);
         access.store(dx + at, g * s + (d * k1 + k0));
       });
     });

@@ -3,6 +3,7 @@
 
 #include "core/cpu/kernels.h"
 #include "core/cpu/simd/row_blocks.h"
+#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 #include <cmath>
@@ -50,16 +51,18 @@ class ApplyKernel final : public Kernel {
   using Op = BatchNormApply;
 
   explicit ApplyKernel(const KernelContext& context)
-      : relu_(context.op_as<Op>().attrs().activation == Activation::relu),
+      : activation_(context.op_as<Op>().attrs().activation),
         dtype_(context.inputs[Op::x].dtype),
         rows_(context.inputs[Op::x]) {}
 
   void run(const KernelArgs& args) override {
-    visit_floating(dtype_, [&](auto zero) { run_typed<decltype(zero)>(args); });
+    visit_norm_activation(activation_, [&](auto kind) {
+      visit_floating(dtype_, [&](auto zero) { run_typed<decltype(kind)::value, decltype(zero)>(args); });
+    });
   }
 
  private:
-  template <typename T>
+  template <Activation activation, typename T>
   void run_typed(const KernelArgs& args) const {
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
     const auto* residual = static_cast<const T*>(args.inputs[Op::residual]);
@@ -75,13 +78,12 @@ class ApplyKernel final : public Kernel {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = access.load(x + at) * s + b;
         if (residual != nullptr) v += access.load(residual + at) * rs + rb;
-        if (relu_) v = v < 0.0f ? f32x16{} : v;  // keeps NaN
-        access.store(y + at, v);
+        access.store(y + at, activate<activation>(v));
       });
     });
   }
 
-  bool relu_;
+  Activation activation_;
   DType dtype_;
   RowBlocks rows_;
 };

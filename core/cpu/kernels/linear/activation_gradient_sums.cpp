@@ -21,7 +21,7 @@ void add_row(const T* saved, T* dx, std::int64_t columns, float* sums) {
     float* sum = sums + first;
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
-      gradient[i] *= activation_derivative<kind>(at[i]);
+      gradient[i] = activation_gradient<kind>(gradient[i], at[i]);
       sum[i] += gradient[i];
     }
     convert_run(gradient, dx + first, count);

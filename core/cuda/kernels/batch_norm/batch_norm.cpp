@@ -22,7 +22,7 @@ class BatchNormKernel final : public Kernel {
                 context.inputs[BatchNorm::x].shape[-1]),
         has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
-    persistent_ = plan_persistent(context, device, [&] {
+    persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
       return batch_norm_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[BatchNorm::x], has_residual_);
     });
     if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
@@ -70,7 +70,7 @@ class BatchNormKernel final : public Kernel {
             static_cast<const float*>(args.inputs[BatchNorm::gamma]),
             static_cast<const float*>(args.inputs[BatchNorm::beta]),
             has_residual_ ? args.inputs[BatchNorm::residual] : nullptr,
-            attrs_.activation == Activation::relu,
+            attrs_.activation,
             attrs_.epsilon,
             args.outputs[0],
             attrs_.training ? statistic(args, 1) : nullptr,

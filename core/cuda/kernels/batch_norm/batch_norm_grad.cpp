@@ -15,7 +15,7 @@ class BatchNormGradKernel final : public Kernel {
       : attrs_(context.op_as<Op>().attrs()),
         native_(device, context.inputs[Op::x].dtype, context.inputs[Op::x].count() / context.inputs[Op::x].shape[-1],
                 context.inputs[Op::x].shape[-1]) {
-    persistent_ = plan_persistent(context, device, [&] {
+    persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
       return batch_norm_grad_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[Op::x]);
     });
   }
@@ -27,24 +27,22 @@ class BatchNormGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     if (!persistent_.planned) {
-      native_.backward(backward_tensors(args), mask(), args.workspace);
+      native_.backward(backward_tensors(args), attrs_.activation, args.workspace);
       return;
     }
     std::vector<void*>& p = pointers_;
     p.assign({args.inputs[Op::dy], args.inputs[Op::x], args.inputs[Op::gamma], args.inputs[Op::saved_mean],
               args.inputs[Op::saved_invstd]});
-    if (mask() == ReluMask::from_x) p.push_back(args.inputs[Op::beta]);
-    if (mask() == ReluMask::from_y) p.push_back(args.inputs[Op::y]);
+    if (attrs_.residual) {
+      p.push_back(args.inputs[Op::y]);
+    } else if (attrs_.activation != Activation::none) {
+      p.push_back(args.inputs[Op::beta]);
+    }
     p.insert(p.end(), args.outputs.begin(), args.outputs.end());
     persistent_.planned->run(p, args.workspace);
   }
 
  private:
-  ReluMask mask() const {
-    if (attrs_.residual) return ReluMask::from_y;
-    return attrs_.activation == Activation::relu ? ReluMask::from_x : ReluMask::none;
-  }
-
   NativeBatchNorm::Backward backward_tensors(const KernelArgs& args) const {
     const auto channel_input = [&](Op::Input input) { return static_cast<const float*>(args.inputs[input]); };
     return {args.inputs[Op::dy],

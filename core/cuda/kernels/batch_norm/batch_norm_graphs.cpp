@@ -40,8 +40,12 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
   return graph;
 }
 
-Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
+Planning plan_persistent(const KernelContext& context, Device& device, Activation activation,
+                         const std::function<CudnnGraph()>& build) {
   if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
+  if (activation != Activation::none && activation != Activation::relu) {
+    return {std::nullopt, fmt::format("cuDNN's take in no {}", name_of(activation))};
+  }
   // cuDNN lists 30 plans and more, and compiles each from source: half a second.
   return plan_graph(context, device, unbounded_rules(context), Search::few, build);
 }

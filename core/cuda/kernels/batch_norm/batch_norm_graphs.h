@@ -14,8 +14,9 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
                                  const TensorDesc& x);
 
-/// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for the shape.
-Planning plan_persistent(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build);
+/// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for activation or shape.
+Planning plan_persistent(const KernelContext& context, Device& device, Activation activation,
+                         const std::function<CudnnGraph()>& build);
 /// The record of a kernel that was planned so: "persistent cudnn:eng0_...", or "native:spatial (reason)".
 KernelRecord record_batch_norm(const Planning& persistent);
 

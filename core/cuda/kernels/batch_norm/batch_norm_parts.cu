@@ -4,6 +4,7 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/channel_sums.cuh"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
@@ -73,9 +74,9 @@ struct Affine {
 };
 
 /// y may be x or the residual: each element is read before it is written, by the same thread.
-template <int n, typename T>
+template <int n, typename T, Activation activation>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(ChannelExtent e, const T* x, Affine norm, const T* residual, Affine residual_norm, bool relu, T* y) {
+    apply_kernel(ChannelExtent e, const T* x, Affine norm, const T* residual, Affine residual_norm, T* y) {
   const Place place(e, n);
   if (place.channel >= e.channels) return;
   float scale[n], offset[n], residual_scale[n], residual_offset[n] = {};
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(block_threads)
     for (int i = 0; i < n; ++i) {
       values[i] = values[i] * scale[i] + offset[i];
       if (residual != nullptr) values[i] += added[i] * residual_scale[i] + residual_offset[i];
-      if (relu && values[i] < 0) values[i] = 0;  // keeps NaN
+      values[i] = activate<activation>(values[i]);
     }
     store(y + at, values);
   }
@@ -108,7 +109,7 @@ class ApplyKernel final : public Kernel {
 
   ApplyKernel(const KernelContext& context, Device& device)
       : device_(device),
-        relu_(context.op_as<Op>().attrs().activation == Activation::relu),
+        activation_(context.op_as<Op>().attrs().activation),
         dtype_(context.inputs[Op::x].dtype),
         rows_(channel_extent(device, context.inputs[Op::x])) {}
 
@@ -119,16 +120,18 @@ class ApplyKernel final : public Kernel {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
         constexpr int packed = decltype(n)::value;
-        launch(apply_kernel<packed, T>, rows_.grid(packed), block_threads, device_, rows_,
-               static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
-               residual_norm, relu_, static_cast<T*>(args.outputs[0]));
+        visit_norm_activation(activation_, [&](auto kind) {
+          launch(apply_kernel<packed, T, decltype(kind)::value>, rows_.grid(packed), block_threads, device_, rows_,
+                 static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
+                 residual_norm, static_cast<T*>(args.outputs[0]));
+        });
       });
     });
   }
 
  private:
   Device& device_;
-  bool relu_;
+  Activation activation_;
   DType dtype_;
   ChannelExtent rows_;
 };

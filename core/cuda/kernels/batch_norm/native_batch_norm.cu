@@ -2,6 +2,7 @@
 #include "core/cuda/primitives/launch.cuh"
 
 #include "core/cuda/primitives/channel_sums.cuh"
+#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 namespace ptrain::cuda {
@@ -42,10 +43,10 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// y may be the residual or x: each element is read before it is written, by the same thread.
-template <int n, typename T>
+template <int n, typename T, Activation activation>
 __global__ void __launch_bounds__(block_threads)
     apply_kernel(ChannelExtent e, const T* x, const float* mean, const float* scale, const float* beta,
-                 const T* residual, bool relu, T* y) {
+                 const T* residual, T* y) {
   const Place place(e, n);
   if (place.channel >= e.channels) return;
   float m[n], s[n], b[n];
@@ -59,8 +60,7 @@ __global__ void __launch_bounds__(block_threads)
     if (residual != nullptr) load(residual + at, added);
 #pragma unroll
     for (int i = 0; i < n; ++i) {
-      values[i] = (values[i] - m[i]) * s[i] + b[i] + added[i];
-      if (relu && values[i] < 0) values[i] = 0;  // keeps NaN
+      values[i] = activate<activation>((values[i] - m[i]) * s[i] + b[i] + added[i]);
     }
     store(y + at, values);
   }
@@ -80,34 +80,34 @@ struct GradState {
 #pragma unroll
     for (int i = 0; i < n; ++i) scale[i] = g[i] * r[i];
   }
-  /// Deviations and the gradient under the mask that x gives.
-  template <bool masked, typename T>
+  /// Deviations and the gradient before the activation of what x gives.
+  template <Activation activation, typename T>
   __device__ void read(const T* x, const T* dy, float (&d)[n], float (&g)[n]) const {
     load(x, d);
     load(dy, g);
 #pragma unroll
     for (int i = 0; i < n; ++i) {
       d[i] -= mean[i];
-      if (masked && !(d[i] * scale[i] + beta[i] > 0)) g[i] = 0;
+      g[i] = activation_gradient<activation>(g[i], d[i] * scale[i] + beta[i]);
     }
   }
 };
 
-/// Sums of the masked gradient and of its product with the deviation. dresidual may be dy.
-template <int n, typename T, ReluMask mask>
+/// Sums of the gradient before the activation and of its product with the deviation. dresidual may be dy.
+template <int n, typename T, Activation activation, bool residual>
 struct GradTerm {
   NativeBatchNorm::Backward t;
 
   __device__ GradState<n> at(std::int64_t c) const { return {t.mean + c, t.gamma + c, t.invstd + c, t.beta + c}; }
   __device__ void add(const GradState<n>& state, std::int64_t at, float (&first)[n], float (&second)[n]) const {
     float d[n], g[n];
-    state.template read<mask == ReluMask::from_x>(static_cast<const T*>(t.x) + at, static_cast<const T*>(t.dy) + at, d,
-                                                  g);
-    if constexpr (mask == ReluMask::from_y) {
+    state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at,
+                                                                  static_cast<const T*>(t.dy) + at, d, g);
+    if constexpr (residual) {
       float y[n];
       load(static_cast<const T*>(t.y) + at, y);
 #pragma unroll
-      for (int i = 0; i < n; ++i) g[i] = y[i] > 0 ? g[i] : 0.0f;
+      for (int i = 0; i < n; ++i) g[i] = activation_gradient<activation>(g[i], y[i]);
       store(static_cast<T*>(t.dresidual) + at, g);
     }
 #pragma unroll
@@ -134,7 +134,7 @@ struct FinishGrad {
 };
 
 /// dx = scale g + slope (x - mean) + offset; dx may be x or dy.
-template <int n, typename T, ReluMask mask>
+template <int n, typename T, Activation activation, bool residual>
 __global__ void __launch_bounds__(block_threads)
     grad_kernel(ChannelExtent e, NativeBatchNorm::Backward t, const float* slope, const float* offset) {
   const Place place(e, n);
@@ -144,11 +144,11 @@ __global__ void __launch_bounds__(block_threads)
   float k1[n], k0[n];
   load(slope + c, k1);
   load(offset + c, k0);
-  const auto* gradient = static_cast<const T*>(mask == ReluMask::from_y ? t.dresidual : t.dy);
+  const auto* gradient = static_cast<const T*>(residual ? t.dresidual : t.dy);
   for (std::int64_t r = place.row; r < e.rows; r += place.step) {
     const std::int64_t at = r * e.channels + c;
     float d[n], g[n];
-    state.template read<mask == ReluMask::from_x>(static_cast<const T*>(t.x) + at, gradient + at, d, g);
+    state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at, gradient + at, d, g);
 #pragma unroll
     for (int i = 0; i < n; ++i) g[i] = g[i] * state.scale[i] + (d[i] * k1[i] + k0[i]);
     store(static_cast<T*>(t.dx) + at, g);
@@ -178,8 +178,10 @@ void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
 
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
-  launch(apply_kernel<n, T>, extent_.grid(n), block_threads, device_, extent_, static_cast<const T*>(t.x), mean, scale,
-         t.beta, static_cast<const T*>(t.residual), t.relu, static_cast<T*>(t.y));
+  visit_norm_activation(t.activation, [&](auto kind) {
+    launch(apply_kernel<n, T, decltype(kind)::value>, extent_.grid(n), block_threads, device_, extent_,
+           static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), static_cast<T*>(t.y));
+  });
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
@@ -204,23 +206,24 @@ void NativeBatchNorm::update_running(const float* mean, const float* invstd, flo
          extent_.channels, running_mean, running_var);
 }
 
-template <int n, typename T, ReluMask mask>
+template <int n, typename T, Activation activation, bool residual>
 void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
   auto* slope = slope_.as<float>(workspace);
   auto* offset = offset_.as<float>(workspace);
-  launch_channel_sums<n>(device_, extent_, GradTerm<n, T, mask>{t}, partial_.as<ChannelSums>(workspace),
+  launch_channel_sums<n>(device_, extent_, GradTerm<n, T, activation, residual>{t}, partial_.as<ChannelSums>(workspace),
                          FinishGrad{t, static_cast<double>(extent_.rows), slope, offset});
-  launch(grad_kernel<n, T, mask>, extent_.grid(n), block_threads, device_, extent_, t, slope, offset);
+  launch(grad_kernel<n, T, activation, residual>, extent_.grid(n), block_threads, device_, extent_, t, slope, offset);
 }
 
-void NativeBatchNorm::backward(const Backward& tensors, ReluMask mask, void* workspace) const {
+void NativeBatchNorm::backward(const Backward& tensors, Activation activation, void* workspace) const {
   visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
-      constexpr int packed = decltype(n)::value;
-      using T = decltype(zero);
-      if (mask == ReluMask::from_y) return backward_as<packed, T, ReluMask::from_y>(tensors, workspace);
-      if (mask == ReluMask::from_x) return backward_as<packed, T, ReluMask::from_x>(tensors, workspace);
-      backward_as<packed, T, ReluMask::none>(tensors, workspace);
+      visit_norm_activation(activation, [&](auto kind) {
+        constexpr int packed = decltype(n)::value;
+        constexpr Activation fused = decltype(kind)::value;
+        if (tensors.dresidual != nullptr) return backward_as<packed, decltype(zero), fused, true>(tensors, workspace);
+        backward_as<packed, decltype(zero), fused, false>(tensors, workspace);
+      });
     });
   });
 }

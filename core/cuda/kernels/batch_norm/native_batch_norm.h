@@ -6,13 +6,11 @@
 #include "core/cuda/device/device.h"
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/primitives/channel_extent.h"
+#include "core/ops/activation.h"
 
 #include <cstdint>
 
 namespace ptrain::cuda {
-
-/// Where the mask of a fused ReLU's gradient comes from.
-enum class ReluMask { none, from_x, from_y };
 
 class NativeBatchNorm {
  public:
@@ -25,7 +23,7 @@ class NativeBatchNorm {
     const void* x;
     const float *gamma, *beta;
     const void* residual;  // null: none
-    bool relu;
+    Activation activation;
     float epsilon;
     void* y;
     float *mean, *invstd;  // of the batch: computed by train(), read by nothing else
@@ -41,20 +39,20 @@ class NativeBatchNorm {
 
   struct Backward {
     const void *dy, *x;
-    const void* y;  // for ReluMask::from_y
+    const void* y;  // where there is a residual
     const float *gamma, *beta, *mean, *invstd;
     void* dx;
     float *dgamma, *dbeta;
-    void* dresidual;  // for ReluMask::from_y
+    void* dresidual;  // null: none
   };
-  void backward(const Backward& tensors, ReluMask mask, void* workspace) const;
+  void backward(const Backward& tensors, Activation activation, void* workspace) const;
 
  private:
   template <int n, typename T>
   void train_as(const Forward& tensors, void* workspace) const;
   template <int n, typename T>
   void apply_as(const Forward& tensors, const float* mean, const float* scale) const;
-  template <int n, typename T, ReluMask mask>
+  template <int n, typename T, Activation activation, bool residual>
   void backward_as(const Backward& tensors, void* workspace) const;
 
   const Device& device_;

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(threads_across* block_rows)
       load(dx + r * columns + column, gradient);
 #pragma unroll
       for (int i = 0; i < n; ++i) {
-        gradient[i] *= activation_derivative<kind>(at[i]);
+        gradient[i] = activation_gradient<kind>(gradient[i], at[i]);
         sums[i] += gradient[i];
       }
       store(dx + r * columns + column, gradient);
