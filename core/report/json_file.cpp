@@ -1,6 +1,7 @@
 #include "core/report/json_file.h"
 
 #include "core/base/errors.h"
+#include "core/io/json_text.h"
 #include "core/report/schema_check.h"
 
 namespace ptrain {
@@ -8,8 +9,9 @@ namespace ptrain {
 using nlohmann::json;
 
 json read_json(const std::filesystem::path& path) {
-  json content = json::parse(read_file(path), nullptr, false);
-  if (content.is_discarded()) fail("{}: not whole JSON (cut short?)", path.string());
+  json content = parse_json(read_file(path));
+  if (content.is_discarded())
+    fail("{}: not whole JSON (cut short?), or of more than {} levels", path.string(), deepest_json);
   return content;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/infer/deployed_model.h"
+#include "core/io/json_text.h"
 #include "core/report/build_info.h"
 #include "core/serve/request_tensors.h"
 
@@ -151,8 +152,9 @@ ServiceAnswer ModelService::infer(std::string_view body) const {
   const Stopwatch watch;
   const auto answer = [&]() -> ServiceAnswer {
     try {
-      const json request = json::parse(body, nullptr, false);
-      if (request.is_discarded()) return error_answer(400, "the body is no whole JSON");
+      const json request = parse_json(body);
+      if (request.is_discarded())
+        return error_answer(400, fmt::format("the body is no whole JSON of at most {} levels", deepest_json));
       Batch batch = batch_of_body(request);
       return answered(request, batcher_.ask(std::move(batch)));
     } catch (const QueueFull& full) {

@@ -136,6 +136,16 @@ class Serving(TrainedModels, ProgramTest):
         self.assertEqual((counted['ptrain_requests_total{code="200"}'], counted['ptrain_requests_total{code="413"}']), (1, 1))
         self.assertEqual(server.end(), (0, ""))
 
+    def test_a_body_that_nests_deep_is_refused(self):
+        server = self.serve()
+        deep = "[" * 300_000 + "]" * 300_000
+        for data in (deep, '[{"a": ' + deep + "}]", '["' + "[" * 200):
+            body = '{"inputs": [{"name": "text", "datatype": "UINT8", "shape": [1], "data": ' + data + "}]}"
+            status, answer = server.infer(body)
+            self.assertEqual((status, list(answer)), (400, ["error"]))
+            self.assertIn("64 levels", answer["error"])
+        self.assertEqual(server.infer(texts("the film [[[[ is fine"))[0], 200)
+
     def test_a_body_in_pieces_is_held_to_the_limit_too(self):
         server = self.serve("texts", "--max-body", 1)
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:

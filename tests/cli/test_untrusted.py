@@ -138,6 +138,11 @@ class Documents(ProgramTest):
             run("data", "pack", self.folder / "images", "--out", self.folder / "packed"), 1, "none of its 2 images can be decoded")
         self.assertTrue(images.exists())
 
+    def test_deep_documents_are_refused(self):
+        (self.folder / "model.json").write_text('{"schema": "ptrain.model/1", "keys": ' + '{"a":' * 300_000 + "1" + "}" * 300_001)
+        for command in (("infer", self.folder, "x"), ("table", self.folder / "model.json")):
+            self.assert_one_line_error(run(*command), 1, "model.json", "64 levels")
+
     def test_deep_headers_are_refused_as_they_are_read(self):
         path = self.folder / "deep.safetensors"
         text = b'{"a":' + b"[" * (8 << 20)
