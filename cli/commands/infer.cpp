@@ -86,9 +86,10 @@ void add_infer_command(CLI::App& program) {
   const auto arguments = std::make_shared<InferArguments>();
   arguments->deploy.add_to(*command);
   command
-      ->add_option("INPUT", arguments->inputs,
-                   "images and folders of them; tables (.tsv, .csv), .txt files and sentences; - for standard input, a "
-                   "path or a sentence per line")
+      ->add_option(
+          "INPUT", arguments->inputs,
+          "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
+          "tables (.tsv, .csv), .txt files and sentences; - for standard input, a path or a sentence per line")
       ->required();
   command->add_option("--top", arguments->top, "classes shown of each input")
       ->check(CLI::Range(1, 1'000'000))

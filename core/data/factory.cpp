@@ -19,12 +19,16 @@ void require_path(const DataSettings& settings, std::string_view source) {
   if (settings.path.empty()) fail_usage("data source {} needs a path", source);
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most_listed = 10;
+  const auto first = std::span(names).first(std::min(names.size(), most_listed));
+  return fmt::format("{}{}", fmt::join(first, ", "), names.size() > most_listed ? ", ..." : "");
+}
+
 void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place) {
-  constexpr std::size_t most_shown = 10;
   if (settings.classes == 0 || settings.classes == static_cast<int>(names.size())) return;
-  const auto shown = std::span(names).first(std::min(names.size(), most_shown));
-  fail_usage("{}: has {} classes ({}{}), but model.classes is {}; without it the data's are taken", place, names.size(),
-             fmt::join(shown, ", "), names.size() > most_shown ? ", ..." : "", settings.classes);
+  fail_usage("{}: has {} classes ({}), but model.classes is {}; without it the data's are taken", place, names.size(),
+             listed(names), settings.classes);
 }
 
 std::vector<std::string> numbered_classes(int classes) {

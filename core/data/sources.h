@@ -9,10 +9,19 @@
 
 namespace ptrain {
 
-std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
+/// Images that lie in files together with their labels.
+class LabelledImages : public Dataset {
+ public:
+  /// What load() returns, without its sample.
+  virtual std::int32_t label(std::int64_t index) const = 0;
+};
+
+/// Whether `root` is what open_idx reads.
+bool holds_idx(const std::filesystem::path& root);
+std::unique_ptr<LabelledImages> open_idx(const DataSettings& settings, Split split);
 /// Whether `root` is what open_cifar reads.
 bool holds_cifar(const std::filesystem::path& root);
-std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
+std::unique_ptr<LabelledImages> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
@@ -23,6 +32,8 @@ std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
 /// Throws Error when a path that this source needs is empty; the message names the source.
 void require_path(const DataSettings& settings, std::string_view source);
+/// Names for a message: the first ten.
+std::string listed(const std::vector<std::string>& names);
 /// Throws Error{usage} naming the classes that `place` has and the key where another number of them was asked for.
 void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place);
 /// "0", "1", ... for sources whose classes have no names.

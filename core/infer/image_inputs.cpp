@@ -1,7 +1,9 @@
-// Image files and folders of them, decoded, resized and cropped as evaluations are.
+// Image files and folders of them, and the evaluation samples of data sets, decoded, resized and cropped as evaluations
+// are.
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/sources.h"
 #include "core/infer/input_sources.h"
 
 #include <algorithm>
@@ -11,26 +13,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ImageFile {
-  std::string path;
+struct Image {
+  std::string name;  // a file's path, unless it is of a data set
   std::int32_t truth = no_truth;
+  std::shared_ptr<const Dataset> samples = {};
+  std::int64_t index = 0;  // in samples
 };
 
 class ImageInputs final : public InputSet {
  public:
-  ImageInputs(const DatasetInfo& data, std::vector<ImageFile> files)
-      : files_(std::move(files)), transform_(data.image_size, Augmentation::none) {
+  ImageInputs(const DatasetInfo& data, std::vector<Image> images)
+      : images_(std::move(images)), transform_(data.image_size, Augmentation::none) {
     info_ = data;
   }
 
-  std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
-  const std::string& name(std::int64_t index) const override { return file(index).path; }
-  std::int32_t truth(std::int64_t index) const override { return file(index).truth; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
+  const std::string& name(std::int64_t index) const override { return image(index).name; }
+  std::int32_t truth(std::int64_t index) const override { return image(index).truth; }
 
   std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    const Image& one = image(index);
     try {
-      read_file(file(index).path, scratch.file);
-      transform_.apply_encoded(scratch.file, file(index).path, random, scratch, out.pixels);
+      if (one.samples != nullptr) {
+        one.samples->load(one.index, random, scratch, out);
+      } else {
+        read_file(one.name, scratch.file);
+        transform_.apply_encoded(scratch.file, one.name, random, scratch, out.pixels);
+      }
     } catch (const Error& error) {
       refuse(index, error.what());
     }
@@ -38,14 +47,39 @@ class ImageInputs final : public InputSet {
   }
 
  private:
-  const ImageFile& file(std::int64_t index) const { return files_[static_cast<std::size_t>(index)]; }
+  const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
-  std::vector<ImageFile> files_;
+  std::vector<Image> images_;
   ImageTransform transform_;
 };
 
-void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<ImageFile>& files) {
-  const std::size_t first = files.size();
+/// The model's class of each of the samples' labels: the one of that name or, where either has none, of that number.
+std::vector<std::int32_t> truths_of(const DatasetInfo& samples, const DatasetInfo& data, const std::string& folder) {
+  const bool named = !label_names(samples).empty() && !label_names(data).empty();
+  std::vector<std::int32_t> truths;
+  for (std::int32_t label = 0; label < samples.classes; ++label) {
+    truths.push_back(named ? class_of(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
+    if (truths.back() == no_truth || samples.classes != data.classes) {
+      fail("{}: has {} classes ({}), the model {} others ({})", folder, samples.classes, listed(samples.class_names),
+           data.classes, listed(data.class_names));
+    }
+  }
+  return truths;
+}
+
+void add_samples(const std::string& folder, DataSource source, const DatasetInfo& data, std::vector<Image>& images) {
+  const DataSettings settings{.source = source, .path = folder, .image_size = data.image_size};
+  const std::shared_ptr<const LabelledImages> samples =
+      source == DataSource::idx ? open_idx(settings, Split::eval) : open_cifar(settings, Split::eval);
+  const std::vector<std::int32_t> truths = truths_of(samples->info(), data, folder);
+  for (std::int64_t i = 0; i < samples->size(); ++i) {
+    images.push_back(
+        {fmt::format("{}[{}]", folder, i), truths[static_cast<std::size_t>(samples->label(i))], samples, i});
+  }
+}
+
+void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<Image>& images) {
+  const std::size_t first = images.size();
   for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied);
        entry != fs::recursive_directory_iterator(); ++entry) {
     const fs::path& path = entry->path();
@@ -54,33 +88,37 @@ void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<Ima
       continue;
     }
     if (!entry->is_regular_file() || !has_image_suffix(path)) continue;
-    files.push_back({path.string(), class_of(data, path.parent_path().filename().string())});
+    images.push_back({path.string(), class_of(data, path.parent_path().filename().string())});
   }
-  if (files.size() == first) fail("{}: has no .jpg, .jpeg or .png images, at no depth", folder.string());
-  std::sort(files.begin() + static_cast<std::ptrdiff_t>(first), files.end(),
-            [](const ImageFile& a, const ImageFile& b) { return a.path < b.path; });
+  if (images.size() == first) fail("{}: has no .jpg, .jpeg or .png images, at no depth", folder.string());
+  std::sort(images.begin() + static_cast<std::ptrdiff_t>(first), images.end(),
+            [](const Image& a, const Image& b) { return a.name < b.name; });
 }
 
-void add(const std::string& path, const DatasetInfo& data, std::vector<ImageFile>& files) {
+void add(const std::string& path, const DatasetInfo& data, std::vector<Image>& images) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail("{}: no such image or folder of images", path);
-  if (fs::is_directory(status)) return add_folder(path, data, files);
-  files.push_back({path});
+  if (fs::is_directory(status)) {
+    if (holds_idx(path)) return add_samples(path, DataSource::idx, data, images);
+    if (holds_cifar(path)) return add_samples(path, DataSource::cifar, data, images);
+    return add_folder(path, data, images);
+  }
+  images.push_back({path});
 }
 
 }  // namespace
 
 std::unique_ptr<InputSet> open_image_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
-  std::vector<ImageFile> files;
+  std::vector<Image> images;
   for (const std::string& argument : arguments) {
     if (argument != "-") {
-      add(argument, model.data, files);
+      add(argument, model.data, images);
       continue;
     }
-    for (const InputLine& line : lines_of(read_standard_input(), "standard input")) add(line.text, model.data, files);
+    for (const InputLine& line : lines_of(read_standard_input(), "standard input")) add(line.text, model.data, images);
   }
-  return std::make_unique<ImageInputs>(model.data, std::move(files));
+  return std::make_unique<ImageInputs>(model.data, std::move(images));
 }
 
 }  // namespace ptrain

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import unittest
 
+from data_files import TEN_CLASSES, write_cifar, write_idx
 from program import ProgramTest, run
 from trained import COLOURS, TrainedModels, sentence
 
@@ -109,6 +110,50 @@ class Infer(TrainedModels, ProgramTest):
                 self.assert_one_line_error(self.infer(model, *inputs, **options), 1, *parts)
         self.assert_one_line_error(self.infer("texts", "x", "--format", "xml"), 2, "xml")
         self.assert_one_line_error(self.infer("texts", "x", "--amp", "O9"), 2, "O9")
+
+
+class DataSets(TrainedModels, ProgramTest):
+    """What data.path takes, asked of the run that learned from it: its evaluation samples."""
+
+    def train_on(self, source, folder):
+        config, out = self.folder / f"{source}.yaml", self.folder / f"run-{source}"
+        config.write_text(TEN_CLASSES.format(source=source, data=folder, out=out))
+        result = run("run", config, "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return out, json.loads((out / "report.json").read_text())["accuracy"]
+
+    def ask(self, model, *inputs):
+        out = self.folder / "infer.json"
+        result = run("infer", model, *inputs, "--progress", "none", "--report", out, "--format", "jsonl")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return list(map(json.loads, result.stdout.splitlines())), json.loads(out.read_text())["accuracy"]
+
+    def test_a_folder_of_data_gives_the_accuracy_of_the_evaluation(self):
+        for source, write in (("idx", write_idx), ("cifar", write_cifar)):
+            with self.subTest(source):
+                folder = self.folder / f"fashion-{source}"
+                write(folder)
+                model, trained = self.train_on(source, folder)
+                answers, accuracy = self.ask(model, folder)
+                self.assertEqual((accuracy["samples"], trained["eval_samples"]), (30, 30))
+                self.assertAlmostEqual(accuracy["top1"], trained["top1"])
+                self.assertAlmostEqual(accuracy["top5"], trained["top5"])
+                self.assertGreater(accuracy["top1"], 0.2, "brightness is learned")
+                self.assertEqual([answer["input"] for answer in answers], [f"{folder}[{i}]" for i in range(30)])
+                # Without the names that the folder's own gives idx: by number. Beside other images.
+                folder.rename(self.folder / source)
+                photo = self.data / "images/val/red/0.png"
+                answers, again = self.ask(model, self.folder / source, photo)
+                self.assertEqual(again, accuracy)
+                self.assertEqual((len(answers), answers[-1]["input"]), (31, str(photo)))
+
+    def test_data_of_other_classes_or_damaged_is_refused(self):
+        write_cifar(self.folder / "ten")
+        self.assert_one_line_error(run("infer", self.runs / "images", self.folder / "ten"), 1, "ten: has 10 classes",
+                                   "the model 3", "blue")
+        write_idx(self.folder / "idx")
+        (self.folder / "idx/t10k-labels-idx1-ubyte").unlink()
+        self.assert_one_line_error(run("infer", self.runs / "images", self.folder / "idx"), 1, "t10k-labels-idx1-ubyte")
 
 
 class Bench(TrainedModels, ProgramTest):

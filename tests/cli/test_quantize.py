@@ -7,6 +7,7 @@ import struct
 import tempfile
 import unittest
 
+from data_files import TEN_CLASSES, write_idx
 from program import run
 from trained import TrainedModels, draw_images
 
@@ -103,6 +104,18 @@ class Quantize(TrainedModels):
         self.assertEqual(self.quantize("images", again).returncode, 0)
         for file in ("model.json", "model.safetensors"):
             self.assertEqual((again / file).read_bytes(), (self.out / "images" / file).read_bytes(), file)
+
+    def test_accuracy_is_of_the_evaluation_data_of_the_run(self):
+        data, trained, config = self.folder / "data", self.folder / "run", self.folder / "run.yaml"
+        write_idx(data)
+        config.write_text(TEN_CLASSES.format(source="idx", data=data, out=trained))
+        self.assertEqual(run("run", config, "--progress", "none").returncode, 0)
+        result = run("quantize", trained, "--calibrate", data, "--samples", "20", "--evaluate", data, "--out",
+                     self.folder / "out", "--layers", "all", "--speed-seconds", "0", "--max-drop", "100", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report, run_report = json.loads(result.stdout), json.loads((trained / "report.json").read_text())
+        self.assertEqual((report["calibration_samples"], report["accuracy"]["samples"]), (20, 30))
+        self.assertAlmostEqual(report["accuracy"]["before"], run_report["accuracy"]["top1"], places=6)
 
     def test_samples_are_spaced_over_classes(self):
         result = self.quantize("images", self.folder / "few", "--samples", "3", "--json")

@@ -49,11 +49,11 @@ std::vector<std::string> read_names(const fs::path& path, int classes) {
   return static_cast<int>(names.size()) == classes ? names : numbered_classes(classes);
 }
 
-class CifarDataset : public Dataset {
+class CifarDataset : public LabelledImages {
  public:
   CifarDataset(const DataSettings& settings, Split split, const CifarPlace& place)
       : form_(*place.form),
-        record_(form_.label_bytes + 3 * plane),
+        record_bytes_(form_.label_bytes + 3 * plane),
         transform_(settings.image_size > 0 ? settings.image_size : side,
                    resolve_augment(settings, split, Augmentation::crop_flip)) {
     for (const std::string& name : file_names(split)) append(place.directory / name);
@@ -66,20 +66,25 @@ class CifarDataset : public Dataset {
     info_.stddev = form_.stddev;
   }
 
-  std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size() / record_); }
+  std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size() / record_bytes_); }
 
   std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
-    const std::uint8_t* record = bytes_.data() + record_ * static_cast<std::size_t>(index);
-    const std::uint8_t* planes = record + form_.label_bytes;
+    const std::uint8_t* planes = record(index) + form_.label_bytes;
     scratch.pixels.resize(plane * 3);
     for (std::size_t i = 0; i < plane; ++i) {
       for (std::size_t c = 0; c < 3; ++c) scratch.pixels[3 * i + c] = planes[c * plane + i];
     }
     transform_.apply({scratch.pixels.data(), side * 3, 0, 0}, side, side, random, scratch, out.pixels);
-    return record[form_.label_bytes - 1];
+    return label(index);
   }
 
+  std::int32_t label(std::int64_t index) const override { return record(index)[form_.label_bytes - 1]; }
+
  private:
+  const std::uint8_t* record(std::int64_t index) const {
+    return bytes_.data() + record_bytes_ * static_cast<std::size_t>(index);
+  }
+
   std::vector<std::string> file_names(Split split) const {
     if (&form_ == &cifar100) return {split == Split::train ? "train.bin" : "test.bin"};
     if (split == Split::eval) return {"test_batch.bin"};
@@ -90,11 +95,12 @@ class CifarDataset : public Dataset {
     std::vector<std::uint8_t> file;
     read_file(path, file);
     if (file.empty()) fail("{}: has no samples", path.string());
-    if (file.size() % record_ != 0) {
-      fail("{}: {} bytes are no whole number of {}-byte records (truncated file)", path.string(), file.size(), record_);
+    if (file.size() % record_bytes_ != 0) {
+      fail("{}: {} bytes are no whole number of {}-byte records (truncated file)", path.string(), file.size(),
+           record_bytes_);
     }
-    for (std::size_t i = 0; i < file.size() / record_; ++i) {
-      const int label = file[i * record_ + form_.label_bytes - 1];
+    for (std::size_t i = 0; i < file.size() / record_bytes_; ++i) {
+      const int label = file[i * record_bytes_ + form_.label_bytes - 1];
       if (label >= form_.classes) {
         fail("{}: label {} of record {} is out of range for {} classes", path.string(), label, i, form_.classes);
       }
@@ -103,14 +109,14 @@ class CifarDataset : public Dataset {
   }
 
   const CifarForm& form_;
-  std::size_t record_;
+  std::size_t record_bytes_;
   ImageTransform transform_;
   std::vector<std::uint8_t> bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split) {
+std::unique_ptr<LabelledImages> open_cifar(const DataSettings& settings, Split split) {
   require_path(settings, "cifar");
   const CifarPlace place = find_form(settings.path);
   if (place.form == nullptr) {

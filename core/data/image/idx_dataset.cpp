@@ -14,11 +14,17 @@ namespace fs = std::filesystem;
 
 const char* const default_path = "/usr/share/datasets/fashion-mnist";
 
-fs::path find_file(const fs::path& directory, const std::string& stem) {
+/// Empty where it is not there.
+fs::path file_of(const fs::path& directory, const std::string& stem) {
   for (const char* suffix : {".gz", ""}) {
     const fs::path path = directory / (stem + suffix);
     if (fs::exists(path)) return path;
   }
+  return {};
+}
+
+fs::path find_file(const fs::path& directory, const std::string& stem) {
+  if (fs::path path = file_of(directory, stem); !path.empty()) return path;
   fail("{}: not found, nor with .gz (expected train- and t10k- images-idx3-ubyte and labels-idx1-ubyte there)",
        (directory / stem).string());
 }
@@ -29,7 +35,7 @@ IdxArray read_idx(const fs::path& path, int rank) {
   return parse_idx(bytes, path.string(), rank);
 }
 
-class IdxDataset : public Dataset {
+class IdxDataset : public LabelledImages {
  public:
   IdxDataset(const DataSettings& settings, Split split, const fs::path& directory)
       : transform_(settings.image_size > 0 ? settings.image_size : 28,
@@ -77,8 +83,10 @@ class IdxDataset : public Dataset {
     }
     transform_.apply({scratch.pixels.data(), static_cast<std::size_t>(width_) * 3, 0, 0}, width_, height_, random,
                      scratch, out.pixels);
-    return labels_[static_cast<std::size_t>(index)];
+    return label(index);
   }
+
+  std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
 
  private:
   /// The training labels decide, for both splits.
@@ -97,7 +105,9 @@ class IdxDataset : public Dataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split) {
+bool holds_idx(const fs::path& root) { return !file_of(root, "t10k-images-idx3-ubyte").empty(); }
+
+std::unique_ptr<LabelledImages> open_idx(const DataSettings& settings, Split split) {
   const fs::path directory = settings.path.empty() ? default_path : settings.path;
   if (!fs::is_directory(directory)) {
     fail("{}: no such directory{}", directory.string(),
