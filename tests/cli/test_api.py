@@ -3,6 +3,7 @@
 PTRAIN_BUILD names the build whose library is installed."""
 import atexit
 import ctypes
+import faulthandler
 import functools
 import json
 import math
@@ -20,10 +21,15 @@ from program import BINARY, ROOT, run
 from trained import COLOURS, TrainedModels, sentence
 
 EXAMPLES = ROOT / "scripts/examples"
+LONGEST = float(os.environ.get("PTRAIN_LONGEST_TEST", "600"))  # seconds; what blocks for longer is a failure
 BUILD = pathlib.Path(os.environ.get("PTRAIN_BUILD", pathlib.Path(BINARY).parents[1]))
 sys.path.insert(0, str(EXAMPLES))
 import ptrain_model  # noqa: E402
 from ptrain_model import FLOAT32, INT32, INT64, LOGITS, UINT8, Model  # noqa: E402
+
+
+def call(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, **options)
 
 
 @functools.cache
@@ -32,8 +38,7 @@ def installed():
     holder = tempfile.TemporaryDirectory()
     atexit.register(holder.cleanup)
     for component in ("program", "library"):
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", holder.name, "--component", component], check=True,
-                       capture_output=True, text=True)
+        call("cmake", "--install", BUILD, "--prefix", holder.name, "--component", component, check=True)
     return pathlib.Path(holder.name)
 
 
@@ -53,6 +58,11 @@ class Api(TrainedModels):
             assert result.returncode == 0, result.stderr
         cls.photos = sorted((cls.data / "images/val").glob("*/*.png"))
         cls.sentences = [sentence(i % 2, f"api {i}") for i in range(6)] + ["the film is fine\tthe story is dull"]
+
+    def setUp(self):
+        """A call that blocks inside of the library ends the whole process, with the stacks of its threads."""
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
 
     def open(self, name, **options):
         model = Model(self.models[name], library(), **options)
@@ -83,18 +93,18 @@ class Installed(Api):
 
     def assert_example(self, *command, **options):
         for name, values, lines in self.expected():
-            result = subprocess.run([*command, self.models[name], *values], capture_output=True, text=True, **options)
+            result = call(*command, self.models[name], *values, **options)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stdout.splitlines(), lines)
 
     def test_the_c_example_is_compiled_with_pkg_config_and_answers_as_infer(self):
         program = installed() / "classify"
-        found = subprocess.run(["pkg-config", "--cflags", "--libs", "ptrain"], capture_output=True, text=True, check=True,
-                               env={**os.environ, "PKG_CONFIG_PATH": str(installed() / "lib/pkgconfig")})
-        subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", EXAMPLES / "classify.c", "-o", program,
-                        *found.stdout.split(), f"-Wl,-rpath,{installed()}/lib"], check=True)
+        found = call("pkg-config", "--cflags", "--libs", "ptrain", check=True,
+                     env={**os.environ, "PKG_CONFIG_PATH": str(installed() / "lib/pkgconfig")})
+        call("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", EXAMPLES / "classify.c", "-o", program,
+             *found.stdout.split(), f"-Wl,-rpath,{installed()}/lib", check=True)
         self.assert_example(program)
-        result = subprocess.run([program, self.folder_of_nothing(), "x"], capture_output=True, text=True)
+        result = call(program, self.folder_of_nothing(), "x")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1))
         self.assertIn("model.json", result.stderr)
 
@@ -107,7 +117,7 @@ class Installed(Api):
         build = self.folder_of_nothing()
         for command in (["cmake", "-S", EXAMPLES, "-B", build, f"-DCMAKE_PREFIX_PATH={installed()}"],
                         ["cmake", "--build", build]):
-            result = subprocess.run(command, capture_output=True, text=True)
+            result = call(*command)
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assert_example(f"{build}/classify")
 
@@ -118,8 +128,7 @@ class Installed(Api):
     def test_what_the_header_declares_is_exported_and_nothing_else(self):
         header = (installed() / "include/ptrain.h").read_text()
         declared = set(re.findall(r"^PTRAIN_API [\w* ]+?\*?(ptrain_\w+)\(", header, re.M))
-        symbols = subprocess.run(["nm", "-D", "--defined-only", installed() / "lib/libptrain.so"], capture_output=True,
-                                 text=True, check=True).stdout
+        symbols = call("nm", "-D", "--defined-only", installed() / "lib/libptrain.so", check=True).stdout
         self.assertEqual({line.split()[-1] for line in symbols.splitlines()}, declared)
         self.assertLessEqual(len(declared), 12)
         version = run("--version").stdout.split()[1]
