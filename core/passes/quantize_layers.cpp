@@ -203,15 +203,15 @@ QuantizedWeights quantize_weights(std::span<const float> values, std::int64_t ch
   return quantized;
 }
 
-void keep_from_saturating(QuantizedWeights& weights) {
+void keep_from_saturating(QuantizedWeights& quantized) {
   constexpr std::int8_t most = 64;
-  const bool fits = std::all_of(weights.values.begin(), weights.values.end(),
+  const bool fits = std::all_of(quantized.values.begin(), quantized.values.end(),
                                 [](std::int8_t value) { return value >= -most && value <= most; });
   if (fits) return;
-  for (std::int8_t& value : weights.values) {
+  for (std::int8_t& value : quantized.values) {
     value = static_cast<std::int8_t>(std::nearbyint(static_cast<float>(value) / 2));
   }
-  for (float& scale : weights.scales) scale *= 2;
+  for (float& scale : quantized.scales) scale *= 2;
 }
 
 }  // namespace ptrain
