@@ -1,5 +1,9 @@
 #include "models/mobilenet.h"
 
+#include "core/ops/image/global_average_pool.h"
+
+#include <stdexcept>
+
 namespace ptrain {
 namespace {
 
@@ -14,7 +18,33 @@ struct Stage {
 constexpr std::array<Stage, 5> v1_stages{{{1, 64, 1}, {2, 128, 2}, {2, 256, 2}, {6, 512, 2}, {2, 1024, 2}}};
 constexpr std::array<Stage, 7> v2_stages{
     {{1, 16, 1, 1}, {2, 24, 2, 6}, {3, 32, 2, 6}, {4, 64, 2, 6}, {3, 96, 1, 6}, {3, 160, 2, 6}, {1, 320, 1, 6}}};
-constexpr std::int64_t stem_channels = 32, v2_features = 1280;
+
+/// A bottleneck of V3.
+struct Bottleneck {
+  int kernel;
+  std::int64_t expanded, channels;  // that are filtered; that it makes
+  bool squeezed;
+  Activation activation;
+  int stride;
+};
+
+constexpr Activation re = Activation::relu, hs = Activation::hard_swish;
+constexpr std::array<Bottleneck, 15> v3_large_bottlenecks{{{3, 16, 16, false, re, 1},
+                                                           {3, 64, 24, false, re, 2},
+                                                           {3, 72, 24, false, re, 1},
+                                                           {5, 72, 40, true, re, 2},
+                                                           {5, 120, 40, true, re, 1},
+                                                           {5, 120, 40, true, re, 1},
+                                                           {3, 240, 80, false, hs, 2},
+                                                           {3, 200, 80, false, hs, 1},
+                                                           {3, 184, 80, false, hs, 1},
+                                                           {3, 184, 80, false, hs, 1},
+                                                           {3, 480, 112, true, hs, 1},
+                                                           {3, 672, 112, true, hs, 1},
+                                                           {5, 672, 160, true, hs, 2},
+                                                           {5, 960, 160, true, hs, 1},
+                                                           {5, 960, 160, true, hs, 1}}};
+constexpr std::int64_t v2_features = 1280, v3_features = 960, v3_hidden = 1280;
 
 class MobileNetBuilder final : public VisionBlocks {
  public:
@@ -22,21 +52,40 @@ class MobileNetBuilder final : public VisionBlocks {
 
   BuiltModel build(std::int64_t batch) {
     const ValueId images = inputs(batch, spec_.image_size, spec_.pixels);
-    const ConvSpec stem{stem_channels, 3, spec_.stem == Stem::small ? 1 : 2};
-    const bool v1 = spec_.version == MobileNetVersion::v1;
-    const ValueId features = v1 ? separable_blocks(conv_norm_relu6("conv_stem", "bn1", images, stem))
-                                : inverted_residuals(conv_norm_relu6("features.0.0", "features.0.1", images, stem));
-    add_loss(pooled_classifier("pool", v1 ? "classifier" : "classifier.1", features, spec_.classes),
-             spec_.label_smoothing);
+    add_loss(logits(images), spec_.label_smoothing);
     return take();
   }
 
  private:
+  ValueId logits(ValueId images) {
+    const int stride = spec_.stem == Stem::small ? 1 : 2;
+    switch (spec_.version) {
+      case MobileNetVersion::v1: {
+        const ValueId stem = conv_norm_relu6("conv_stem", "bn1", images, {32, 3, stride});
+        return pooled_classifier("pool", "classifier", separable_blocks(stem), spec_.classes);
+      }
+      case MobileNetVersion::v2: {
+        const ValueId stem = conv_norm_relu6("features.0.0", "features.0.1", images, {32, 3, stride});
+        return pooled_classifier("pool", "classifier.1", inverted_residuals(stem), spec_.classes);
+      }
+      case MobileNetVersion::v3_large:
+        norm_epsilon_ = 1e-3f, norm_momentum_ = 0.01f;
+        return v3_classifier(bottlenecks(conv_norm_act("features.0", images, {16, 3, stride}, hs)));
+    }
+    throw std::logic_error("a version without its layers");
+  }
+
+  /// torchvision's Conv2dNormActivation: convolution `name`.0 and norm `name`.1.
+  ValueId conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation) {
+    return activate(activation, name + ".2", conv_norm(name + ".0", name + ".1", x, spec));
+  }
   ValueId conv_norm_relu6(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec) {
     return activate(Activation::relu6, norm + ".relu6", conv_norm(conv, norm, x, spec));
   }
-  /// One 3x3 filter to each channel.
-  ConvSpec depthwise(ValueId x, int stride) const { return {channels(x), 3, stride, static_cast<int>(channels(x))}; }
+  /// One filter to each channel.
+  ConvSpec depthwise(ValueId x, int stride, int kernel = 3) const {
+    return {channels(x), kernel, stride, static_cast<int>(channels(x))};
+  }
 
   ValueId separable_blocks(ValueId x) {
     for (std::size_t stage = 0; stage < v1_stages.size(); ++stage) {
@@ -76,6 +125,38 @@ class MobileNetBuilder final : public VisionBlocks {
     return stride == 1 && channels(x) == stage.channels ? sum(name + ".add", x, y) : y;
   }
 
+  ValueId bottlenecks(ValueId x) {
+    int index = 0;
+    for (const Bottleneck& spec : v3_large_bottlenecks) {
+      x = bottleneck(fmt::format("features.{}.block", ++index), x, spec);
+    }
+    return conv_norm_act(fmt::format("features.{}", index + 1), x, {v3_features, 1}, hs);
+  }
+
+  ValueId bottleneck(const std::string& name, ValueId x, const Bottleneck& spec) {
+    ValueId y = x;
+    int part = 0;
+    const auto next = [&] { return fmt::format("{}.{}", name, part++); };
+    if (spec.expanded != channels(x)) y = conv_norm_act(next(), y, {spec.expanded, 1}, spec.activation);
+    y = conv_norm_act(next(), y, depthwise(y, spec.stride, spec.kernel), spec.activation);
+    if (spec.squeezed) {
+      const std::int64_t squeezed = multiple_of_eight(static_cast<double>(spec.expanded) / 4);
+      y = squeeze_excite(next(), y, {squeezed, Activation::relu, Activation::hard_sigmoid});
+    }
+    const std::string last = next();
+    y = conv_norm(last + ".0", last + ".1", y, {spec.channels, 1});
+    return spec.stride == 1 && channels(x) == spec.channels ? sum(name + ".add", x, y) : y;
+  }
+
+  ValueId v3_classifier(ValueId x) {
+    const Initializer start = normal_start(0.01f), zero = constant_start(0);
+    x = add("pool", std::make_shared<GlobalAveragePool>(), {x});
+    x = linear("classifier.0", x, variable_of("classifier.0.weight", Shape{v3_hidden, channels(x)}, start),
+               variable_of("classifier.0.bias", Shape{v3_hidden}, zero));
+    x = dropout("classifier.2", activate(hs, "classifier.1", x));
+    return classifier("classifier.3", x, spec_.classes, start, zero);
+  }
+
   const MobileNetSpec& spec_;
 };
 
@@ -83,7 +164,10 @@ class MobileNet final : public Model {
  public:
   explicit MobileNet(const MobileNetSpec& spec) : spec_(spec) {}
 
-  std::string name() const override { return spec_.version == MobileNetVersion::v1 ? "mobilenet_v1" : "mobilenet_v2"; }
+  std::string name() const override {
+    constexpr std::array names{"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_large"};
+    return names[static_cast<std::size_t>(spec_.version)];
+  }
   std::string signature() const override {
     return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
   }
@@ -105,7 +189,7 @@ MobileNetSpec mobilenet_spec(MobileNetVersion version, const Config& config, con
   spec.image_size = data.image_size;
   spec.stem = stem_for(config.model.stem, data.image_size);
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
-  if (version == MobileNetVersion::v2) spec.dropout = static_cast<float>(config.model.dropout);
+  if (version != MobileNetVersion::v1) spec.dropout = static_cast<float>(config.model.dropout);
   spec.pixels = {data.mean, data.stddev};
   return spec;
 }

@@ -68,6 +68,8 @@ const std::vector<Row>& rows() {
        mobilenet<MobileNetVersion::v1>},
       {{"mobilenet_v2", {"MobileNetV2"}, "MobileNet", DataKind::image, mobilenet_v2_keys},
        mobilenet<MobileNetVersion::v2>},
+      {{"mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", DataKind::image, mobilenet_v2_keys},
+       mobilenet<MobileNetVersion::v3_large>},
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys}, bert},
   };
   return table;

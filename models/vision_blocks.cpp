@@ -6,6 +6,7 @@
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
+#include "core/ops/image/scale_channels.h"
 #include "core/ops/normalization/batch_norm.h"
 
 #include <cmath>
@@ -34,6 +35,11 @@ Stem stem_for(Stem asked, std::int64_t image_size) {
   constexpr std::int64_t largest_small_image = 64;  // px
   if (asked != Stem::automatic) return asked;
   return image_size <= largest_small_image ? Stem::small : Stem::imagenet;
+}
+
+std::int64_t multiple_of_eight(double channels) {
+  const auto nearest = std::max<std::int64_t>(8, static_cast<std::int64_t>(channels + 4) / 8 * 8);
+  return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
 }
 
 ValueId VisionBlocks::inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale) {
@@ -68,6 +74,8 @@ ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart s
   const Shape width{channels(x)};
   const Initializer one = constant_start(1), zero = constant_start(0);
   BatchNorm::Attributes attrs;
+  attrs.epsilon = norm_epsilon_;
+  attrs.momentum = norm_momentum_;
   attrs.training = training();
   const ValueId scale = parameter(variable_of(name + ".weight", width, start == NormStart::one ? one : zero));
   const ValueId offset = parameter(variable_of(name + ".bias", width, zero));
@@ -84,6 +92,21 @@ ValueId VisionBlocks::activate(Activation activation, const std::string& name, V
 
 ValueId VisionBlocks::sum(const std::string& name, ValueId x, ValueId y) {
   return add(name, std::make_shared<Add>(), {x, y});
+}
+
+ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs) {
+  const float deviation = std::sqrt(2.0f / static_cast<float>(outputs));
+  ModelVariable weight = variable_of(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation));
+  weight.files.front().external_shape = Shape{outputs, channels(x), 1, 1};
+  return linear(name, x, std::move(weight), variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+}
+
+ValueId VisionBlocks::squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec) {
+  const ValueId means = add(name + ".pool", std::make_shared<GlobalAveragePool>(), {x});
+  const ValueId squeezed =
+      activate(spec.activation, name + ".activation", pointwise_linear(name + ".fc1", means, spec.channels));
+  const ValueId gates = activate(spec.gate, name + ".gate", pointwise_linear(name + ".fc2", squeezed, channels(x)));
+  return add(name, std::make_shared<ScaleChannels>(), {x, gates});
 }
 
 ValueId VisionBlocks::add_relu(const std::string& name, ValueId x, ValueId shortcut) {

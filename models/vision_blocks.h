@@ -28,6 +28,16 @@ enum class NormStart { one, zero };
 /// `asked`, or where it is automatic the small one up to 64 px and ImageNet's above.
 Stem stem_for(Stem asked, std::int64_t image_size);
 
+/// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files.
+struct SqueezeExcite {
+  std::int64_t channels;  // between the two layers
+  Activation activation;  // behind the first
+  Activation gate;        // behind the second
+};
+
+/// The multiple of 8 nearest to `channels`, or the next where that is less than nine tenths of it.
+std::int64_t multiple_of_eight(double channels);
+
 class VisionBlocks : public Blocks {
  public:
   using Blocks::Blocks;
@@ -45,6 +55,8 @@ class VisionBlocks : public Blocks {
   ValueId activate(Activation activation, const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
   ValueId sum(const std::string& name, ValueId x, ValueId y);
+  /// x times the gate that its means over the image make of each channel; layers `name`.fc1 and .fc2.
+  ValueId squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec);
   /// relu(x + shortcut)
   ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);
   ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
@@ -53,7 +65,12 @@ class VisionBlocks : public Blocks {
   /// Mean over the image, dropout and a linear classifier, which starts as PyTorch's linear layers do.
   ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
 
+  float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every norm
+
  private:
+  /// A 1x1 convolution in files, of what has no height and width here.
+  ValueId pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs);
+
   ValueId images_ = no_value;  // normalised
 };
 

@@ -52,6 +52,8 @@
   OP(normalize_image)               \
   OP(optimizer_update)              \
   OP(scale)                         \
+  OP(scale_channels)                \
+  OP(scale_channels_grad)           \
   OP(softmax_cross_entropy)         \
   OP(softmax_cross_entropy_grad)
 

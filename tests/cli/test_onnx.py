@@ -75,6 +75,16 @@ class Onnx(trained.TrainedModels, ProgramTest):
     def test_images(self):
         self.check_images(None, self.exported("images"))
 
+    def test_squeezed_and_gated_images(self):
+        folder = self.folder / "gated"
+        result = run("run", self.root / "images.yaml", "-o", "model.name=mobilenet_v3_large", "-o", "model.dropout=0",
+                     "-o", "train.steps=40", "-o", "train.optimizer.lr=1e-2", "-o", f"output.dir={folder}", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported("images", folder)
+        nodes = {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node}
+        self.assertLessEqual({"HardSwish", "HardSigmoid", "Mul"}, nodes)
+        self.check_images(folder, session)
+
     def check_images(self, folder, session, **limits):
         paths, pixels = [], []
         for i, colour in enumerate(sorted(trained.COLOURS)):

@@ -5,6 +5,7 @@
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
+#include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
@@ -131,6 +132,14 @@ void translate_add(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
 }
 
+void translate_scale_channels(const Node& node, Translation& t) {
+  constexpr std::array<std::int64_t, 2> height_and_width{2, 3};
+  const std::string axes = t.to().constant(node.name + ".axes", {2}, std::span<const std::int64_t>(height_and_width));
+  const std::string factors =
+      t.to().add(node.name + ".factors", "Unsqueeze", {t.name(node.inputs[ScaleChannels::factors]), axes});
+  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[ScaleChannels::x]), factors}));
+}
+
 struct Row {
   std::string_view type;
   TranslateNode translate;
@@ -142,6 +151,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"max_pool2d", translate_max_pool2d},
                                 {"avg_pool2d", translate_avg_pool2d},
                                 {"global_average_pool", translate_global_average_pool},
+                                {"scale_channels", translate_scale_channels},
                                 {"linear", translate_linear},
                                 {"layer_norm", translate_layer_norm},
                                 {"dropout_add_layer_norm", translate_dropout_add_layer_norm},
