@@ -84,9 +84,9 @@ PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
   } else if constexpr (kind == Activation::relu) {
     return saved > 0.0f ? dy : V{};
   } else if constexpr (kind == Activation::relu6) {
-    return (saved > 0.0f) & (saved < 6.0f) ? dy : V{};
+    return ((saved > 0.0f) & (saved < 6.0f)) ? dy : V{};
   } else if constexpr (kind == Activation::hard_sigmoid) {
-    return (saved > 0.0f) & (saved < 1.0f) ? dy * (1.0f / 6.0f) : V{};
+    return ((saved > 0.0f) & (saved < 1.0f)) ? dy * (1.0f / 6.0f) : V{};
   } else if constexpr (kind == Activation::hard_swish) {
     return saved < -3.0f ? V{} : saved > 3.0f ? dy : dy * (saved * (1.0f / 3.0f) + 0.5f);
   } else {
