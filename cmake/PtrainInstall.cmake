@@ -1,7 +1,7 @@
 # cmake --install makes one tree, bin lib/ptrain share, that runs wherever it is copied: every package holds it or a part.
 #   program    ptrain, the libraries that no Debian package brings, configurations, completions, manual page, licences
 #   libraries  the libraries that a bare system lacks. CUDA's are not among them (2 GB): ptrain.sh finds them
-#   library    libptrain.so with its header and what find_package and pkg-config read; needs those two. Of no package
+#   library    libptrain.so with its header and what find_package and pkg-config read; needs those two
 #   gpu        of a CUDA build: ptrain.sh and what scripts/gpu_validate.sh needs
 include(GNUInstallDirs)
 
@@ -66,7 +66,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "ptrain <ptrain@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL program)
+set(CPACK_COMPONENTS_ALL program library)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEBIAN_PACKAGE_NAME ptrain)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes packages of ptrain in dist/. Each holds the version, licences, shell completions, a manual page and configs/.
+# Makes packages of ptrain in dist/. Each holds the version, licences, shell completions, a manual page, configs/ and
+# libptrain; deb and tar also its header, for pkg-config and CMake.
 #   usage: scripts/package.sh [wheel|deb|tar|tree|image|all]... [--build DIR] [--out DIR] [--cuda] [--arch sm_90,...]
 #   wheel   for pip, any Linux with this glibc or a newer one; gives the command ptrain
 #   deb     for apt on this release of Debian or Ubuntu
@@ -11,6 +12,7 @@
 #   --out DIR    instead of dist
 #   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
 #                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
+#                Tar and wheel are then without libptrain, which would double the device code
 #   --arch       with --cuda: machine code for these GPUs alone, without PTX; the tar then has at most 45 MiB
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
@@ -42,7 +44,7 @@ out=$(cd "$out" && pwd)
 build_once() {
   [[ -z $build ]] || return 0
   build=build/$preset
-  local targets=(ptrain)
+  local targets=(ptrain libptrain)
   [[ $preset == package ]] || targets+=(device_test)
   local real=${architectures[*]/%/-real}
   real=${real//sm_/}
@@ -57,8 +59,9 @@ make_tree() {
   tree_made=1
   build_once
   rm -rf "$out/ptrain"
-  local component
-  for component in program libraries gpu; do
+  local component components=(program libraries gpu)
+  [[ $preset == package-cuda ]] || components+=(library)
+  for component in "${components[@]}"; do
     cmake --install "$build" --prefix "$out/ptrain" --component "$component" --strip >"$out/install.log" || {
       cat "$out/install.log" >&2
       return 1
@@ -72,7 +75,8 @@ make_tree() {
   done
   # What the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA libraries.
   local missing
-  missing=$(LD_LIBRARY_PATH='' ldd "$out/ptrain/bin/ptrain" | grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
+  missing=$(find "$out/ptrain/bin/ptrain" "$out/ptrain/lib" -maxdepth 1 -type f -exec env LD_LIBRARY_PATH= ldd {} + |
+    grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
   if [[ -n $missing ]]; then
     echo "the packed program lacks libraries: $missing" >&2
     return 1

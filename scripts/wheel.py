@@ -25,10 +25,13 @@ def glibc_needed(files):
 
 
 def members(tree, version):
-    """(name in the wheel, file) of all files of `tree`. A wheel has no links: a library is named as programs ask for it."""
+    """(name in the wheel, file) of all files of `tree` but what compilers read. A wheel has no links: a library is named
+    as programs ask for it."""
     for file in sorted(tree.rglob("*")):
         relative = file.relative_to(tree)
         if file.is_dir() or relative.parts[0] not in ("bin", "lib", "share"):
+            continue
+        if relative.parts[:2] in (("lib", "cmake"), ("lib", "pkgconfig"), ("lib", "libptrain.so")):
             continue
         if relative.parts[0] == "bin":
             if relative.name == "ptrain":
@@ -40,7 +43,7 @@ def members(tree, version):
 
 def main():
     tree, version, out = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], pathlib.Path(sys.argv[3])
-    glibc = glibc_needed([tree / "bin/ptrain", *(tree / "lib/ptrain").iterdir()])
+    glibc = glibc_needed([tree / "bin/ptrain", *tree.glob("lib/*.so"), *(tree / "lib/ptrain").iterdir()])
     tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
     info = f"ptrain-{version}.dist-info"
     licences = sorted((tree / "share/doc/ptrain/licenses").iterdir())

@@ -23,6 +23,7 @@ install_tar() {
   export LD_LIBRARY_PATH=/cuda
   if [[ -e $root/pack/ptrain/ptrain.sh ]]; then inside '/pack/ptrain/ptrain.sh doctor'; fi
   check_install /pack/ptrain
+  check_library /pack/ptrain
 }
 
 install_wheel() {
@@ -30,6 +31,7 @@ install_wheel() {
   python3 -m venv --without-pip "$root/venv"
   "${pip[@]}" install --no-index "$packages"/ptrain-*.whl
   check_install /venv
+  test -s "$root/venv/lib/libptrain.so.0"
   "${pip[@]}" uninstall --yes ptrain
   [[ ! -e $root/venv/bin/ptrain && ! -e $root/venv/lib/ptrain ]] || { echo "pip left files behind" >&2 && exit 1; }
 }
@@ -49,6 +51,7 @@ install_deb() {
   lend_program sh ldconfig rm tar
   dpkg --root="$root" --log=/dev/null --install "$packages"/ptrain_*.deb
   check_install /usr
+  check_library /usr
 }
 
 "install_$form"

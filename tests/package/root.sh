@@ -68,6 +68,18 @@ check_install() {
   done
 }
 
+# check_library PREFIX: the C example is compiled against the package there, and asks the model that check_install trained.
+# Made-up text has no vocabulary, which the library says of its model.
+check_library() {
+  local flags answer
+  flags=$(PKG_CONFIG_PATH=$root$1/lib/pkgconfig pkg-config --cflags --libs ptrain)
+  # shellcheck disable=SC2086
+  cc scripts/examples/classify.c -o "$root/tmp/classify" $flags "-Wl,-rpath,$1/lib"
+  if answer=$(inside "/tmp/classify /tmp/run words 2>&1"); then return 1; fi
+  [[ $answer == *"has no vocab.txt"* ]] || { echo "libptrain does not answer: $answer" >&2 && return 1; }
+  test -s "$root$1/lib/cmake/ptrain/ptrain-config.cmake"
+}
+
 # check_licence PREFIX LIBRARY: a licence is there under the name of the library's package.
 check_licence() {
   local stem=${2#lib} file
