@@ -147,6 +147,13 @@ class Answers(Api):
                     asked = value.read_bytes() if name == "images" else value
                     self.assertEqual(model.ask([asked]), [self.infer(name, value)])
 
+    def test_quantized_models_are_answered_as_by_infer(self):
+        real = {name: self.open(name).ask(self.asked(name)[:1]) for name in self.models}
+        self.models = {name: self.quantized(name) for name in self.models}
+        self.test_single_inputs_are_answered_as_by_infer()
+        for name, answer in real.items():
+            self.assertNotEqual(self.open(name).ask(self.asked(name)[:1]), answer)
+
     def test_batches_of_any_size_give_each_input_its_answer(self):
         for name in self.models:
             model = self.open(name, max_batch=7)

@@ -89,10 +89,15 @@ class Serving(TrainedModels, ProgramTest):
         self.assertEqual(server.end(), (0, ""))
 
     def test_answers_are_those_of_infer(self):
-        server = self.serve()
+        for model in (self.runs / "texts", self.quantized("texts")):
+            with self.subTest(model.name):
+                self.assert_answers_are_those_of_infer(model)
+
+    def assert_answers_are_those_of_infer(self, model):
+        server = self.serve(model)
         for value in (sentence(0, "a"), sentence(1, "b"), "the film is fine\tthe story is dull"):
             outputs = {one["name"]: one["data"] for one in server.infer(texts(value))[1]["outputs"]}
-            expected = run("infer", self.runs / "texts", "-", "--format", "jsonl", "--progress", "none", input=value)
+            expected = run("infer", model, "-", "--format", "jsonl", "--progress", "none", input=value)
             classes = sorted(json.loads(expected.stdout)["classes"], key=lambda one: one["index"])
             self.assertEqual(outputs["probabilities"], [one["probability"] for one in classes])
 

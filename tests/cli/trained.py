@@ -93,3 +93,13 @@ class TrainedModels(unittest.TestCase):
     def setUpClass(cls):
         cls.root = train()
         cls.runs, cls.data = cls.root / "runs", cls.root / "data"
+
+    def quantized(self, name):
+        """The folder of a model with every layer in 8 bits."""
+        out = self.root / f"quantized-{name}"
+        if not out.exists():
+            source = {"images": "images/val", "texts": "texts/dev.tsv"}[name]
+            result = run("quantize", self.runs / name, "--calibrate", self.data / source, "--out", out, "--layers", "all",
+                         "--max-drop", "100", "--speed-seconds", "0")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        return out
