@@ -103,7 +103,8 @@ class UseWhatWasTrained(TrainedModels, ProgramTest):
 
     def test_ptrain_commands_work_in_order(self):
         stand_ins = {"runs/quickstart": self.runs / "images", "runs/bert_finetune": self.runs / "texts",
-                     "photos/": self.data / "images/val", "data/sst2/dev.tsv": self.data / "texts/dev.tsv"}
+                     "photos/": self.data / "images/val", "/usr/share/datasets/fashion-mnist": self.data / "images/val",
+                     "data/sst2/dev.tsv": self.data / "texts/dev.tsv"}
         seen = set()
         for words in commands(OWN_TEST[0]):
             with self.subTest(" ".join(words)):

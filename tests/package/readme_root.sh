@@ -3,7 +3,8 @@
 # first command, then every later command in order. Those whose data, devices or programs are not there are skipped by
 # name. Says each command's exit code and seconds, and the first one's apart: packages, build, training.
 #   tests/package/readme_root.sh [--limit SECONDS] [--data FOLDER] [--keep]
-# --limit ends what takes longer as Ctrl-C does, installing and building apart: a run then has to leave its report.
+# --limit ends what takes longer as Ctrl-C does, but for installing, building and sweeps: a run then has to leave its
+# report.
 # --data is the folder of data sets that the README calls FOLDER, photos in it; --keep leaves the root where it is.
 # Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes hours without
 # --limit; apt's and pip's settings of this system are those of the root.
@@ -25,7 +26,7 @@ while (($#)); do
       ;;
     --keep) keep=true ;;
     *)
-      sed -n '5,9s/^# \{0,1\}//p' "$0"
+      sed -n '5,10s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
@@ -117,10 +118,13 @@ obstacle() {
 # follow COMMAND: runs it in the clone, its output with seconds before each line in $log; prints its code and time. What
 # the limit ends has to end as it does by Ctrl-C.
 follow() {
-  local start=$SECONDS code=0 line=${1//FOLDER/$downloads} within=
+  local start=$SECONDS code=0 line=${1//FOLDER/$downloads} within='' signal=INT ended=130
+  case $line in # mpirun passes this one on; by Ctrl-C it ends its ranks at once
+    mpirun*) signal=USR1 ended=138 ;;
+  esac
   case $line in
-    scripts/quickstart.sh* | scripts/package.sh* | scripts/fetch_* | *install* | tar* | cmake*) ;;
-    *) if ((limit > 0)); then within="timeout --preserve-status --signal=INT --kill-after=60 $limit "; fi ;;
+    scripts/quickstart.sh* | scripts/package.sh* | scripts/fetch_* | *install* | tar* | cmake* | *\ bench\ configs/*) ;;
+    *) if ((limit > 0)); then within="timeout --preserve-status --signal=$signal --kill-after=60 $limit "; fi ;;
   esac
   case $line in # what the README takes for granted there: an environment of the reader's
     pip*) inside reader "sudo apt-get install -qy --no-install-recommends python3-venv && python3 -m venv ~/environment" >"$log" 2>&1
@@ -128,7 +132,7 @@ follow() {
   esac
   inside reader "cd $clone && ${within}bash -c $(printf %q "$line")" </dev/null 2>&1 |
     while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - start)) "$line"; done >"$log" || code=${PIPESTATUS[0]}
-  if [[ -n $within ]] && ((code == 130 && SECONDS - start >= limit)); then
+  if [[ -n $within ]] && ((code == ended && SECONDS - start >= limit)); then
     printf 'ended  %5d s  %s\n' $((SECONDS - start)) "$1"
   else
     printf '%-5s  %5d s  %s\n' "$code" $((SECONDS - start)) "$1"
