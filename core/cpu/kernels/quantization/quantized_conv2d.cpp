@@ -6,11 +6,17 @@
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/quantization/int8_operation.h"
 
+#include <algorithm>
+
 namespace ptrain::cpu {
 namespace {
 
 /// Whether an implementation of that name knows no VNNI, and so adds pairs of products in 16 bits.
-bool saturates(const std::string& name) { return name.ends_with(":avx2") || name.ends_with(":sse41"); }
+bool saturates(const std::string& name) {
+  constexpr std::string_view without_vnni[] = {":sse41", ":avx2", ":avx512_core"};
+  return std::any_of(std::begin(without_vnni), std::end(without_vnni),
+                     [&](std::string_view isa) { return name.ends_with(isa); });
+}
 
 }  // namespace
 
