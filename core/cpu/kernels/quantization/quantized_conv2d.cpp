@@ -41,7 +41,8 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
   constexpr std::size_t most = 3;
   do {
     const std::string name = desc.impl_info_str();
-    if (!candidates.empty() && (is_slow_reference(name) || saturates(name))) break;
+    if (!candidates.empty() && is_slow_reference(name)) break;
+    if (!candidates.empty() && saturates(name)) continue;
     std::vector<Binding> inputs{{DNNL_ARG_SRC, Op::x, x.dtype, x_stored, desc.src_desc()},
                                 {DNNL_ARG_WEIGHTS, Op::w, w.dtype, w_stored, desc.weights_desc(), constancy},
                                 {scales_of(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, problem.bias(), problem.bias()}};
