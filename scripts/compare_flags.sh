@@ -19,5 +19,5 @@ fi
 
 "$ptrain" bench "$suite" --out "$out" "$@"
 "$ptrain" table "$out"
-"$ptrain" table "$out" --format html --output "$out/index.html"
+"$ptrain" table "$out" --format html --out "$out/index.html"
 echo "page: $out/index.html"

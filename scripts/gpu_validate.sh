@@ -109,7 +109,7 @@ train() {
   shift 3
   for key in "$@"; do overrides+=(-o "$key"); done
   limited "$limit" "$ptrain" run "$work/$name.yaml" --device cuda --progress none --report "$out/$name.json" \
-    --output-dir "$work/$name" --fresh -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
+    --out "$work/$name" --fresh -o eval.every_epochs=0 -o output.save=false -o train.schedule.name=constant \
     -o data.workers="$(($(nproc) > 3 ? $(nproc) - 2 : 2))" "${overrides[@]}" >"$out/$name.log" 2>&1
   check "$name" $?
 }
@@ -144,7 +144,7 @@ device_tests() {
 
 out_of_memory() {
   local text status
-  text=$("$ptrain" run configs/quick/resnet18_synthetic.yaml --device cuda --progress none --output-dir "$work/memory" \
+  text=$("$ptrain" run configs/quick/resnet18_synthetic.yaml --device cuda --progress none --out "$work/memory" \
     -o data.image_size=224 -o data.batch_size=1000000 2>&1)
   status=$?
   echo "$text" >"$out/out_of_memory.log"
@@ -223,7 +223,7 @@ shopt -s nullglob
 reports=("$out"/{resnet50,bert}_*.json)
 if ((${#reports[@]})); then
   columns=run,precision,speed,step,memory,mfu,datasheet,search,exhaustive_search,persistent_batch_norm,status
-  "$ptrain" table "${reports[@]}" --columns $columns --format markdown --output "$out/table.md"
+  "$ptrain" table "${reports[@]}" --columns $columns --format markdown --out "$out/table.md"
   check table $?
   cat "$out/table.md"
 fi

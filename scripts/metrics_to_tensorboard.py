@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a run's metrics.jsonl as a TensorBoard event file; needs nothing but Python.
 
-    scripts/metrics_to_tensorboard.py runs/resnet50 --output runs/tensorboard/resnet50
+    scripts/metrics_to_tensorboard.py runs/resnet50 --out runs/tensorboard/resnet50
 
 Scalars: train/loss, train/lr, train/samples_per_second, train/step_ms, train/reader_ms, train/loss_scale, and
 eval/top1, eval/top5, eval/f1, eval/loss. An event file is a series of records (length, CRC, bytes, CRC) of the
@@ -83,7 +83,7 @@ def scalars_of(line):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=pathlib.Path, help="folder of a run, or its metrics.jsonl")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder for the event file")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the event file")
     arguments = parser.parse_args()
     metrics = arguments.run / "metrics.jsonl" if arguments.run.is_dir() else arguments.run
     try:
@@ -91,8 +91,8 @@ def main():
     except (OSError, json.JSONDecodeError) as error:
         sys.exit(f"error: {metrics}: {error}")
     now = time.time()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    path = arguments.output / f"events.out.tfevents.{int(now)}.ptrain"
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / f"events.out.tfevents.{int(now)}.ptrain"
     with path.open("wb") as file:
         file.write(record(event(now, version="brain.Event:2")))
         for line in lines:

@@ -14,9 +14,9 @@ if [[ ! -f build/release/CMakeCache.txt ]]; then cmake --preset release -DPTRAIN
 cmake --build build/release --target ptrain
 echo "built after $SECONDS s"
 mkdir -p "$out"
-"$ptrain" run configs/quick/resnet50_fashion_mnist.yaml --output-dir "$out" --fresh "$@"
+"$ptrain" run configs/quick/resnet50_fashion_mnist.yaml --out "$out" --fresh "$@"
 "$ptrain" table "$out/report.json" --columns run,work,precision,precision_reason,speed,memory,accuracy \
-  --format html --output "$out/index.html"
+  --format html --out "$out/index.html"
 cat <<END
 done after $SECONDS s
 Report: $PWD/$out/report.json

@@ -21,7 +21,7 @@ SHORT, LONG = 40, 240  # steps
 
 def processor_seconds(options, ranks, steps, folder):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([options.program, "run", ROOT / "configs/quick/bert_synthetic.yaml", "--output-dir", folder,
+    subprocess.run([options.program, "run", ROOT / "configs/quick/bert_synthetic.yaml", "--out", folder,
                     "--fresh", "--progress", "none", "-o", f"dist.ranks={ranks}", "-o", f"threads={ranks}", "-o", "data.batch_size=8",
                     "-o", f"train.steps={steps}", "-o", "eval.every_epochs=0", "-o", "output.save=false"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

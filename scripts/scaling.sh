@@ -41,7 +41,7 @@ share() { echo "0-$(($1 * cores < available ? $1 * cores - 1 : available - 1))";
 # run KIND RANKS BATCH ROUND: one report in $out.
 run() {
   local kind=$1 n=$2 size=$3 name="$out/$1-$2-$4"
-  local command=("$ptrain" run "$config" "${options[@]}" --output-dir "$name" --fresh --progress none -o "data.batch_size=$size"
+  local command=("$ptrain" run "$config" "${options[@]}" --out "$name" --fresh --progress none -o "data.batch_size=$size"
     -o "train.steps=$steps" -o train.measure_after_steps=3 -o eval.every_epochs=0 -o output.save=false)
   if ((mpi)); then
     OMP_NUM_THREADS=$cores taskset -c "$(share "$n")" mpirun --allow-run-as-root --oversubscribe --bind-to none \

@@ -58,7 +58,7 @@ class Soak:
         self.faults = []
 
     def command(self, output, *arguments):
-        return [self.program, "run", self.folder / "soak.yaml", "--output-dir", self.folder / output, "--progress", "none",
+        return [self.program, "run", self.folder / "soak.yaml", "--out", self.folder / output, "--progress", "none",
                 *arguments]
 
     def losses(self, output):
@@ -123,7 +123,7 @@ class Soak:
             else:
                 content[at] ^= 1 << self.random.randrange(8)
             (bad / name).write_bytes(content)
-            command = ([self.program, "eval", self.folder / "soak.yaml", "--resume", bad / name, "--output-dir",
+            command = ([self.program, "eval", self.folder / "soak.yaml", "--resume", bad / name, "--out",
                         self.folder / "eval", "--fresh", "--progress", "none"] if name.startswith("ckpt") else
                        [self.program, "export", bad, "--out", self.folder / "exported"])
             result = subprocess.run(command, capture_output=True, text=True)

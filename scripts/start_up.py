@@ -20,7 +20,7 @@ CONFIGS = ("configs/quick/resnet18_synthetic.yaml", "configs/quick/bert_syntheti
 
 
 def seconds_to_first_step(program, config, folder):
-    command = [program, "run", ROOT / config, "--output-dir", folder, "--fresh", "--progress", "plain", "-o", "train.steps=1",
+    command = [program, "run", ROOT / config, "--out", folder, "--fresh", "--progress", "plain", "-o", "train.steps=1",
                "-o", "data.batch_size=8", "-o", "train.log_every_steps=1", "-o", "eval.every_epochs=0", "-o",
                "output.save=false"]
     start = time.perf_counter()

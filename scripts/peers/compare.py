@@ -104,7 +104,7 @@ def run_ptrain(options, case, precision):
         config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
                           % (keys["model.name"], keys["model.classes"]))
         overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
-        _, error = run([options.ptrain, "run", config, "--device", options.device, "--report", report, "--output-dir", folder,
+        _, error = run([options.ptrain, "run", config, "--device", options.device, "--report", report, "--out", folder,
                         "--progress", "none", *overrides])
         if error:
             return {"error": error}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ptrain's image reader against torchvision's, one thread each, by turns: decode, augment, uint8 out.
 
-Usage: reader_bench.py READER_BENCH IMAGES [--size 224] [--rounds 4] [--seconds 3] [--output FILE.json]
+Usage: reader_bench.py READER_BENCH IMAGES [--size 224] [--rounds 4] [--seconds 3] [--out FILE.json]
 READER_BENCH is the program of that name in the build folder (ninja reader_bench); IMAGES is a folder of JPEG files.
 torchvision runs in two ways, Pillow (its ImageFolder) and its own decoder with v2 transforms; the faster one counts.
 "packed" is ptrain on the same images after `ptrain data pack --short-side SIZE*256/224`, decoded beforehand.
@@ -56,7 +56,7 @@ def main():
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
     paths = sorted(path.resolve() for path in args.images.iterdir() if path.suffix.lower() in (".jpg", ".jpeg"))
@@ -85,8 +85,8 @@ def main():
             best = max(medians[name] for name in readers)
             results[split] = {**medians, "ratio": round(medians["ptrain"] / best, 2)}
             print(split, results[split], flush=True)
-    if args.output:
-        args.output.write_text(json.dumps(results, indent=2) + "\n")
+    if args.out:
+        args.out.write_text(json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class ProgramTest(unittest.TestCase):
         self.config.write_text(TINY)
 
     def train(self, output, *arguments, config=None, **options):
-        return run("run", config or self.config, "--output-dir", self.folder / output, "--progress", "none", *arguments,
+        return run("run", config or self.config, "--out", self.folder / output, "--progress", "none", *arguments,
                    **options)
 
     def report(self, output):

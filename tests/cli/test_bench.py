@@ -264,7 +264,7 @@ class OutputFolder(ProgramTest):
     def test_an_evaluation_keeps_the_training_report(self):
         self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)
         before = self.contents()
-        evaluate = ["eval", self.config, "--output-dir", self.folder / "out", "--progress", "none", "--resume", "auto"]
+        evaluate = ["eval", self.config, "--out", self.folder / "out", "--progress", "none", "--resume", "auto"]
         self.assert_one_line_error(run(*evaluate), 2, "--report")
         self.assertEqual(self.contents(), before)
         self.assertEqual(run(*evaluate, "--report", self.folder / "evaluated.json").returncode, 0)

@@ -48,7 +48,7 @@ class RanksTest(ProgramTest):
         self.resnet.write_text(RESNET)
 
     def command(self, output, *arguments, config=None):
-        return [BINARY, "run", config or self.config, "--output-dir", self.folder / output, "--progress", "none", *arguments]
+        return [BINARY, "run", config or self.config, "--out", self.folder / output, "--progress", "none", *arguments]
 
     def on_ranks(self, ranks, output, *arguments, config=None, batch=8, mpi=False):
         command = self.command(output, "-o", f"data.batch_size={batch // ranks}", *arguments, config=config)

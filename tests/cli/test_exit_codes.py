@@ -110,7 +110,7 @@ class ExitCodes(ProgramTest):
         self.assertEqual(labels, {"0": "cat", "1": "dog", "2": "horse"})
 
     def test_output_folder_that_cannot_be_written(self):
-        result = run("run", self.config, "--output-dir", "/proc/nowhere", "--progress", "none")
+        result = run("run", self.config, "--out", "/proc/nowhere", "--progress", "none")
         self.assert_one_line_error(result, 1, "/proc/nowhere")
 
     def test_a_batch_that_cannot_fit_is_refused_by_the_plan(self):
@@ -134,7 +134,7 @@ class ExitCodes(ProgramTest):
             with self.subTest(number.name):
                 output = self.folder / number.name
                 process = subprocess.Popen(
-                    [BINARY, "run", self.config, "--output-dir", output, "--progress", "none", "-o", "train.steps=100000"],
+                    [BINARY, "run", self.config, "--out", output, "--progress", "none", "-o", "train.steps=100000"],
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                 deadline = time.monotonic() + 60
                 while not (output / "metrics.jsonl").exists() or not (output / "metrics.jsonl").read_text():

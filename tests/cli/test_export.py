@@ -116,7 +116,7 @@ class Export(ProgramTest):
 
     def test_tensorboard_events_hold_the_metrics(self):
         script = ROOT / "scripts/metrics_to_tensorboard.py"
-        result = subprocess.run([script, self.source, "--output", self.folder / "tb"], capture_output=True, text=True, check=True)
+        result = subprocess.run([script, self.source, "--out", self.folder / "tb"], capture_output=True, text=True, check=True)
         data = pathlib.Path(result.stdout.strip()).read_bytes()
         events, at = [], 0
         while at < len(data):

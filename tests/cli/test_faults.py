@@ -35,7 +35,7 @@ class Faults(ProgramTest):
     def steps_to(self, step, output, **environment):
         variables = {**os.environ, "PTRAIN_CACHE_DIR": str(self.folder / "cache"), "OMP_WAIT_POLICY": "passive"}
         return subprocess.run(
-            [BINARY, "run", self.config, "--output-dir", self.folder / output, "--progress", "none", "--resume", "auto",
+            [BINARY, "run", self.config, "--out", self.folder / output, "--progress", "none", "--resume", "auto",
              "-o", f"train.steps={step}", "-o", "train.schedule.name=constant", "-o",
              "flags.cudnn_exhaustive_search=false", "-o", "output.checkpoint_every_steps=2",
              "-o", "threads=2"], capture_output=True, text=True, timeout=300, env={**variables, **environment})

@@ -57,8 +57,8 @@ class Readme(ProgramTest):
                 extra = []
                 if words[1] == "run":
                     extra = SHORT
-                    if "--output-dir" not in words:  # the configuration's own, elsewhere
-                        extra = ["--output-dir", self.folder / pathlib.Path(words[2]).stem, *SHORT]
+                    if "--out" not in words:  # the configuration's own, elsewhere
+                        extra = ["--out", self.folder / pathlib.Path(words[2]).stem, *SHORT]
                 elif words[1] == "bench" and words[2].endswith(".yaml"):
                     words[2], extra = self.undemanding(words[2]), BRIEF
                 elif "--burn-in" in words:

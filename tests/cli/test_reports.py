@@ -72,7 +72,7 @@ class Reports(ProgramTest):
     def test_evaluating_the_weights_gives_the_runs_accuracy(self):
         self.train("out")
         weights = self.folder / "out/model.safetensors"
-        result = run("eval", self.config, "-o", f"model.weights={weights}", "--output-dir", self.folder / "eval",
+        result = run("eval", self.config, "-o", f"model.weights={weights}", "--out", self.folder / "eval",
                      "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.report("eval")["accuracy"], self.report("out")["accuracy"])

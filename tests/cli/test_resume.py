@@ -12,7 +12,7 @@ STEPS = 200
 
 class Resume(ProgramTest):
     def command(self, output):
-        return [BINARY, "run", self.config, "--output-dir", self.folder / output, "--progress", "none", "--resume", "auto",
+        return [BINARY, "run", self.config, "--out", self.folder / output, "--progress", "none", "--resume", "auto",
                 "-o", "output.checkpoint_every_steps=3", "-o", f"train.steps={STEPS}", "-o", "eval.every_epochs=0"]
 
     def weights(self, output):

@@ -17,7 +17,7 @@ from program import BINARY, ROOT, ProgramTest, run
 def start_training(test, output, *arguments):
     """A long run of the test's configuration that has begun to train."""
     process = subprocess.Popen(
-        [BINARY, "run", test.config, "--output-dir", test.folder / output, "--progress", "none", "-o",
+        [BINARY, "run", test.config, "--out", test.folder / output, "--progress", "none", "-o",
          "train.steps=100000", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     test.addCleanup(process.stderr.close)
     test.addCleanup(process.kill)
@@ -78,7 +78,7 @@ class ControlGroups(ProgramTest):
         self.assertEqual((state["cpu"]["quota"], state["threads"]), (1.5, 1))
         self.assertIn("1.5 CPUs", self.run_in(group, "doctor").stdout)
         output = self.folder / "out"
-        result = self.run_in(group, "run", self.config, "--output-dir", output, "-o", "train.steps=1")
+        result = self.run_in(group, "run", self.config, "--out", output, "-o", "train.steps=1")
         self.assertEqual(result.returncode, 0, result.stderr)
         environment = self.report("out")["environment"]
         self.assertEqual((environment["cpu"]["quota"], environment["threads"]), (1.5, 1))
@@ -86,14 +86,14 @@ class ControlGroups(ProgramTest):
     def test_what_cannot_fit_is_refused(self):
         group = self.group("memory", limit_in_bytes=256 << 20)
         self.assertEqual(json.loads(self.run_in(group, "doctor", "--json").stdout)["memory_limit_bytes"], 256 << 20)
-        result = self.run_in(group, "run", self.config, "--output-dir", self.folder / "out", "-o", "data.batch_size=4000")
+        result = self.run_in(group, "run", self.config, "--out", self.folder / "out", "-o", "data.batch_size=4000")
         self.assert_one_line_error(result, 1, "data.batch_size: 4000 needs", "would fit")
         self.assertEqual(self.report("out")["status"], "oom")
 
 
 class Streams(ProgramTest):
     def test_closed_descriptors_are_not_taken_by_files(self):
-        command = f'exec "{BINARY}" run "{self.config}" --output-dir "{self.folder}/out" --progress plain <&- >&- 2>&-'
+        command = f'exec "{BINARY}" run "{self.config}" --out "{self.folder}/out" --progress plain <&- >&- 2>&-'
         self.assertEqual(subprocess.run(["sh", "-c", command], timeout=600).returncode, 0)
         self.assertEqual(len(self.losses("out")), 60)
 
@@ -118,7 +118,7 @@ class Streams(ProgramTest):
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_a_run_outlives_the_reader_of_its_progress(self):
-        script = f'"{BINARY}" run "{self.config}" --output-dir "{self.folder}/out" --progress plain 2>&1 | head -n 2'
+        script = f'"{BINARY}" run "{self.config}" --out "{self.folder}/out" --progress plain 2>&1 | head -n 2'
         subprocess.run(["bash", "-c", script], capture_output=True, timeout=600)
         self.assertEqual(self.report("out")["status"], "ok")
 
@@ -199,7 +199,7 @@ class Signals(ProgramTest):
 
     def test_a_search_that_is_interrupted_keeps_its_choices(self):
         environment = {**os.environ, "PTRAIN_CACHE_DIR": str(self.folder / "cache")}
-        command = [BINARY, "run", "configs/resnet50.yaml", "--output-dir", self.folder / "out", "--progress", "none",
+        command = [BINARY, "run", "configs/resnet50.yaml", "--out", self.folder / "out", "--progress", "none",
                    "-o", "data.source=synthetic", "-o", "train.steps=1", "-o", "fusion=off"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    env=environment, cwd=ROOT)

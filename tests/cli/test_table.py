@@ -108,7 +108,7 @@ class Table(ProgramTest):
         for output, level in (("runs/a", "O0"), ("runs/b", "O1")):
             self.assertEqual(self.train(output, "--amp", level, "-o", "output.per_op=true").returncode, 0)
         page = self.folder / "page.html"
-        self.assertEqual(run("table", self.folder / "runs", "--format", "html", "--output", page).returncode, 0)
+        self.assertEqual(run("table", self.folder / "runs", "--format", "html", "--out", page).returncode, 0)
         text = page.read_text()
         self.assertEqual(re.findall(r"https?:|<script|<link|<img|@import", text), [])
         for title in ("Throughput", "Step time", "Training loss", "Top-1 accuracy", "Peak memory", "Time by op"):

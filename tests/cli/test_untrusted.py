@@ -31,7 +31,7 @@ class Evaluation(ProgramTest):
         self.changed = self.folder / "changed.safetensors"
 
     def evaluate(self, *arguments):
-        return run("eval", self.config, "--output-dir", self.folder / "eval", "--fresh", "--progress", "none", *arguments)
+        return run("eval", self.config, "--out", self.folder / "eval", "--fresh", "--progress", "none", *arguments)
 
     def test_weights_that_are_not_numbers_are_an_error(self):
         for value, name in ((float("nan"), "classifier.weight"), (float("inf"), "bert.pooler.dense.bias")):
@@ -132,7 +132,7 @@ class Documents(ProgramTest):
             with self.subTest(place):
                 self.assert_one_line_error(run("compare", place, place), 1, str(place), "no regular file")
                 self.assert_one_line_error(
-                    run("eval", self.config, "-o", f"model.weights={place}", "--output-dir", self.folder / "e"), 1,
+                    run("eval", self.config, "-o", f"model.weights={place}", "--out", self.folder / "e"), 1,
                     str(place), "no regular file")
         self.assert_one_line_error(
             run("data", "pack", self.folder / "images", "--out", self.folder / "packed"), 1, "none of its 2 images can be decoded")
@@ -148,7 +148,7 @@ class Documents(ProgramTest):
         text = b'{"a":' + b"[" * (8 << 20)
         path.write_bytes(struct.pack("<Q", len(text)) + text)
         result = subprocess.run(
-            [BINARY, "eval", self.config, "-o", f"model.weights={path}", "--output-dir", self.folder / "e"],
+            [BINARY, "eval", self.config, "-o", f"model.weights={path}", "--out", self.folder / "e"],
             capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (400 << 20,) * 2))
         self.assert_one_line_error(result, 1, str(path), "levels")
 

@@ -46,7 +46,7 @@ run() {
   shift
   for key in "$@"; do keys+=(-o "$key"); done
   local rank=("$ptrain" run "$work/run.yaml" --progress none -o data.batch_size=4 -o dist.timeout_seconds=$bound
-    "${keys[@]}" --output-dir)
+    "${keys[@]}" --out)
   ip netns exec "$near" mpirun --allow-run-as-root --oversubscribe --bind-to none \
     --mca oob_tcp_keepalive_time $bound --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 2 \
     --mca plm_rsh_agent "$work/agent" --mca plm rsh \
@@ -58,7 +58,7 @@ run() {
 losses() { python3 -c 'import json, sys; print([json.loads(l)["loss"] for l in open(sys.argv[1])])' "$1/metrics.jsonl"; }
 
 echo "== a run across the two hosts"
-OMP_NUM_THREADS=1 "$ptrain" run "$work/run.yaml" --output-dir "$work/alone" --progress none >/dev/null
+OMP_NUM_THREADS=1 "$ptrain" run "$work/run.yaml" --out "$work/alone" --progress none >/dev/null
 run together
 python3 - "$(losses "$work/alone")" "$(losses "$work/together")" <<'PYTHON'
 import json, sys
@@ -74,7 +74,7 @@ launcher=$!
 until [[ -e $work/cut/metrics.jsonl && $(wc -l <"$work/cut/metrics.jsonl") -gt 20 ]]; do sleep 0.1; done
 ip -n "$near" link set near0 down
 begin=$SECONDS
-ranks() { pgrep -f "$ptrain run $work/run.yaml .*--output-dir $work/cut" | while read -r pid; do
+ranks() { pgrep -f "$ptrain run $work/run.yaml .*--out $work/cut" | while read -r pid; do
   [[ $(readlink "/proc/$pid/exe") == "$ptrain" ]] && echo "$pid"; done; }
 while [[ -n $(ranks) ]] && ((SECONDS - begin < bound + 5)); do sleep 0.1; done
 echo "ranks ended $((SECONDS - begin)) s after the cut; the bound is $bound s"

@@ -57,7 +57,7 @@ inside() { "${enter[@]}" chroot "$root" /bin/bash -c "export PATH=/usr/local/bin
 check_install() {
   local file
   inside "$1/bin/ptrain --version && $1/bin/ptrain doctor"
-  inside "$1/bin/ptrain run configs/quick/bert_synthetic.yaml -o train.steps=8 -o eval.max_samples=32 -o threads=1 --progress none --output-dir /tmp/run"
+  inside "$1/bin/ptrain run configs/quick/bert_synthetic.yaml -o train.steps=8 -o eval.max_samples=32 -o threads=1 --progress none --out /tmp/run"
   test -s "$root/tmp/run/report.json"
   for file in share/doc/ptrain/{copyright,README.md} share/bash-completion/completions/ptrain share/zsh/*/_ptrain \
     share/fish/vendor_completions.d/ptrain.fish share/man/man1/ptrain.1.gz share/doc/ptrain/licenses/nlohmann-json3-dev; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far the verdicts of `ptrain compare` can be trusted, measured on this machine.
 
-    tests/trust/trust.py --same 200 --slower 100 --output results/MACHINE/trust     # hours; goes on where it stopped
+    tests/trust/trust.py --same 200 --slower 100 --out results/MACHINE/trust     # hours; goes on where it stopped
 
 Each comparison alternates fresh runs of tests/trust/tiny.yaml, live, within --budget seconds:
   same       a program against itself: how often a change is called
@@ -74,7 +74,7 @@ def compare(arguments, kind, seed, core):
 
 def outside_steps(arguments, every, folder, core):
     """Time per step that is not in the step, and the step itself, in ms; noise within steps does not reach the first."""
-    subprocess.run(["taskset", "-c", str(core), arguments.ptrain, "run", HERE / "tiny.yaml", "--output-dir", folder,
+    subprocess.run(["taskset", "-c", str(core), arguments.ptrain, "run", HERE / "tiny.yaml", "--out", folder,
                     "--fresh", "--progress", "plain" if every == USUAL else "none", "-o", f"train.log_every_steps={every}", "-o",
                     "train.steps=600"], capture_output=True, check=True)
     progress = json.loads((pathlib.Path(folder) / "report.json").read_text())["progress"]
@@ -129,11 +129,11 @@ def main():
     parser.add_argument("--budget", type=float, default=120, help="seconds of each comparison")
     parser.add_argument("--jobs", type=int, default=1, help="comparisons at once")
     parser.add_argument("--noise", action="store_true", help="run a neighbour that uses a core in bursts")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder of comparisons.jsonl and summary.md")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder of comparisons.jsonl and summary.md")
     parser.add_argument("--ptrain", default=os.environ.get("PTRAIN_BIN", ROOT / "build/release/bin/ptrain"))
     arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    log = arguments.output / "comparisons.jsonl"
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    log = arguments.out / "comparisons.jsonl"
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     done = {(line["kind"], line["seed"]) for line in lines}
     wanted = [(kind, seed) for kind, count in (("overhead", arguments.overhead), ("same", arguments.same),
@@ -165,7 +165,7 @@ def main():
         pool.shutdown(cancel_futures=True)
         if load.is_alive():
             load.terminate()
-    (arguments.output / "summary.md").write_text(summary(lines))
+    (arguments.out / "summary.md").write_text(summary(lines))
     print(summary(lines))
 
 
