@@ -50,7 +50,7 @@ class MobileNetBuilder final : public VisionBlocks {
  public:
   MobileNetBuilder(const MobileNetSpec& spec, Mode mode) : VisionBlocks(mode, spec.dropout), spec_(spec) {}
 
-  BuiltModel build(std::int64_t batch) {
+  BuiltModel build(const BatchShape& batch) {
     const ValueId images = inputs(batch, spec_.image_size, spec_.pixels);
     add_loss(logits(images), spec_.label_smoothing);
     return take();
@@ -172,7 +172,7 @@ class MobileNet final : public Model {
     return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return MobileNetBuilder(spec_, mode).build(batch.rows);
+    return MobileNetBuilder(spec_, mode).build(batch);
   }
   bool is_text() const override { return false; }
 

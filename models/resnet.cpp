@@ -30,7 +30,7 @@ class ResNetBuilder final : public VisionBlocks {
   ResNetBuilder(const ResNetSpec& spec, Mode mode)
       : VisionBlocks(mode), spec_(spec), last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
 
-  BuiltModel build(std::int64_t batch) {
+  BuiltModel build(const BatchShape& batch) {
     ValueId x = stem(inputs(batch, spec_.image_size, spec_.pixels));
     const Stages& stages = stages_of(spec_.depth);
     for (std::size_t stage = 0; stage < 4; ++stage) {
@@ -100,7 +100,7 @@ class ResNet final : public Model {
     return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return ResNetBuilder(spec_, mode).build(batch.rows);
+    return ResNetBuilder(spec_, mode).build(batch);
   }
   bool is_text() const override { return false; }
 

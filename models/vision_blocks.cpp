@@ -42,9 +42,10 @@ std::int64_t multiple_of_eight(double channels) {
   return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
 }
 
-ValueId VisionBlocks::inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale) {
-  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch, size, size, image_channels}});
-  add_labels(batch);
+ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale) {
+  const std::int64_t size = batch.image_size > 0 ? batch.image_size : usual_size;
+  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch.rows, size, size, image_channels}});
+  add_labels(batch.rows);
   add_rng();
   NormalizeImage::Attributes attrs;
   attrs.mean = scale.mean;

@@ -43,9 +43,9 @@ class VisionBlocks : public Blocks {
   using Blocks::Blocks;
 
  protected:
-  /// Labels, and images u8 [batch, size, size, 3]: normalised, with a zero fourth channel, which the first convolution
-  /// runs faster with.
-  ValueId inputs(std::int64_t batch, std::int64_t size, const PixelScale& scale);
+  /// Labels, and images u8 [rows, size, size, 3], `size` being the batch's or `usual_size`: normalised, with a zero
+  /// fourth channel, which the first convolution runs faster with.
+  ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale);
 
   /// Convolution without bias and batch norm. Filters start by He et al. 2015 over what goes out, as torchvision's.
   ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,

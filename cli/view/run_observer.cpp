@@ -17,7 +17,6 @@ RunObserver::RunObserver(const Config& config, const Telling* telling)
                               config.train.log_every_steps)) {}
 
 void RunObserver::on_start(const RunResult& prepared) {
-  steps_per_epoch_ = std::max<std::int64_t>(1, prepared.steps_per_epoch);
   log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
   progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
                                  prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
@@ -36,7 +35,7 @@ void RunObserver::on_step(const Step& s) {
   ProgressUpdate update;
   update.step = s.step;
   update.total_steps = s.total;
-  update.epoch = static_cast<double>(s.step) / static_cast<double>(steps_per_epoch_);
+  update.epoch = s.epochs;
   update.loss = s.loss;
   update.learning_rate = s.lr;
   update.samples_per_second = static_cast<double>(samples_) / seconds_;

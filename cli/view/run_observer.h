@@ -36,7 +36,6 @@ class RunObserver final : public TrainObserver {
   std::optional<MetricsLog> log_;
   std::vector<std::string> notes_;
   std::vector<double> unlogged_ms_;  // times of the steps since the last line
-  std::int64_t steps_per_epoch_ = 1;
   std::int64_t samples_ = 0;
   double seconds_ = 0;
   double reader_seconds_ = 0;

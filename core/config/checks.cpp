@@ -7,6 +7,8 @@
 #include "core/config/unread.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace ptrain {
 namespace {
@@ -92,6 +94,64 @@ void check_training(const Config& config, const Refusal& refuse) {
   }
 }
 
+using NumberList = std::pair<std::string, const std::vector<double>*>;
+
+void check_whole(const NumberList& list, const Refusal& refuse) {
+  for (const double value : *list.second) {
+    if (value != std::floor(value)) refuse(list.first, "expected whole numbers, got {}", value);
+  }
+}
+
+/// Returns the list that says where phases end; none where there are no phases.
+std::optional<NumberList> check_ends(const PhasesConfig& phases, const Refusal& refuse) {
+  constexpr std::size_t most_phases = 16;  // a plan is compiled for each
+  std::optional<NumberList> ends;
+  for (const NumberList& list :
+       {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
+        NumberList{"train.phases.until_step", &phases.until_step}}) {
+    if (list.second->empty()) continue;
+    if (ends) refuse(list.first, "set this or {}, not both", ends->first);
+    ends = list;
+  }
+  if (!ends) return ends;
+  const auto& [key, list] = *ends;
+  if (list->size() > most_phases) refuse(key, "has {} phases, expected at most {}", list->size(), most_phases);
+  if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
+    refuse(key, "expected ends that rise from phase to phase");
+  }
+  if (list == &phases.until && list->back() != 1) refuse(key, "the last phase ends at 1, got {}", list->back());
+  if (list == &phases.until_step) check_whole(*ends, refuse);
+  return ends;
+}
+
+void check_phases(const Config& config, const Refusal& refuse) {
+  const PhasesConfig& phases = config.train.phases;
+  const std::optional<NumberList> ends = check_ends(phases, refuse);
+  const NumberList image_size{"train.phases.image_size", &phases.image_size};
+  const NumberList batch_size{"train.phases.batch_size", &phases.batch_size};
+  for (const NumberList& list : {image_size, batch_size, NumberList{"train.phases.lr_scale", &phases.lr_scale},
+                                 NumberList{"train.phases.smallest_crop", &phases.smallest_crop}}) {
+    const std::size_t entries = list.second->size();
+    if (entries == 0) continue;
+    if (!ends) refuse(list.first, "where phases end is missing: train.phases.until, until_epoch or until_step");
+    if (entries != ends->second->size()) {
+      refuse(list.first, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
+    }
+  }
+  check_whole(image_size, refuse);
+  check_whole(batch_size, refuse);
+  const ResizeConfig& resize = config.train.resize;
+  const bool text = find_model(config.model.name).reads == DataKind::text;
+  if (text && !phases.image_size.empty()) refuse(image_size.first, "{} reads text", config.model.name);
+  if (resize.from == 1) return;
+  if (text) refuse("train.resize.from", "{} reads text", config.model.name);
+  if (ends) refuse("train.resize.from", "set this or train.phases, not both");
+  if (resize.delay + resize.finetune > 1) {
+    refuse("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
+           resize.delay);
+  }
+}
+
 void check_distribution(const DistConfig& dist, const Refusal& refuse) {
   if (!dist.reproducible) return;
   if (dist.average != GradAverage::fp32) refuse("dist.average", "dist.reproducible adds up in fp32");
@@ -121,6 +181,7 @@ void check_across(LoadedConfig& loaded) {
   check_amp(loaded.config, refuse);
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);
+  check_phases(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);
   note_unread(loaded);

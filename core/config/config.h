@@ -90,11 +90,34 @@ struct ScheduleConfig {
   double end_lr = 0.0;             // cosine and linear
 };
 
+/// Parts of a training with other images or batches, one entry for each; a list that is empty leaves everything as the
+/// run has it. At most one of the first three says where each part ends.
+struct PhasesConfig {
+  std::vector<double> until;        // share of the training
+  std::vector<double> until_epoch;  // epochs from its start
+  std::vector<double> until_step;
+  std::vector<double> image_size;     // px
+  std::vector<double> batch_size;     // per rank
+  std::vector<double> lr_scale;       // of the schedule's rate; empty: as the batch to data.batch_size
+  std::vector<double> smallest_crop;  // share of an image's area
+
+  bool any() const { return !until.empty() || !until_epoch.empty() || !until_step.empty(); }
+};
+
+/// Images that grow up to data.image_size.
+struct ResizeConfig {
+  double from = 1.0;      // of data.image_size, at first; 1: they do not grow
+  double delay = 0.5;     // share of the training before they grow
+  double finetune = 0.2;  // share of it at full size, at the end
+};
+
 struct TrainConfig {
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // above 0: ends after so many steps, whatever epochs says
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
+  PhasesConfig phases;
+  ResizeConfig resize;
   double label_smoothing = 0.0;
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
   std::int64_t accumulate_steps = 1;

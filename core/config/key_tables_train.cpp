@@ -26,6 +26,14 @@ Key schedule_key(std::string name, Member member, std::string help) {
   return make_key("train.schedule." + std::move(name), std::move(help), &Config::train, &TrainConfig::schedule, member);
 }
 template <typename Member>
+Key phases_key(std::string name, Member member, std::string help) {
+  return make_key("train.phases." + std::move(name), std::move(help), &Config::train, &TrainConfig::phases, member);
+}
+template <typename Member>
+Key resize_key(std::string name, Member member, std::string help) {
+  return make_key("train.resize." + std::move(name), std::move(help), &Config::train, &TrainConfig::resize, member);
+}
+template <typename Member>
 Key eval_key(std::string name, Member member, std::string help) {
   return make_key("eval." + std::move(name), std::move(help), &Config::eval, member);
 }
@@ -89,6 +97,26 @@ std::vector<Key> train_keys() {
       schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
       schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
       schedule_key("end_lr", &ScheduleConfig::end_lr, "cosine, linear: learning rate at the end").at_least(0),
+      phases_key("until", &PhasesConfig::until, "share of the training that each phase ends at; the last at 1")
+          .between(0.0001, 1),
+      phases_key("until_epoch", &PhasesConfig::until_epoch, "or: epochs that each phase ends at").above(0),
+      phases_key("until_step", &PhasesConfig::until_step, "or: steps that each phase ends at").at_least(1),
+      phases_key("image_size", &PhasesConfig::image_size, "height and width of each phase's training images in px")
+          .between(8, 4096),
+      phases_key("batch_size", &PhasesConfig::batch_size, "samples per rank and step of each phase")
+          .between(1, 1'048'576),
+      phases_key("lr_scale", &PhasesConfig::lr_scale,
+                 "of each phase's learning rate; by default its batch_size over data.batch_size")
+          .above(0),
+      phases_key("smallest_crop", &PhasesConfig::smallest_crop,
+                 "area that a random crop of each phase has at least, as share of the image")
+          .between(0.01, 1),
+      resize_key("from", &ResizeConfig::from, "size of the first training images over data.image_size; 1: all alike")
+          .between(0.1, 1),
+      resize_key("delay", &ResizeConfig::delay, "share of the training at that size").at_least(0).below(1),
+      resize_key("finetune", &ResizeConfig::finetune, "share of the training at data.image_size, at its end")
+          .at_least(0)
+          .below(1),
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")

@@ -78,6 +78,13 @@ bool is_section(std::string_view name) {
   });
 }
 
+bool is_table(std::string_view section) {
+  const std::string prefix = std::string(section) + ".";
+  return is_section(section) && std::all_of(config_keys().begin(), config_keys().end(), [&](const Key& key) {
+           return !key.name.starts_with(prefix) || is_list(key.type);
+         });
+}
+
 namespace {
 
 std::string describe_range(const Key& key) {

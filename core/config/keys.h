@@ -15,6 +15,7 @@
 namespace ptrain {
 
 enum class KeyType { boolean, integer, number, text, choice, text_list, number_list };
+constexpr bool is_list(KeyType type) { return type == KeyType::text_list || type == KeyType::number_list; }
 
 struct Key {
   std::string name;  // dotted, "train.optimizer.lr"
@@ -50,6 +51,9 @@ const std::vector<Key>& config_keys();
 const Key* find_key(std::string_view name);
 /// Whether some key's name starts with `name` and a dot ("train", "train.optimizer").
 bool is_section(std::string_view name);
+/// Whether it is a section all of whose keys are lists. A file may write it as rows too: a list of mappings, each with
+/// an entry for some of these keys.
+bool is_table(std::string_view section);
 /// "integer from 1 to 65536", "one of O0|O1|O2": what a value of this key looks like.
 std::string describe(const Key& key);
 

@@ -120,10 +120,40 @@ class Loader {
   void apply_section(const YamlEntry& entry, const std::string& name, const std::string& where) {
     if (entry.value.kind == YamlValue::Kind::map) {
       apply_file(entry.value, name);
+    } else if (entry.value.kind == YamlValue::Kind::list && is_table(name)) {
+      apply_file(columns_of(entry.value, name), name);
     } else if (entry.value.kind != YamlValue::Kind::null) {  // an empty section sets nothing
       fail_usage("{}: {}: expected a mapping of its keys, got {}", where, name,
                  entry.value.kind == YamlValue::Kind::list ? "a list" : shown(entry.value.text));
     }
+  }
+  /// A table's rows as one list for each key; every row has the same keys.
+  YamlValue columns_of(const YamlValue& rows, const std::string& name) const {
+    YamlValue columns;
+    columns.kind = YamlValue::Kind::map;
+    for (const YamlValue& row : rows.items) {
+      const std::string where = fmt::format("{}:{}", loaded_.file, row.line);
+      if (row.kind != YamlValue::Kind::map) fail_usage("{}: {}: expected a list of mappings", where, name);
+      if (&row == &rows.items.front()) {
+        for (const YamlEntry& entry : row.entries) {
+          columns.entries.push_back({entry.key, entry.line, {YamlValue::Kind::list, false, entry.line, {}, {}, {}}});
+        }
+      }
+      for (const YamlEntry& entry : row.entries) {
+        if (find_entry(columns, entry.key) == nullptr) {
+          fail_usage("{}: {}: {} is not in the first of them; expected the same keys in all", where, name,
+                     shown(entry.key));
+        }
+      }
+      for (YamlEntry& column : columns.entries) {
+        const YamlEntry* const entry = find_entry(row, column.key);
+        if (entry == nullptr) {
+          fail_usage("{}: {}: {} is missing, which the first of them has", where, name, shown(column.key));
+        }
+        column.value.items.push_back(entry->value);
+      }
+    }
+    return columns;
   }
   [[noreturn]] static void refuse_dotted(const std::string& where, const std::string& name) {
     fail_usage("{}: {}: dotted names are for the command line; nest the keys here", where, name);

@@ -62,6 +62,30 @@ json& properties_of(json& schema) {
   return schema["properties"];
 }
 
+/// Lets a table be written as a list of rows too.
+void allow_rows(json& table) {
+  json row = {{"type", "object"}, {"additionalProperties", false}};
+  for (const auto& [name, column] : table["properties"].items()) {
+    row["properties"][name] = column["items"];
+    row["properties"][name]["description"] = column["description"];
+  }
+  table["type"] = {"object", "array"};
+  table["items"] = row;
+}
+
+/// Of every table below `schema`, the section `name` ("" for the top).
+void allow_rows_below(json& schema, const std::string& name) {
+  for (auto& [key, below] : schema["properties"].items()) {
+    const std::string section = name.empty() ? key : name + "." + key;
+    if (!is_section(section)) continue;
+    if (is_table(section)) {
+      allow_rows(below);
+    } else {
+      allow_rows_below(below, section);
+    }
+  }
+}
+
 }  // namespace
 
 json config_schema() {
@@ -76,6 +100,7 @@ json config_schema() {
     }
     properties_of(*node)[key.name.substr(begin)] = schema_of(key);
   }
+  allow_rows_below(root, "");
   return root;
 }
 

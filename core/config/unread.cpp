@@ -48,6 +48,9 @@ const std::vector<Rule> rules = {
      [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
      "amp.scaler.dynamic"},
     {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
+    {{"train.resize.delay", "train.resize.finetune"},
+     [](const Config& c) { return c.train.resize.from < 1; },
+     "train.resize.from"},
     {{"train.optimizer.momentum"},
      [](const Config& c) {
        return c.train.optimizer.name == OptimizerKind::momentum || c.train.optimizer.name == OptimizerKind::lars;

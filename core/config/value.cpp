@@ -123,8 +123,6 @@ nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType t
   }
 }
 
-bool is_list(KeyType type) { return type == KeyType::text_list || type == KeyType::number_list; }
-
 YamlValue scalar(std::string_view text) {
   YamlValue value;
   value.kind = YamlValue::Kind::scalar;

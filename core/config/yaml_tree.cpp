@@ -158,6 +158,12 @@ void check_bytes(std::string_view text, std::string_view name) {
 
 }  // namespace
 
+const YamlEntry* find_entry(const YamlValue& map, std::string_view key) {
+  const auto found =
+      std::find_if(map.entries.begin(), map.entries.end(), [&](const YamlEntry& entry) { return entry.key == key; });
+  return found != map.entries.end() ? &*found : nullptr;
+}
+
 YamlValue parse_yaml(std::string_view text, std::string_view name) {
   check_bytes(text, name);
   std::istringstream stream{std::string(text)};

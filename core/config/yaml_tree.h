@@ -27,6 +27,9 @@ struct YamlEntry {
   YamlValue value;
 };
 
+/// A mapping's entry; null when it has none of that key.
+const YamlEntry* find_entry(const YamlValue& map, std::string_view key);
+
 /// Parses one document whose top is a mapping. `name` stands for the file in messages.
 /// Throws Error{usage}: "NAME:LINE: what is wrong".
 YamlValue parse_yaml(std::string_view text, std::string_view name);

@@ -30,12 +30,20 @@ struct DatasetInfo {
   int vocab_size = 0;
 };
 
-/// Where one sample is written. An image source fills `pixels`; a text source fills the other three.
+/// What training asks of images beside what their data set is opened with.
+struct ImageForm {
+  int size = 0;                 // px, height and width; 0: DatasetInfo's
+  float smallest_crop = 0.08f;  // share of an image's area that a random crop has at least
+};
+
+/// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and
+/// length.
 struct SampleView {
-  std::span<std::uint8_t> pixels = {};       // [image_size, image_size, 3], red first
+  std::span<std::uint8_t> pixels = {};       // [size, size, 3] of `form`, red first
   std::span<std::int32_t> ids = {};          // [max_length], padded with [PAD] after `length`
   std::span<std::int32_t> token_types = {};  // [max_length], 1 for the second sentence
   std::int32_t* length = nullptr;            // tokens before the padding
+  ImageForm form = {};
 };
 
 /// Memory that one worker reuses from sample to sample.

@@ -38,7 +38,7 @@ class SyntheticImages : public Dataset {
   std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
     const auto label = static_cast<std::int32_t>(index % info_.classes);
-    const int side = info_.image_size;
+    const int side = out.form.size > 0 ? out.form.size : info_.image_size;
     // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
     const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
     const float waves = 2.0f + static_cast<float>(label % 3);

@@ -22,6 +22,8 @@ struct GuardFinding {
   std::int64_t compared = 0;  // runs
   double worst_drift = 0;     // see core/ops/math/statistics_drift.h
 };
+/// Adds what another kernel found, if it is guarded.
+void join(std::optional<GuardFinding>& all, const std::optional<GuardFinding>& one);
 
 /// A kernel's part in a training batch norm or its gradient.
 enum class BatchNormPart {

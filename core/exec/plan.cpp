@@ -159,11 +159,7 @@ std::vector<NodeProfile> Plan::profile() const {
 std::optional<GuardFinding> Plan::guard_finding() const {
   std::optional<GuardFinding> all;
   for (const Step& step : steps_) {
-    const std::optional<GuardFinding> one = step.kernel->guard_finding();
-    if (!one) continue;
-    if (!all) all.emplace();
-    all->compared += one->compared;
-    all->worst_drift = std::max(all->worst_drift, one->worst_drift);
+    join(all, step.kernel->guard_finding());
   }
   return all;
 }

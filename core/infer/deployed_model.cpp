@@ -138,10 +138,12 @@ PlanSet& DeployedModel::plans_of(std::int64_t rows) {
   plan.kernels = options_.kernels;
   plan.kernels.constant_weights = true;
   PlanSet::Shapes shapes;
-  shapes.capacity = [this, rows](std::int64_t tokens) { return model_.token_capacity(rows, tokens); };
-  shapes.build = [this, rows](std::int64_t tokens) { return build({rows, tokens}); };
-  const auto most_tokens = rows * options_.max_length;
-  PlanSet& made = plans_.try_emplace(rows, shapes, most_tokens, backend_, variables_, plan).first->second;
+  shapes.planned = [this, rows](const BatchShape& batch) {
+    return BatchShape(rows, model_.token_capacity(rows, batch.tokens));
+  };
+  shapes.build = [this](const BatchShape& shape) { return build(shape); };
+  const BatchShape largest(rows, rows * options_.max_length);
+  PlanSet& made = plans_.try_emplace(rows, shapes, largest, backend_, variables_, plan).first->second;
   if (memory_) made.bind(*memory_);
   return made;
 }

@@ -61,10 +61,13 @@ struct ModelVariable {
 
 /// What a graph is built for.
 struct BatchShape {
-  std::int64_t rows;    // N
-  std::int64_t tokens;  // T, the capacity of packed text; 0: for N sequences of the greatest length
+  std::int64_t rows;        // N
+  std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
+  std::int64_t image_size;  // px, height and width; 0: the model's own
 
-  BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0) : rows(row_count), tokens(token_capacity) {}
+  BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0, std::int64_t pixels_a_side = 0)
+      : rows(row_count), tokens(token_capacity), image_size(pixels_a_side) {}
+  auto operator<=>(const BatchShape&) const = default;
 };
 
 /// A forward graph with outputs "loss" and "logits", and its variables in the order of their declaration.

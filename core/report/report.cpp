@@ -37,6 +37,7 @@ void Report::describe(Fields& field) {
   field("model", model, "");
   field("global_batch_size", global_batch_size, "samples per step of all ranks");
   field("progress", progress, "how far the run came");
+  field("phases", phases, "parts of the training whose images or batches differ; empty of one part");
   field("throughput", throughput, "null when no step was measured");
   field("latency_ms", latency_ms, "of the measured steps");
   field("utilization", utilization, "use of the device's arithmetic");

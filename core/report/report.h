@@ -31,6 +31,7 @@ struct Report {
   ModelReport model;
   std::int64_t global_batch_size = 0;
   ProgressReport progress;
+  std::vector<PhaseReport> phases;
   std::optional<Throughput> throughput;
   std::optional<LatencyReport> latency_ms;
   std::optional<Utilization> utilization;

@@ -74,6 +74,19 @@ RankReport rank_report(const RankTotals& totals, double steps) {
   return rank;
 }
 
+/// Nothing of a training in one part.
+void fill_phases(Report& report, const RunResult& result) {
+  report.phases.clear();
+  if (result.phases.size() == 1) return;
+  for (std::size_t i = 0; i < result.phases.size(); ++i) {
+    const TrainingPhase& phase = result.phases[i];
+    const PhaseTotals measured = i < result.by_phase.size() ? result.by_phase[i] : PhaseTotals{};
+    PhaseReport one{phase.first_step + 1, phase.steps, phase.images.size, phase.batch_size, phase.lr_scale, {}};
+    if (measured.seconds > 0) one.samples_per_second = static_cast<double>(measured.samples) / measured.seconds;
+    report.phases.push_back(one);
+  }
+}
+
 void fill_distributed(Report& report, const RunResult& result) {
   if (!result.exchanged || result.exchanged->steps == 0) return;
   const Exchanged& exchanged = *result.exchanged;
@@ -123,15 +136,14 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;
-  if (result.steps_per_epoch > 0) {
-    report.progress.epochs = static_cast<double>(report.progress.steps) / static_cast<double>(result.steps_per_epoch);
-  }
+  if (result.total_steps > 0) report.progress.epochs = result.epochs(report.progress.steps);
   report.progress.bad_samples = result.bad_samples;
   report.progress.setup_seconds = result.setup_seconds;
   report.progress.search_seconds = result.search_seconds;
   report.progress.resumed_from = result.resumed_from;
   report.progress.checkpoint = result.checkpoint;
   fill_speed(report, model, result);
+  fill_phases(report, result);
   fill_distributed(report, result);
   report.gpu = result.gpu;
   if (report.gpu && report.gpu->energy_joules && !result.ranks.empty() && result.ranks[0].samples > 0) {

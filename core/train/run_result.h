@@ -6,6 +6,7 @@
 #include "core/train/measure/device_figures.h"
 #include "core/train/measure/loss_record.h"
 #include "core/train/measure/measuring.h"
+#include "core/train/phases.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/state/checkpoints.h"
 #include "core/train/state/starting_state.h"

@@ -2,6 +2,7 @@
 
 #include "core/config/model_catalog.h"
 #include "core/model/model.h"
+#include "core/train/phases.h"
 
 #include <cmath>
 
@@ -119,18 +120,18 @@ DistributionOptions distribution_options(const Config& config, int world_size) {
   return options;
 }
 
-Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps) {
+Schedule make_schedule(const Config& config, const StepCounts& counts) {
   const ScheduleConfig& s = config.train.schedule;
   Schedule schedule;
   schedule.kind = s.name;
   schedule.lr = config.train.optimizer.lr;
   schedule.end_lr = s.end_lr;
   schedule.gamma = s.gamma;
-  schedule.total_steps = total_steps;
+  schedule.total_steps = counts.total_steps;
   schedule.warmup_steps =
-      s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(total_steps));
+      s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(counts.total_steps));
   for (const double epoch : s.milestones) {
-    schedule.milestone_steps.push_back(std::llround(epoch * static_cast<double>(steps_per_epoch)));
+    schedule.milestone_steps.push_back(counts.steps_until(epoch));
   }
   return schedule;
 }

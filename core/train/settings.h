@@ -10,6 +10,8 @@
 
 namespace ptrain {
 
+struct StepCounts;
+
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);
 /// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
@@ -19,6 +21,6 @@ PipelineOptions evaluation_options(const Config& config, DType automatic);
 /// How the passes' graph becomes a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
 DistributionOptions distribution_options(const Config& config, int world_size);
-Schedule make_schedule(const Config& config, std::int64_t steps_per_epoch, std::int64_t total_steps);
+Schedule make_schedule(const Config& config, const StepCounts& counts);
 
 }  // namespace ptrain

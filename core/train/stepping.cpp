@@ -28,7 +28,7 @@ Stepping::Stepping(const Config& config, Backend& backend, RunPlans& plans, Rank
       plans_(plans),
       ranks_(ranks),
       counts_(counts),
-      schedule_(make_schedule(config, counts.steps_per_epoch, counts.total_steps)),
+      schedule_(make_schedule(config, counts)),
       on_step_(std::move(on_step)) {
   for (StepInFlight& step : steps_) {
     for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
@@ -89,8 +89,12 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
   return found != nullptr ? *found : plans.for_batch(batch);
 }
 
+double Stepping::learning_rate(std::int64_t step) const {
+  return schedule_.at(step) * counts_.phases[counts_.phase_of(step)].lr_scale;
+}
+
 void Stepping::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const {
-  const auto lr = static_cast<float>(schedule_.at(step));
+  const auto lr = static_cast<float>(learning_rate(step));
   plan.write_input(flat::learning_rate, &lr, sizeof lr);
   if (plan.has_input(model_io::rng)) {
     const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
@@ -155,8 +159,9 @@ TrainObserver::Step Stepping::shown(const StepInFlight& launched, std::span<cons
   TrainObserver::Step step;
   step.step = launched.step + 1;
   step.total = counts_.total_steps;
-  step.epoch = launched.step / counts_.steps_per_epoch;
-  step.lr = static_cast<float>(schedule_.at(launched.step));
+  step.phase = counts_.phase_of(launched.step);
+  step.epochs = counts_.epochs(step.step);
+  step.lr = static_cast<float>(learning_rate(launched.step));
   step.reader_seconds = launched.mine.reader_seconds;
   step.compute_seconds = launched.mine.compute_seconds;
   for (const RankStep& rank : by_rank) {

@@ -5,6 +5,7 @@
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
 #include "core/report/figures.h"
+#include "core/train/phases.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/ranks.h"
 #include "core/train/schedule.h"
@@ -58,6 +59,7 @@ class Stepping {
   /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
   /// phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Phase last, RankStep& mine);
+  double learning_rate(std::int64_t step) const;
   /// What differs between steps and micro-batches beside the batch.
   void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
   void finish(StepInFlight& launched);

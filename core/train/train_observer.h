@@ -16,7 +16,8 @@ class TrainObserver {
   struct Step {
     std::int64_t step = 0;  // counted from 1
     std::int64_t total = 0;
-    std::int64_t epoch = 0;
+    double epochs = 0;      // passes over the data that are done
+    std::size_t phase = 0;  // which of StepCounts::phases
     double loss = 0;
     double lr = 0;
     double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;

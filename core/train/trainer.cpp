@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/signals.h"
+#include "core/train/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
 #include "core/train/state/trained_model.h"
@@ -58,13 +59,12 @@ void Trainer::prepare() {
 
 void Trainer::train() {
   const SignalGuard signals;
-  LoaderOptions options = loader_options(config_, Split::train);
-  ranks_.shard(options);
-  Loader loader(training_data_, options);
-  start_training(loader);
+  PhasedLoader loader(config_, training_data_, ranks_, counts_);
+  start_training();
   for (std::int64_t step = start_.first_step; step < counts_.total_steps && ok(); ++step) {
-    stepping_->run(loader, step);
-    after_step(loader, step + 1);
+    tell_phase(step);
+    stepping_->run(loader.at(step), step);
+    after_step(step + 1);
   }
   end_measuring(loader);
   if (ok()) {
@@ -76,16 +76,23 @@ void Trainer::train() {
   device_.peak_flops = measured_peak(config_, backend_, measuring_.figures(), ranks_, observer_);
 }
 
-void Trainer::start_training(Loader& loader) {
+void Trainer::start_training() {
   const std::int64_t first = start_.first_step, total = counts_.total_steps;
   if (first >= total) observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total));
-  loader.seek(first / counts_.steps_per_epoch, (first % counts_.steps_per_epoch) * config_.train.accumulate_steps);
   if (config_.train.test_delay_percent > 0) {
     observer_.on_note(fmt::format("train.test_delay_percent: every step is made {} % longer, for a test",
                                   config_.train.test_delay_percent));
   }
   outcome_.setup_seconds = since_start_.seconds();
   measuring_.start(total - first, config_.train.measure_after_steps);
+}
+
+void Trainer::tell_phase(std::int64_t step) {
+  const std::size_t phase = counts_.phase_of(step);
+  const bool begins = step == start_.first_step || step == counts_.phases[phase].first_step;
+  if (counts_.phases.size() == 1 || !begins) return;
+  observer_.on_note(fmt::format("phase {} of {}, from step {} on: {}", phase + 1, counts_.phases.size(), step + 1,
+                                phase_text(counts_.phases[phase])));
 }
 
 void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank) {
@@ -110,18 +117,14 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
 }
 
 /// What is due after `done` steps; the step in flight is waited for only then.
-void Trainer::after_step(Loader& loader, std::int64_t done) {
+void Trainer::after_step(std::int64_t done) {
   const std::int64_t every = config_.output.checkpoint_every_steps;
-  const std::int64_t epoch = done / counts_.steps_per_epoch;
   const bool is_last = done == counts_.total_steps;
-  const bool epoch_ends = done % counts_.steps_per_epoch == 0;
   const bool checkpoints = every > 0 && done % every == 0;
-  const bool evaluation_is_due = evaluates() && epoch_ends && epoch % config_.eval.every_epochs == 0;
+  const bool evaluation_is_due =
+      evaluates() && counts_.epoch_ends(done) && counts_.position(done).epoch % config_.eval.every_epochs == 0;
   if (evaluation_is_due || checkpoints || is_last || ranks_.signal() != 0) stepping_->finish();
-  if (epoch_ends && ok() && ranks_.signal() == 0) {
-    if (evaluation_is_due && !is_last) evaluate_now();
-    if (config_.train.accumulate_steps > 1) loader.seek(epoch, 0);
-  }
+  if (evaluation_is_due && !is_last && ok() && ranks_.signal() == 0) evaluate_now();
   if (checkpoints && !is_last && ok()) write_checkpoint(done);
   if (ranks_.signal() == 0) return;
   stepping_->finish();
@@ -130,7 +133,7 @@ void Trainer::after_step(Loader& loader, std::int64_t done) {
   write_checkpoint(done);
 }
 
-void Trainer::end_measuring(const Loader& loader) {
+void Trainer::end_measuring(const PhasedLoader& loader) {
   measuring_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(measuring_.figures().flops, measuring_.figures().samples);
   std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
@@ -158,7 +161,7 @@ void Trainer::require_trained_weights() const {
 }
 
 EvalResult Trainer::evaluate_now() {
-  EvalResult result = evaluator_->run(steps_done(), steps_done() / counts_.steps_per_epoch);
+  EvalResult result = evaluator_->run(steps_done(), counts_.position(steps_done()).epoch);
   tell_notes();
   if (result.samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
@@ -168,7 +171,7 @@ EvalResult Trainer::evaluate_now() {
 }
 
 void Trainer::write_checkpoint(std::int64_t step) {
-  checkpoints_.write(plans_.variables(), step, step / counts_.steps_per_epoch, start_.first_loss.value_or(0.0));
+  checkpoints_.write(plans_.variables(), step, counts_.position(step).epoch, start_.first_loss.value_or(0.0));
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 

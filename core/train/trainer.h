@@ -12,6 +12,8 @@
 
 namespace ptrain {
 
+class PhasedLoader;
+
 class Trainer {
  public:
   /// Everything must outlive the trainer. `evaluation` may be null, and so may `communicator`: one rank, which
@@ -46,11 +48,12 @@ class Trainer {
   bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.every_epochs > 0; }
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
-  void start_training(Loader& loader);
+  void start_training();
+  void tell_phase(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);
-  void after_step(Loader& loader, std::int64_t done);
+  void after_step(std::int64_t done);
   /// What the steps and the ranks' loaders and plans have to tell when the last step is done.
-  void end_measuring(const Loader& loader);
+  void end_measuring(const PhasedLoader& loader);
   void write_checkpoint(std::int64_t step);
   void interrupted(std::int64_t step);
   /// What the backend did another way than planned, as notes of the run.

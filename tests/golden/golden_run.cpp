@@ -21,7 +21,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   const nlohmann::json& sizes = json.at("bert");
   if (sizes.empty()) {
     Config config;
-    config.model.name = json.at("case");
+    config.model.name = json.value("model", json.at("case").get<std::string>());
     config.model.stem = Stem::imagenet;
     config.model.dropout = 0;
     config.model.classes = json.at("classes");
@@ -84,8 +84,11 @@ Golden load_golden(const std::string& name, Padding padding) {
   const nlohmann::json json = nlohmann::json::parse(file);
   Golden golden;
   golden.name = name;
-  golden.batch = json.at("batch");
-  golden.size = json.at("size");
+  golden.steps.assign(steps, {json.at("batch"), json.at("size"), 1});
+  if (json.contains("steps")) golden.steps.clear();
+  for (const nlohmann::json& step : json.value("steps", nlohmann::json::array())) {
+    golden.steps.push_back({step.at(0), step.at(1), step.at(2)});
+  }
   golden.classes = json.at("classes");
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
   golden.optimizer = make_optimizer(json.at("optimizer"));
@@ -111,11 +114,15 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
   options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   PlanOptions plan_options;
   plan_options.kernels.exhaustive_search = false;
-  PipelineResult built = build_training_graph(golden.model->build(golden.batch, Mode::training), options);
-  plan_.emplace(std::move(built.graph), *backend_, variables_, plan_options);
+  const PlanSet::Shapes shapes{[&golden, options](const BatchShape& shape) {
+                                 return build_training_graph(golden.model->build(shape, Mode::training), options).graph;
+                               },
+                               [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
+  plans_.emplace(shapes, shape_of(batch(0)), *backend_, variables_, plan_options);
+  for (std::size_t step = 0; step < golden.steps.size(); ++step) plans_->for_batch(batch(static_cast<int>(step)));
   variables_.allocate();
-  memory_.emplace(*backend_, std::initializer_list<const Plan*>{&*plan_});
-  plan_->bind(*memory_);
+  memory_.emplace(*backend_, plans_->arena_bytes(), plans_->workspace_bytes());
+  plans_->bind(*memory_);
 
   initialize_variables(*golden.model, variables_, 0);  // running statistics as they start
   for (const WeightMapping& mapping : weights_) {
@@ -127,24 +134,29 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
   }
 }
 
-void GoldenRun::feed(int step) {
+Batch GoldenRun::batch(int step) const {
+  const GoldenStep& form = golden_.steps.at(static_cast<std::size_t>(step));
   Batch batch;
-  batch.count = golden_.batch;
-  batch.labels = labels(step, golden_.batch, golden_.classes);
+  batch.count = form.batch;
+  batch.labels = labels(step, form.batch, golden_.classes);
   if (golden_.model->is_text()) {
-    TextBatch sentences = text(step, golden_.batch, golden_.size, golden_.vocab_size);
+    TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     batch.ids = std::move(sentences.ids);
     batch.token_types = std::move(sentences.token_types);
     batch.lengths = std::move(sentences.lengths);
   } else {
-    batch.pixels = images(step, golden_.batch, golden_.size);
+    batch.image_size = form.size;
+    batch.pixels = images(step, form.batch, form.size);
   }
-  ptrain::feed(*plan_, batch, batch.count);
+  return batch;
 }
 
 float GoldenRun::step(int step) {
-  feed(step);
-  plan_->write_input(flat::learning_rate, &golden_.learning_rate, sizeof golden_.learning_rate);
+  const Batch fed = batch(step);
+  plan_ = &plans_->for_batch(fed).plan;
+  feed(*plan_, fed, fed.count);
+  const float lr = golden_.learning_rate * golden_.steps.at(static_cast<std::size_t>(step)).lr_factor;
+  plan_->write_input(flat::learning_rate, &lr, sizeof lr);
   plan_->run(Phase::forward, Phase::update);
   float loss = 0;
   plan_->read_output(loss_output, &loss, sizeof loss);

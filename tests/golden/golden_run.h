@@ -1,8 +1,8 @@
 // A golden (tests/golden/<case>.json) and the same training in this program: same weights, batches and optimizer.
 #pragma once
 
-#include "core/exec/plan.h"
 #include "core/passes/pipeline.h"
+#include "core/train/plans/plan_set.h"
 #include "models/bert.h"
 #include "tests/golden/sketch.h"
 
@@ -21,10 +21,15 @@ struct Gradient {
   std::array<double, sketches> sums{};
 };
 
+struct GoldenStep {
+  int batch = 0;
+  int size = 0;         // px, or tokens
+  float lr_factor = 1;  // of the learning rate
+};
+
 struct Golden {
   std::string name;
-  int batch = 0;
-  int size = 0;  // px, or tokens
+  std::vector<GoldenStep> steps;
   int classes = 0;
   int vocab_size = 0;  // text only
   OptimizerSettings optimizer;
@@ -51,13 +56,14 @@ class GoldenRun {
   std::vector<float> gradient(std::string_view name) const;
 
  private:
-  void feed(int step);
+  Batch batch(int step) const;
 
   const Golden& golden_;
   std::unique_ptr<Backend> backend_;
   Variables variables_;
   std::vector<WeightMapping> weights_;
-  std::optional<Plan> plan_;
+  std::optional<PlanSet> plans_;
+  Plan* plan_ = nullptr;  // the last step's
   std::optional<PlanMemory> memory_;
 };
 

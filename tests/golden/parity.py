@@ -4,8 +4,10 @@
     .deps/peers/bin/python tests/golden/parity.py [--test build/release/bin/golden_test] [resnet50|bert_base|minilm]...
 
 fp32, no dropout: each gradient tensor of step one must lie within 1e-4 (relative L2) of PyTorch's, or twice what PyTorch
-itself differs by from double precision where that is more (as the case's golden says), each of the first ten losses within 1e-3 (relative). ptrain's side is the test program's, which writes `grad.<name>` in PyTorch's layout and
-`losses` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors; it needs no weights or batches, as both sides make them by hash.
+itself differs by from double precision where that is more (as the case's golden says), each of the first ten losses (of
+a case in phases: twenty) within 1e-3 (relative). ptrain's side is the test program's, which writes `grad.<name>` in
+PyTorch's layout and `losses` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors; it needs no weights or batches, as both sides
+make them by hash.
 """
 import argparse
 import json

@@ -21,6 +21,12 @@ class Case:
     classes: int
     optimizer: dict
     bert: dict = dataclasses.field(default_factory=dict)
+    phases: tuple = ()  # (steps, batch, size, factor of the learning rate) one behind the other; none: STEPS alike
+    model: str = ""  # the case's name, unless it says so
+
+    @property
+    def steps(self):
+        return [phase[1:] for phase in self.phases or [(STEPS, self.batch, self.size, 1)] for _ in range(phase[0])]
 
 
 ADAMW = {"name": "adamw", "lr": 1e-4, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01}
@@ -34,6 +40,7 @@ CASES = {case.name: case for case in (
     Case("mobilenet_v1", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v2", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v3_large", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
@@ -89,16 +96,28 @@ def weight(name, shape):
     return torch.from_numpy(values.reshape(shape))
 
 
+def step_of(name, step, count):
+    """Step `step`'s part of the hashes of `name` when every step has `count`."""
+    return hashes(name, (step + 1) * count)[step * count:]
+
+
+def image_batches(case):
+    labels, images = [], []
+    for step, (batch, size, _) in enumerate(case.steps):
+        blocks = size // 8
+        labels.append((step_of("labels", step, batch) % np.uint64(case.classes)).astype(np.int32))
+        pixels = (step_of("images", step, batch * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
+        pixels = pixels.reshape(batch, blocks, blocks, 3)
+        images.append(np.ascontiguousarray(pixels.repeat(8, axis=1).repeat(8, axis=2)))
+    return {"labels": labels, "images": images}
+
+
 def batches(case):
-    """Tensors with a leading axis of STEPS. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
-    labels = (hashes("labels", STEPS * case.batch) % np.uint64(case.classes)).astype(np.int32)
-    result = {"labels": labels.reshape(STEPS, case.batch)}
+    """By name a tensor for each step. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
     if not case.bert:
-        blocks = case.size // 8
-        images = (hashes("images", STEPS * case.batch * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
-        images = images.reshape(STEPS, case.batch, blocks, blocks, 3)
-        result["images"] = np.ascontiguousarray(images.repeat(8, axis=2).repeat(8, axis=3))
+        result = image_batches(case)
     else:
+        labels = (hashes("labels", STEPS * case.batch) % np.uint64(case.classes)).astype(np.int32)
         half = case.size // 2
         lengths = half + (hashes("lengths", STEPS * case.batch) % np.uint64(half + 1)).astype(np.int32)
         ids = (hashes("input_ids", STEPS * case.batch * case.size) % np.uint64(case.bert["vocab_size"])).astype(np.int32)
@@ -106,9 +125,9 @@ def batches(case):
         ids = np.where(padding, 0, ids.reshape(-1, case.size)).astype(np.int32)
         types = np.where(padding, 0, np.arange(case.size)[None, :] >= half // 2).astype(np.int32)
         shape = (STEPS, case.batch, case.size)
-        result |= {"input_ids": ids.reshape(shape), "token_type_ids": types.reshape(shape),
-                   "lengths": lengths.reshape(STEPS, case.batch)}
-    return {name: torch.from_numpy(values) for name, values in result.items()}
+        result = {"labels": labels.reshape(STEPS, case.batch), "input_ids": ids.reshape(shape),
+                  "token_type_ids": types.reshape(shape), "lengths": lengths.reshape(STEPS, case.batch)}
+    return {name: [torch.from_numpy(value) for value in values] for name, values in result.items()}
 
 
 def bert_config(case):
@@ -131,7 +150,7 @@ def build(case, dtype):
         model = timm.create_model(TIMM[case.name], num_classes=case.classes)
     else:
         import torchvision
-        model = getattr(torchvision.models, case.name)(num_classes=case.classes)
+        model = getattr(torchvision.models, case.model or case.name)(num_classes=case.classes)
         for part in model.modules():
             if isinstance(part, torch.nn.Dropout):
                 part.p = 0.0
@@ -164,11 +183,13 @@ def make_optimizer(case, model):
 
 
 def train(case, dtype):
-    """(gradients of the first step by name, losses of STEPS steps)."""
+    """(gradients of the first step by name, losses of all steps)."""
     model, batch = build(case, dtype), batches(case)
     optimizer = make_optimizer(case, model)
     gradients, losses = {}, []
-    for step in range(STEPS):
+    for step, (_, _, lr_factor) in enumerate(case.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = case.optimizer["lr"] * lr_factor
         loss = torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), batch["labels"][step].long())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()

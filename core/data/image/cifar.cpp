@@ -74,7 +74,8 @@ class CifarDataset : public LabelledImages {
     for (std::size_t i = 0; i < plane; ++i) {
       for (std::size_t c = 0; c < 3; ++c) scratch.pixels[3 * i + c] = planes[c * plane + i];
     }
-    transform_.apply({scratch.pixels.data(), side * 3, 0, 0}, side, side, random, scratch, out.pixels);
+    transform_.in_form(out.form).apply({scratch.pixels.data(), side * 3, 0, 0}, side, side, random, scratch,
+                                       out.pixels);
     return label(index);
   }
 

@@ -81,8 +81,8 @@ class IdxDataset : public LabelledImages {
     for (std::size_t i = 0; i < count; ++i) {
       scratch.pixels[3 * i] = scratch.pixels[3 * i + 1] = scratch.pixels[3 * i + 2] = grey[i];
     }
-    transform_.apply({scratch.pixels.data(), static_cast<std::size_t>(width_) * 3, 0, 0}, width_, height_, random,
-                     scratch, out.pixels);
+    transform_.in_form(out.form).apply({scratch.pixels.data(), static_cast<std::size_t>(width_) * 3, 0, 0}, width_,
+                                       height_, random, scratch, out.pixels);
     return label(index);
   }
 

@@ -24,7 +24,7 @@ class ImageFolderDataset : public Dataset {
     } catch (const Error& error) {
       throw BadSample(error.what());
     }
-    transform_.apply_encoded(scratch.file, path.string(), random, scratch, out.pixels);
+    transform_.in_form(out.form).apply_encoded(scratch.file, path.string(), random, scratch, out.pixels);
     return file.label;
   }
 

@@ -15,11 +15,11 @@ constexpr int small_image = 64;
 
 int photo_size(const DataSettings& settings) { return settings.image_size > 0 ? settings.image_size : 224; }
 
-Box random_area(int width, int height, SampleRandom& random) {
+Box random_area(int width, int height, float smallest, SampleRandom& random) {
   const float area = static_cast<float>(width) * static_cast<float>(height);
   const float log_ratio = std::log(4.0f / 3.0f);
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const float target = area * random.uniform(0.08f, 1.0f);
+    const float target = area * random.uniform(smallest, 1.0f);
     const float ratio = std::exp(random.uniform(-log_ratio, log_ratio));
     const int w = static_cast<int>(std::lround(std::sqrt(target * ratio)));
     const int h = static_cast<int>(std::lround(std::sqrt(target / ratio)));
@@ -83,10 +83,19 @@ std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
 
 }  // namespace
 
+ImageTransform ImageTransform::in_form(const ImageForm& form) const {
+  ImageTransform other = *this;
+  other.smallest_crop_ = form.smallest_crop;
+  if (form.size == 0 || form.size == size_) return other;
+  other.size_ = form.size;
+  other.reach_ = std::max(1, (reach_ * form.size + size_ / 2) / size_);
+  return other;
+}
+
 ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) const {
   if (augment_ == Augmentation::random_resized_crop) {
     ImagePlan plan;
-    plan.crop = random_area(width, height, random);
+    plan.crop = random_area(width, height, smallest_crop_, random);
     plan.resized_width = size_;
     plan.resized_height = size_;
     plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
@@ -95,9 +104,8 @@ ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) cons
   const bool small = size_ <= small_image || augment_ == Augmentation::crop_flip;
   ImagePlan plan = centre_crop(width, height, small ? size_ : resized_to(), size_);
   if (augment_ == Augmentation::crop_flip) {
-    const int reach = std::max(4, size_ / 8);
-    plan.shift_x = random.below(2 * reach + 1) - reach;
-    plan.shift_y = random.below(2 * reach + 1) - reach;
+    plan.shift_x = random.below(2 * reach_ + 1) - reach_;
+    plan.shift_y = random.below(2 * reach_ + 1) - reach_;
     plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
   }
   return plan;

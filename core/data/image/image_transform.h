@@ -5,6 +5,7 @@
 #include "core/data/image/jpeg.h"
 #include "core/data/image/resize.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,15 +26,17 @@ struct ImagePlan {
 };
 
 /// Turns any image into the model's [size, size, 3] input.
-/// Training, random_resized_crop: an area of 8 to 100 %, ratio 3/4 to 4/3, then a flip (Inception's augmentation, with
-/// torchvision's draws). Training, crop_flip: shorter side to `size`, centre crop, shift by up to 4 px (1/8 of the size
-/// above 32 px) with zero padding, flip. Otherwise: shorter side to size * 256 / 224 (to `size` up to 64 px), centre
-/// crop.
+/// Training, random_resized_crop: an area of ImageForm::smallest_crop (8 %) to 100 %, ratio 3/4 to 4/3, then a flip
+/// (Inception's augmentation, with torchvision's draws). Training, crop_flip: shorter side to `size`, centre crop,
+/// shift by up to 4 px (1/8 of the size above 32 px) with zero padding, flip. Otherwise: shorter side to size * 256 /
+/// 224 (to `size` up to 64 px), centre crop.
 class ImageTransform {
  public:
   /// `augment` is not `automatic` here.
-  ImageTransform(int size, Augmentation augment) : size_(size), augment_(augment) {}
+  ImageTransform(int size, Augmentation augment) : size_(size), augment_(augment), reach_(std::max(4, size / 8)) {}
 
+  /// The same for images of another form; shifts reach as far in proportion.
+  ImageTransform in_form(const ImageForm& form) const;
   ImagePlan plan(int width, int height, SampleRandom& random) const;
   /// What an evaluation's plan resizes the shorter side to.
   int resized_to() const;
@@ -52,6 +55,8 @@ class ImageTransform {
 
   int size_;
   Augmentation augment_;
+  int reach_;  // px that crop_flip shifts by at most
+  float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 
 /// The whole of an image as RGB8.

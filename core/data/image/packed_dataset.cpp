@@ -22,7 +22,8 @@ class PackedDataset : public Dataset {
     const auto i = static_cast<std::size_t>(index);
     const PackedImage& image = pack_.index[i];
     const ImageView view{pack_.pixels[i], std::size_t{3} * image.width, 0, 0};
-    transform_.apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random, scratch, out.pixels);
+    transform_.in_form(out.form).apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random,
+                                       scratch, out.pixels);
     file_.check();
     return image.label;
   }

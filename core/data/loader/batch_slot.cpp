@@ -19,24 +19,26 @@ void move_row(std::vector<T>& values, std::int64_t from, std::int64_t to, std::s
   std::copy(source.begin(), source.end(), row_of(values, to, length).begin());
 }
 
+/// Of the rows of an allocated batch.
 struct RowLengths {
-  std::size_t pixels = 0;
-  std::size_t tokens = 0;
-  explicit RowLengths(const DatasetInfo& info) {
-    if (info.kind == DataKind::image) pixels = static_cast<std::size_t>(info.image_size) * info.image_size * 3;
-    if (info.kind == DataKind::text) tokens = static_cast<std::size_t>(info.max_length);
-  }
+  std::size_t pixels;
+  std::size_t tokens;
+  explicit RowLengths(const Batch& batch)
+      : pixels(batch.pixels.size() / batch.labels.size()), tokens(batch.ids.size() / batch.labels.size()) {}
 };
 
 }  // namespace
 
-void allocate(BatchSlot& slot, const DatasetInfo& info, std::int64_t batch_size) {
-  const RowLengths lengths(info);
-  const auto rows = static_cast<std::size_t>(batch_size);
-  slot.batch.pixels.resize(rows * lengths.pixels);
-  slot.batch.ids.resize(rows * lengths.tokens);
-  slot.batch.token_types.resize(rows * lengths.tokens);
-  slot.batch.lengths.resize(lengths.tokens > 0 ? rows : 0);
+void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options) {
+  const auto rows = static_cast<std::size_t>(options.batch_size);
+  const std::size_t tokens = info.kind == DataKind::text ? static_cast<std::size_t>(info.max_length) : 0;
+  const int asked = options.images.size > 0 ? options.images.size : info.image_size;
+  const int size = info.kind == DataKind::image ? asked : 0;
+  slot.batch.image_size = size;
+  slot.batch.pixels.resize(rows * static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * 3);
+  slot.batch.ids.resize(rows * tokens);
+  slot.batch.token_types.resize(rows * tokens);
+  slot.batch.lengths.resize(tokens > 0 ? rows : 0);
   slot.batch.labels.resize(rows);
   slot.batch.sample_indices.resize(rows);
   slot.bad_rows.resize(rows);
@@ -47,11 +49,14 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
               std::int64_t position, Scratch& scratch) noexcept {
   const auto at = static_cast<std::size_t>(row);
   Batch& batch = slot.batch;
-  const RowLengths lengths(dataset.info());
+  const RowLengths lengths(batch);
   slot.errors[at] = nullptr;
   slot.bad_rows[at].clear();
-  SampleView view{row_of(batch.pixels, row, lengths.pixels), row_of(batch.ids, row, lengths.tokens),
-                  row_of(batch.token_types, row, lengths.tokens), lengths.tokens > 0 ? &batch.lengths[at] : nullptr};
+  SampleView view{row_of(batch.pixels, row, lengths.pixels),
+                  row_of(batch.ids, row, lengths.tokens),
+                  row_of(batch.token_types, row, lengths.tokens),
+                  lengths.tokens > 0 ? &batch.lengths[at] : nullptr,
+                  {static_cast<int>(batch.image_size), options.images.smallest_crop}};
   try {
     std::int64_t index = slot.order ? (*slot.order)[position] : position;
     for (;;) {
@@ -76,9 +81,9 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   }
 }
 
-void finish_batch(BatchSlot& slot, const DatasetInfo& info, std::int64_t filled) {
-  const RowLengths lengths(info);
+void finish_batch(BatchSlot& slot, std::int64_t filled) {
   Batch& batch = slot.batch;
+  const RowLengths lengths(batch);
   std::int64_t kept = 0;
   for (std::int64_t row = 0; row < filled; ++row) {
     if (batch.sample_indices[static_cast<std::size_t>(row)] < 0) continue;

@@ -28,14 +28,14 @@ struct BatchSlot {
   std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex
 };
 
-/// Sizes the slot's buffers for `info`.
-void allocate(BatchSlot& slot, const DatasetInfo& info, std::int64_t batch_size);
+/// Sizes the slot's buffers for batches of samples like `info`.
+void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options);
 
 /// Loads row `row` from `position` of the epoch's order. Stores what goes wrong in the slot; throws nothing.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
               std::int64_t position, Scratch& scratch) noexcept;
 
 /// After all rows are filled: closes the gaps that left-out samples made, and pads the rest.
-void finish_batch(BatchSlot& slot, const DatasetInfo& info, std::int64_t filled);
+void finish_batch(BatchSlot& slot, std::int64_t filled);
 
 }  // namespace ptrain

@@ -44,7 +44,7 @@ struct Loader::State {
       : dataset(source), options(wanted), plan(source.size(), wanted), claim(claim_size(wanted)) {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
-    for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options.batch_size);
+    for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options);
   }
 
   ~State() {
@@ -152,7 +152,7 @@ const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
     if (ready.errors[row]) std::rethrow_exception(ready.errors[row]);
     for (const BadRow& found : ready.bad_rows[row]) note(found);
   }
-  finish_batch(ready, dataset.info(), filled);
+  finish_batch(ready, filled);
   if (options.order == SampleOrder::shuffled && ready.batch.count < filled) fail("every sample of the data set is bad");
   return ready.batch;
 }

@@ -27,6 +27,7 @@ struct LoaderOptions {
   int prefetch = 3;                  // batches prepared ahead
   std::int64_t max_bad_samples = 0;  // distinct bad samples that are passed over before it is an error
   std::int64_t epochs = 0;           // batches end after this many epochs; 0: never
+  ImageForm images = {};
 };
 
 /// Global batch b of an epoch is positions [b*G, (b+1)*G) of the epoch's order, G = batch_size * world_size; rank r

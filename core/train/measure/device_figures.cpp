@@ -59,8 +59,7 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
 std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
                                           TrainObserver& observer) {
   if (config.batch_norm_guard_every_steps == 0) return std::nullopt;
-  // Models with batch norms have one plan.
-  const GuardFinding mine = training.largest_member().plan.guard_finding().value_or(GuardFinding{});
+  const GuardFinding mine = training.guard_finding().value_or(GuardFinding{});
   std::array<double, 1> compared{static_cast<double>(mine.compared)};
   ranks.add_up(compared);
   const double worst = ranks.largest(mine.worst_drift);

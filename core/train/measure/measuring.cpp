@@ -62,6 +62,11 @@ void Measuring::add(const TrainObserver::Step& step, std::span<const RankStep> b
   figures_.step_ms.push_back(step.step_seconds * 1e3);
   figures_.reader_ms.push_back(step.reader_seconds * 1e3);
   figures_.compute_ms.push_back(step.compute_seconds * 1e3);
+  figures_.by_phase.resize(std::max(figures_.by_phase.size(), step.phase + 1));
+  PhaseTotals& phase = figures_.by_phase[step.phase];
+  ++phase.steps;
+  phase.samples += step.samples;
+  phase.seconds += step.step_seconds;
   figures_.ranks.resize(by_rank.size());
   for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
     figures_.flops += by_rank[rank].flops;
@@ -74,7 +79,7 @@ void Measuring::add(const TrainObserver::Step& step, std::span<const RankStep> b
 void Measuring::end(Collectives* gradients, Backend& backend, std::int64_t bucket_bytes) {
   if (sensor_watch_) figures_.gpu = sensor_watch_->stop();
   if (figures_.set_up_steps > 0) {
-    observer_.on_note(fmt::format("left out of the timing: {} that set up a plan for a new number of tokens",
+    observer_.on_note(fmt::format("left out of the timing: {} that set up a plan for batches of a new shape",
                                   counted(figures_.set_up_steps, "step")));
   }
   if (ranks_.several()) measure_exchange(*gradients, backend, bucket_bytes);

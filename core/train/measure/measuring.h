@@ -32,6 +32,13 @@ struct Exchanged {
   std::optional<double> peak_bus_bandwidth;  // bytes/s of an all-reduce of a bucket's size with nothing beside it
 };
 
+/// One phase's measured steps.
+struct PhaseTotals {
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;  // of all ranks
+  double seconds = 0;
+};
+
 /// The measured steps: those behind warm-up that set no plan up.
 struct MeasuredSteps {
   std::int64_t warmup_steps = 0;                       // of the run's steps, not measured
@@ -41,6 +48,7 @@ struct MeasuredSteps {
   double flops = 0;                                    // of all ranks: forward and backward
   TokenCounts tokens;                                  // of all ranks, of text
   std::vector<double> step_ms, reader_ms, compute_ms;  // one entry per step
+  std::vector<PhaseTotals> by_phase;                   // as StepCounts::phases, up to the last that was reached
   std::vector<RankTotals> ranks;                       // by rank
   std::optional<Exchanged> exchanged;                  // of several ranks, once measuring ended
   std::optional<GpuReport> gpu;                        // of rank 0

@@ -2,11 +2,13 @@
 
 #include "core/base/errors.h"
 #include "core/passes/memory_plan.h"
+#include "core/train/phases.h"
 #include "core/train/settings.h"
 
 namespace ptrain {
 
-MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model, std::int64_t batch) {
+MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model,
+                               const BatchShape& batch) {
   PipelineOptions options = training_options(config, backend.preferred_low_precision());
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
   const Graph graph = build_training_graph(model.build(batch, Mode::training), options).graph;
@@ -21,9 +23,12 @@ MemoryEstimate estimate_memory(const Config& config, const Backend& backend, con
   return estimate;
 }
 
-std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t bytes) {
+std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t image_size,
+                           std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  const auto fits = [&](std::int64_t batch) { return estimate_memory(config, backend, model, batch).total() <= bytes; };
+  const auto fits = [&](std::int64_t batch) {
+    return estimate_memory(config, backend, model, {batch, 0, image_size}).total() <= bytes;
+  };
   // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
   if (!fits(smallest)) return 0;
@@ -41,13 +46,18 @@ void require_memory(const Config& config, const Backend& backend, const Model& m
   const bool shares_memory = backend.host_reads_device();
   const auto available =
       static_cast<std::int64_t>(backend.available_memory()) / (shares_memory ? ranks.ranks_on_host() : 1);
-  const std::int64_t needed = estimate_memory(config, backend, model, config.data.batch_size).total() + workspace;
-  if (needed <= available) return;
-  const std::int64_t fits = largest_batch(config, backend, model, available - workspace);
-  throw OutOfMemory(
-      fmt::format("data.batch_size: {} needs {} MiB by the memory plan, but {} MiB are available{}: {}",
-                  config.data.batch_size, needed >> 20, available >> 20, ranks.several() ? " to each rank" : "",
-                  fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
+  for (const TrainingPhase& phase : configured_phases(config)) {
+    const BatchShape batch(phase.batch_size, 0, phase.images.size);
+    const std::int64_t needed = estimate_memory(config, backend, model, batch).total() + workspace;
+    if (needed <= available) continue;
+    const std::int64_t fits = largest_batch(config, backend, model, batch.image_size, available - workspace);
+    const std::string what = config.train.phases.any() ? fmt::format("train.phases: {}", phase_text(phase))
+                                                       : fmt::format("data.batch_size: {}", batch.rows);
+    throw OutOfMemory(
+        fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
+                    available >> 20, ranks.several() ? " to each rank" : "",
+                    fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
+  }
 }
 
 }  // namespace ptrain

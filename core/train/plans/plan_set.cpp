@@ -1,7 +1,6 @@
 #include "core/train/plans/plan_set.h"
 
 #include "core/base/clock.h"
-#include "core/base/errors.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,58 +20,62 @@ Cost step_cost(const Plan& plan) {
 
 }  // namespace
 
-PlanSet::PlanSet(Shapes shapes, std::int64_t most_tokens, Backend& backend, Variables& variables,
-                 const PlanOptions& options)
-    : shapes_(std::move(shapes)), backend_(backend), variables_(variables), options_(options) {
-  largest_ = &compile(shapes_.capacity(most_tokens));
+BatchShape shape_of(const Batch& batch) {
+  return {static_cast<std::int64_t>(batch.labels.size()),
+          std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0}), batch.image_size};
 }
 
-PlanSet::Member& PlanSet::compile(std::int64_t capacity) {
+PlanSet::PlanSet(Shapes shapes, const BatchShape& largest, Backend& backend, Variables& variables,
+                 const PlanOptions& options)
+    : shapes_(std::move(shapes)), backend_(backend), variables_(variables), options_(options) {
+  largest_ = &for_shape(largest);
+}
+
+PlanSet::Member& PlanSet::compile(const BatchShape& shape) {
   const Stopwatch watch;
-  Plan plan(shapes_.build(capacity), backend_, variables_, options_);
+  Plan plan(shapes_.build(shape), backend_, variables_, options_);
   compile_seconds_ += watch.seconds();
   const Cost cost = step_cost(plan);
-  Member& member = members_.try_emplace(capacity, Member{std::move(plan), cost}).first->second;
+  Member& member = members_.try_emplace(shape, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.enable_profile();
   if (memory_ != nullptr) bind(member.plan);
   return member;
 }
 
-std::int64_t PlanSet::capacity_for(const Batch& batch) const {
-  return shapes_.capacity(std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0}));
-}
-
 PlanSet::Member* PlanSet::find(const Batch& batch) {
-  const auto found = members_.find(capacity_for(batch));
+  const auto found = members_.find(shapes_.planned(shape_of(batch)));
   return found != members_.end() ? &found->second : nullptr;
 }
 
-PlanSet::Member& PlanSet::for_batch(const Batch& batch) {
-  Member* const found = find(batch);
-  return found != nullptr ? *found : compile(capacity_for(batch));
+PlanSet::Member& PlanSet::for_batch(const Batch& batch) { return for_shape(shape_of(batch)); }
+
+PlanSet::Member& PlanSet::for_shape(const BatchShape& batch) {
+  const BatchShape shape = shapes_.planned(batch);
+  const auto found = members_.find(shape);
+  return found != members_.end() ? found->second : compile(shape);
 }
 
 std::size_t PlanSet::arena_bytes() const {
   std::size_t most = 0;
-  for (const auto& [capacity, member] : members_) most = std::max(most, member.plan.arena_bytes());
+  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.arena_bytes());
   return most;
 }
 
 std::size_t PlanSet::workspace_bytes() const {
   std::size_t most = 0;
-  for (const auto& [capacity, member] : members_) most = std::max(most, member.plan.workspace_bytes());
+  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.workspace_bytes());
   return most;
 }
 
 std::size_t PlanSet::input_bytes() const {
   std::size_t total = 0;
-  for (const auto& [capacity, member] : members_) total += member.plan.input_bytes();
+  for (const auto& [shape, member] : members_) total += member.plan.input_bytes();
   return total;
 }
 
 void PlanSet::bind(const PlanMemory& memory) {
   memory_ = &memory;
-  for (auto& [capacity, member] : members_) bind(member.plan);
+  for (auto& [shape, member] : members_) bind(member.plan);
 }
 
 void PlanSet::bind(Plan& plan) {
@@ -89,7 +92,7 @@ std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer
 
 void PlanSet::enable_profile() {
   profiles_ = true;
-  for (auto& [capacity, member] : members_) member.plan.enable_profile();
+  for (auto& [shape, member] : members_) member.plan.enable_profile();
 }
 
 std::vector<NodeProfile> PlanSet::profile() const {
@@ -98,12 +101,14 @@ std::vector<NodeProfile> PlanSet::profile() const {
   });
   std::vector<NodeProfile> merged = busiest->second.plan.profile();
   double batches = 0;
-  for (const auto& [capacity, member] : members_) batches += static_cast<double>(member.batches);
-  if (members_.size() == 1 || batches == 0) return merged;
+  for (const auto& [shape, member] : members_) batches += static_cast<double>(member.batches);
+  const bool alike = std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return member.second.plan.graph().nodes().size() == merged.size();
+  });
+  if (members_.size() == 1 || batches == 0 || !alike) return merged;
   for (NodeProfile& node : merged) node.cost = {}, node.seconds = 0, node.runs = 0;
-  for (const auto& [capacity, member] : members_) {
+  for (const auto& [shape, member] : members_) {
     const std::vector<NodeProfile> mine = member.plan.profile();
-    invariant(mine.size() == merged.size(), "plans of one model differ in more than their capacity");
     const double share = static_cast<double>(member.batches) / batches;
     for (std::size_t i = 0; i < mine.size(); ++i) {
       merged[i].cost.flops += share * mine[i].cost.flops;
@@ -113,6 +118,12 @@ std::vector<NodeProfile> PlanSet::profile() const {
     }
   }
   return merged;
+}
+
+std::optional<GuardFinding> PlanSet::guard_finding() const {
+  std::optional<GuardFinding> all;
+  for (const auto& [shape, member] : members_) join(all, member.plan.guard_finding());
+  return all;
 }
 
 }  // namespace ptrain

@@ -1,21 +1,27 @@
-// The plans of one graph at the capacities that batches need: one for padded text and for images, a few for packed
-// text. They share variables and memory; each is compiled when the first batch needs it.
+// The plans of one model at the shapes that batches need: one for padded text and for images of one size, a few for
+// packed text and for a training's phases. They share variables and memory; each is compiled when the first batch needs
+// it.
 #pragma once
 
 #include "core/data/batch.h"
 #include "core/exec/plan.h"
+#include "core/model/model.h"
 
 #include <functional>
 #include <list>
 
 namespace ptrain {
 
+/// A batch's own rows, tokens and image size.
+BatchShape shape_of(const Batch& batch);
+
 class PlanSet {
  public:
-  /// Which graph runs a batch; `tokens` is the capacity of packed text, 0 without.
+  /// Which graph runs a batch.
   struct Shapes {
-    std::function<Graph(std::int64_t tokens)> build;
-    std::function<std::int64_t(std::int64_t tokens)> capacity;  // for a batch of so many tokens
+    std::function<Graph(const BatchShape& shape)> build;
+    /// What it is built for, from the batch's own rows, tokens and image size.
+    std::function<BatchShape(const BatchShape& batch)> planned;
   };
   struct Member {
     Plan plan;
@@ -23,9 +29,9 @@ class PlanSet {
     std::int64_t batches{};  // that it ran
   };
 
-  /// Compiles the plan for the most tokens, whose memory bounds that of the others. The backend and the variables
+  /// Compiles the plan for batches of `largest`, whose memory bounds that of the others. The backend and the variables
   /// outlive the set.
-  PlanSet(Shapes shapes, std::int64_t most_tokens, Backend& backend, Variables& variables, const PlanOptions& options);
+  PlanSet(Shapes shapes, const BatchShape& largest, Backend& backend, Variables& variables, const PlanOptions& options);
 
   Plan& largest() { return largest_->plan; }
   const Member& largest_member() const { return *largest_; }
@@ -33,6 +39,8 @@ class PlanSet {
   Member* find(const Batch& batch);
   /// The smallest plan that holds the batch; compiles it if no batch needed it before.
   Member& for_batch(const Batch& batch);
+  /// The same for batches of this shape.
+  Member& for_shape(const BatchShape& batch);
 
   /// Of the plans that are compiled.
   std::size_t arena_bytes() const;
@@ -49,12 +57,13 @@ class PlanSet {
   /// As Plan's.
   void enable_profile();
   /// Of each node in all plans together, costs as a mean over batches; what else differs is that of the plan that ran
-  /// most.
+  /// most, and so is all where plans have other nodes.
   std::vector<NodeProfile> profile() const;
+  /// As Plan's, of all plans together.
+  std::optional<GuardFinding> guard_finding() const;
 
  private:
-  std::int64_t capacity_for(const Batch& batch) const;
-  Member& compile(std::int64_t capacity);
+  Member& compile(const BatchShape& shape);
   void bind(Plan& plan);
   /// Of `shared` or, where that is too small, of one of `own`, which is made if need be.
   std::byte* memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
@@ -63,7 +72,7 @@ class PlanSet {
   Backend& backend_;
   Variables& variables_;
   PlanOptions options_;
-  std::map<std::int64_t, Member> members_;  // by capacity
+  std::map<BatchShape, Member> members_;
   Member* largest_ = nullptr;
   const PlanMemory* memory_ = nullptr;
   std::list<DeviceBuffer> own_arenas_, own_workspaces_;

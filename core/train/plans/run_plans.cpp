@@ -1,6 +1,7 @@
 #include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
+#include "core/train/phases.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -42,20 +43,24 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
   const std::string_view what =
       plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
   plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
-  const std::int64_t longest = training.info().max_length;
-  const std::int64_t batch = config_.data.batch_size;
-  training_.emplace(training_shapes(plan), batch * longest, backend_, variables_, plan);
-  const Cost cost = compile_for_first_batches(*training_, training, loader_options(config_, Split::train));
+  const std::vector<BatchShape> shapes = batch_shapes(config_, training.info());
+  training_.emplace(training_shapes(plan), shapes.front(), backend_, variables_, plan);
+  for (const BatchShape& shape : shapes) training_->for_shape(shape);
+  const Cost cost = compile_for_first_batches(*training_, training,
+                                              loader_options(config_, configured_phases(config_).front(), ranks_));
   if (evaluation != nullptr) {
-    const LoaderOptions loader = loader_options(config_, Split::eval);
-    evaluation_.emplace(evaluation_shapes(loader.batch_size), loader.batch_size * longest, backend_, variables_, plan);
+    LoaderOptions loader = loader_options(config_, Split::eval);
+    ranks_.shard(loader);
+    const BatchShape shape(loader.batch_size, loader.batch_size * evaluation->info().max_length,
+                           evaluation->info().image_size);
+    evaluation_.emplace(evaluation_shapes(), shape, backend_, variables_, plan);
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
   if (config_.output.per_op) training_->enable_profile();
   tell_search();
   count_memory();
-  figures_.flops_per_sample = cost.flops / static_cast<double>(batch);
-  figures_.bytes_per_sample = cost.bytes / static_cast<double>(batch);
+  figures_.flops_per_sample = cost.flops / static_cast<double>(shapes.front().rows);
+  figures_.bytes_per_sample = cost.bytes / static_cast<double>(shapes.front().rows);
   figures_.parameters = parameter_count(model_);
 }
 
@@ -70,30 +75,32 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   }
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;
-  const std::int64_t batch = config_.data.batch_size;
   PlanSet::Shapes shapes;
-  shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
-  shapes.build = [this, batch, options](std::int64_t tokens) {
-    PipelineResult built = build_training_graph(model_.build({batch, tokens}, Mode::training), options);
+  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
+  shapes.build = [this, options](const BatchShape& shape) {
+    PipelineResult built = build_training_graph(model_.build(shape, Mode::training), options);
     figures_.amp = built.amp;
     return std::move(built.graph);
   };
   return shapes;
 }
 
-PlanSet::Shapes RunPlans::evaluation_shapes(std::int64_t batch) {
+BatchShape RunPlans::planned_shape(const BatchShape& batch) const {
+  return {batch.rows, model_.token_capacity(batch.rows, batch.tokens), batch.image_size};
+}
+
+PlanSet::Shapes RunPlans::evaluation_shapes() {
   const PipelineOptions options = evaluation_options(config_, backend_.preferred_low_precision());
   PlanSet::Shapes shapes;
-  shapes.capacity = [this, batch](std::int64_t tokens) { return model_.token_capacity(batch, tokens); };
-  shapes.build = [this, batch, options](std::int64_t tokens) {
-    return build_inference_graph(model_.build({batch, tokens}, Mode::evaluation), options).graph;
+  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
+  shapes.build = [this, options](const BatchShape& shape) {
+    return build_inference_graph(model_.build(shape, Mode::evaluation), options).graph;
   };
   return shapes;
 }
 
 Cost RunPlans::compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options) {
   if (!packs_text()) return plans.largest_member().cost;
-  ranks_.shard(options);
   options.workers = 0;
   Loader loader(data, options);
   Cost mean;
@@ -135,7 +142,8 @@ void RunPlans::tell_search() {
 
 void RunPlans::note_trained(double flops, std::int64_t samples) {
   tell_search();
-  if (packs_text() && samples > 0) figures_.flops_per_sample = flops / static_cast<double>(samples);
+  const bool differ = packs_text() || training_->size() > 1;
+  if (differ && samples > 0) figures_.flops_per_sample = flops / static_cast<double>(samples);
 }
 
 PlannedFigures RunPlans::figures() const {

@@ -44,7 +44,7 @@ class RunPlans {
   /// Takes memory for the variables and the plans, those of batches to come included.
   void allocate();
   /// When training is over: counts in what was searched while steps ran. `flops` were those of `samples`, which
-  /// differ from the first batches' where text is packed.
+  /// differ from the first batches' where text is packed or phases differ.
   void note_trained(double flops, std::int64_t samples);
 
   Variables& variables() { return variables_; }
@@ -60,7 +60,9 @@ class RunPlans {
  private:
   void compile_sets(const Dataset& training, const Dataset* evaluation);
   PlanSet::Shapes training_shapes(const PlanOptions& plan);
-  PlanSet::Shapes evaluation_shapes(std::int64_t batch);
+  PlanSet::Shapes evaluation_shapes();
+  /// What a batch of so many rows and tokens runs with.
+  BatchShape planned_shape(const BatchShape& batch) const;
   /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
   bool packs_text() const { return model_.token_capacity(config_.data.batch_size, 1) > 0; }

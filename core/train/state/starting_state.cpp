@@ -2,7 +2,6 @@
 
 #include "core/base/errors.h"
 #include "core/passes/pipeline.h"
-#include "core/train/settings.h"
 #include "core/train/state/weights.h"
 
 #include <array>
@@ -43,24 +42,6 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   start.first_step = static_cast<std::int64_t>(shared[0]);
   if (start.first_step > 0) start.first_loss = shared[1];
   return start;
-}
-
-StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training) {
-  if (ranks.world_size() > 1 && !config.data.drop_last) {
-    fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
-               ranks.world_size());
-  }
-  LoaderOptions options = loader_options(config, Split::train);
-  options.workers = 0;
-  ranks.shard(options);
-  const std::int64_t batches = Loader(training, options).batches_per_epoch();
-  StepCounts counts;
-  counts.steps_per_epoch = batches / config.train.accumulate_steps;
-  if (counts.steps_per_epoch == 0) {
-    fail_usage("train.accumulate_steps: {} batches make no step of {}", batches, config.train.accumulate_steps);
-  }
-  counts.total_steps = config.train.steps > 0 ? config.train.steps : config.train.epochs * counts.steps_per_epoch;
-  return counts;
 }
 
 }  // namespace ptrain

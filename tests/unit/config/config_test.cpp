@@ -130,6 +130,55 @@ TEST(ConfigValues, ChoicesAndSuiteNamesIgnoreCase) {
 
 TEST(ConfigValues, EmptySectionSetsNothing) { EXPECT_EQ(parse("train:\n").config.train.epochs, 1); }
 
+TEST(ConfigValues, ATableIsWrittenAsRowsOrAsColumns) {
+  const Config rows =
+      parse("train:\n  phases:\n    - {until: 0.25, image_size: 16}\n    - {until: 1, image_size: 32}\n").config;
+  const Config columns = parse("train: {phases: {until: [0.25, 1], image_size: [16, 32]}}\n").config;
+  EXPECT_EQ(rows.train.phases.until, (std::vector<double>{0.25, 1}));
+  EXPECT_EQ(rows.train.phases.image_size, (std::vector<double>{16, 32}));
+  EXPECT_EQ(to_json(rows), to_json(columns));
+  EXPECT_EQ(to_json(parse("", {"train.phases.until=0.25,1", "train.phases.image_size=16,32"}).config),
+            to_json(columns));
+}
+
+TEST(ConfigErrors, NameTheRowOfATable) {
+  const auto refused = [](const std::string& second) {
+    return refusal("train:\n  phases:\n    - {until: 0.5, image_size: 16}\n    - " + second + "\n");
+  };
+  EXPECT_EQ(refused("{until: 1}"), "x.yaml:6: train.phases: \"image_size\" is missing, which the first of them has");
+  EXPECT_EQ(refused("{until: 1, image_size: 32, lr_scale: 2}"),
+            "x.yaml:6: train.phases: \"lr_scale\" is not in the first of them; expected the same keys in all");
+  EXPECT_EQ(refused("1"), "x.yaml:6: train.phases: expected a list of mappings");
+  EXPECT_EQ(refused("{until: 1, image_size: big}"),
+            "x.yaml:5: train.phases.image_size: expected a number, got \"big\"");
+  EXPECT_EQ(refusal("train: {phases: [{untill: 1}]}\n"),
+            "x.yaml:3: train.phases.untill: unknown key; did you mean train.phases.until?");
+  EXPECT_EQ(refusal("train: {optimizer: [{lr: 1}]}\n"),
+            "x.yaml:3: train.optimizer: expected a mapping of its keys, got a list");
+}
+
+TEST(ConfigErrors, PhasesThatContradictThemselves) {
+  const auto refused = [](const std::string& phases) { return refusal("train: {phases: {" + phases + "}}\n"); };
+  EXPECT_EQ(refused("image_size: [16, 32]"),
+            "x.yaml:3: train.phases.image_size: where phases end is missing: train.phases.until, until_epoch or "
+            "until_step");
+  EXPECT_EQ(refused("until: [0.5, 1], image_size: [16]"),
+            "x.yaml:3: train.phases.image_size: has 1 entries for the 2 phases of train.phases.until");
+  EXPECT_EQ(refused("until: [0.5, 0.5, 1]"),
+            "x.yaml:3: train.phases.until: expected ends that rise from phase to phase");
+  EXPECT_EQ(refused("until: [0.5, 0.9]"), "x.yaml:3: train.phases.until: the last phase ends at 1, got 0.9");
+  EXPECT_EQ(refused("until: [1], until_step: [5]"),
+            "x.yaml:3: train.phases.until_step: set this or train.phases.until, not both");
+  EXPECT_EQ(refused("until: [1], batch_size: [8.5]"),
+            "x.yaml:3: train.phases.batch_size: expected whole numbers, got 8.5");
+  EXPECT_EQ(refusal("train: {phases: {until: [1]}, resize: {from: 0.5}}\n"),
+            "x.yaml:3: train.resize.from: set this or train.phases, not both");
+  EXPECT_EQ(refusal("train: {resize: {from: 0.5, delay: 0.7, finetune: 0.4}}\n"),
+            "x.yaml:3: train.resize.finetune: 0.4 and train.resize.delay 0.7 are more than the whole training");
+  EXPECT_EQ(refusal("", {"model.name=bert", "train.resize.from=0.5"}),
+            "command line: train.resize.from: bert reads text");
+}
+
 TEST(ConfigNotes, NameWhatIsNotRead) {
   EXPECT_TRUE(parse("").notes.empty());
   EXPECT_EQ(parse("eval: {every_epochs: 0, amp: O1}\n").notes,
@@ -185,6 +234,9 @@ TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
   }
   EXPECT_EQ(schema["/properties/train/properties/optimizer/properties/lr/default"_json_pointer], 0.05);
   EXPECT_EQ(schema["additionalProperties"], false);
+  const nlohmann::json& phases = schema["/properties/train/properties/phases"_json_pointer];
+  EXPECT_EQ(phases["type"], (nlohmann::json{"object", "array"}));
+  EXPECT_EQ(phases["/items/properties/image_size/type"_json_pointer], "number");
 }
 
 TEST(ShippedConfigs, AllValidateWithoutNotes) {

@@ -135,6 +135,29 @@ TEST(ImageTransform, CropFlipShiftsByAtMostFourAndPadsWithZeros) {
   EXPECT_EQ(shifts, (std::set<int>{-4, -3, -2, -1, 0, 1, 2, 3, 4}));
 }
 
+TEST(ImageTransform, AnotherSizeShiftsAsFarInProportion) {
+  const ImageTransform half = ImageTransform(32, Augmentation::crop_flip).in_form({.size = 16});
+  std::set<int> shifts;
+  for (int i = 0; i < 300; ++i) {
+    SampleRandom random(1, 2, i);
+    const ImagePlan plan = half.plan(32, 32, random);
+    EXPECT_EQ(plan.resized_width, 16);
+    shifts.insert(plan.shift_x);
+  }
+  EXPECT_EQ(shifts, (std::set<int>{-2, -1, 0, 1, 2}));
+}
+
+TEST(ImageTransform, RandomCropsAreNoSmallerThanAsked) {
+  const ImageTransform transform =
+      ImageTransform(224, Augmentation::random_resized_crop).in_form({.smallest_crop = 0.6f});
+  for (int i = 0; i < 300; ++i) {
+    SampleRandom random(1, 2, i);
+    const ImagePlan plan = transform.plan(400, 400, random);
+    EXPECT_EQ(plan.resized_width, 224);
+    EXPECT_GE(plan.crop.width * plan.crop.height, 0.59 * 400 * 400);
+  }
+}
+
 TEST(ImageTransform, JpegAndPngOfAPictureGiveTheSameInput) {
   const std::vector<std::uint8_t> picture = make_picture(400, 300);
   const auto jpeg = encode_jpeg(picture, 400, 300, JpegKind::rgb);

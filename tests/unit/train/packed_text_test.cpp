@@ -192,12 +192,12 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
   Variables variables(*backend);
-  PlanSet plans({[&](std::int64_t tokens) {
+  PlanSet plans({[&](const BatchShape& shape) {
                    const PipelineOptions options = training_options(config, DType::bf16);
-                   return build_training_graph(model->build({8, tokens}, Mode::training), options).graph;
+                   return build_training_graph(model->build(shape, Mode::training), options).graph;
                  },
-                 [&](std::int64_t tokens) { return model->token_capacity(8, tokens); }},
-                64, *backend, variables, plan_options(config));
+                 [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens)); }},
+                {8, 64}, *backend, variables, plan_options(config));
   variables.allocate();
   const PlanMemory small(*backend, plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(small);

@@ -64,11 +64,14 @@ TEST(Settings, SchedulesCountEpochsAndRatiosInSteps) {
   config.train.schedule.name = ScheduleKind::piecewise;
   config.train.schedule.milestones = {1.5, 3};
   config.train.schedule.warmup_ratio = 0.1;
-  Schedule s = make_schedule(config, 100, 400);
+  StepCounts counts;
+  counts.phases.front().steps_per_epoch = 100;
+  counts.total_steps = 400;
+  Schedule s = make_schedule(config, counts);
   EXPECT_EQ(s.milestone_steps, (std::vector<std::int64_t>{150, 300}));
   EXPECT_EQ(s.warmup_steps, 40);
   config.train.schedule.warmup_steps = 7;
-  EXPECT_EQ(make_schedule(config, 100, 400).warmup_steps, 7) << "steps win over the ratio";
+  EXPECT_EQ(make_schedule(config, counts).warmup_steps, 7) << "steps win over the ratio";
 }
 
 TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {

@@ -1,0 +1,30 @@
+#include "core/train/phased_loader.h"
+
+namespace ptrain {
+
+Loader& PhasedLoader::at(std::int64_t step) {
+  const std::size_t phase = counts_.phase_of(step);
+  const bool enters = !loader_ || phase != phase_;
+  if (enters) enter(phase);
+  const auto [epoch, index] = counts_.position(step);
+  // With accumulation an epoch may have batches that make no whole step.
+  const std::int64_t micro_steps = config_.train.accumulate_steps;
+  if (enters || (index == 0 && micro_steps > 1)) loader_->seek(epoch, index * micro_steps);
+  return *loader_;
+}
+
+void PhasedLoader::enter(std::size_t phase) {
+  earlier_bad_samples_ = bad_samples();
+  earlier_bad_sample_ = last_bad_sample();
+  loader_.reset();
+  loader_.emplace(data_, loader_options(config_, counts_.phases[phase], ranks_));
+  phase_ = phase;
+}
+
+std::int64_t PhasedLoader::bad_samples() const { return earlier_bad_samples_ + (loader_ ? loader_->bad_samples() : 0); }
+
+std::string PhasedLoader::last_bad_sample() const {
+  return loader_ && loader_->bad_samples() > 0 ? loader_->last_bad_sample() : earlier_bad_sample_;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,38 @@
+// The batches of a training, by step: a loader for each phase, one at a time.
+#pragma once
+
+#include "core/train/phases.h"
+
+#include <optional>
+
+namespace ptrain {
+
+class PhasedLoader {
+ public:
+  /// All must outlive it.
+  PhasedLoader(const Config& config, const Dataset& data, const Ranks& ranks, const StepCounts& counts)
+      : config_(config), data_(data), ranks_(ranks), counts_(counts) {}
+
+  /// The loader whose next batches are step `step`'s, counted from 0; steps follow one another, from any one on. The
+  /// reference holds until the next call.
+  Loader& at(std::int64_t step);
+
+  /// Distinct bad samples of each phase so far, added up, and the last one's message.
+  std::int64_t bad_samples() const;
+  std::string last_bad_sample() const;
+
+ private:
+  /// Starts the loader of phase `phase`.
+  void enter(std::size_t phase);
+
+  const Config& config_;
+  const Dataset& data_;
+  const Ranks& ranks_;
+  const StepCounts& counts_;
+  std::optional<Loader> loader_;
+  std::size_t phase_ = 0;
+  std::int64_t earlier_bad_samples_ = 0;  // of the phases before
+  std::string earlier_bad_sample_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,178 @@
+#include "core/train/phases.h"
+
+#include "core/base/errors.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr std::int64_t most_sizes = 6;  // that images grow through, each with a plan of its own
+constexpr std::int64_t smallest_size = 8;
+
+/// The list that says where phases end, and in what.
+struct Ends {
+  const std::vector<double>& list;
+  PhaseUnit unit;
+};
+
+Ends ends_of(const PhasesConfig& phases) {
+  if (!phases.until_epoch.empty()) return {phases.until_epoch, PhaseUnit::epochs};
+  if (!phases.until_step.empty()) return {phases.until_step, PhaseUnit::steps};
+  return {phases.until, PhaseUnit::share};
+}
+
+std::vector<TrainingPhase> listed_phases(const Config& config) {
+  const PhasesConfig& p = config.train.phases;
+  const auto [ends, unit] = ends_of(p);
+  const auto usual_batch = static_cast<double>(config.data.batch_size);
+  std::vector<TrainingPhase> phases;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto entry = [i](const std::vector<double>& list, double otherwise) {
+      return list.empty() ? otherwise : list[i];
+    };
+    TrainingPhase phase;
+    const double batch = entry(p.batch_size, usual_batch);
+    phase.batch_size = std::llround(batch);
+    phase.images.size = static_cast<int>(std::lround(entry(p.image_size, 0)));
+    phase.images.smallest_crop = static_cast<float>(entry(p.smallest_crop, ImageForm{}.smallest_crop));
+    phase.lr_scale = entry(p.lr_scale, batch / usual_batch);
+    phase.until = ends[i];
+    phase.unit = unit;
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+/// Sizes from resize.from up to the full one, by steps that suit convolutions, each for as long as the size that grows
+/// evenly between delay and finetune is not at the next.
+std::vector<TrainingPhase> growing_phases(const Config& config) {
+  const ResizeConfig& resize = config.train.resize;
+  const std::int64_t full = config.data.image_size;
+  std::int64_t step = full > 64 ? 32 : 4;  // px
+  const auto steps_up = static_cast<double>(full) * (1 - resize.from) / static_cast<double>(step);
+  const std::int64_t first = std::max<std::int64_t>(smallest_size, full - std::llround(steps_up) * step);
+  while ((full - first) / step > most_sizes) step *= 2;
+  const std::int64_t sizes = (full - first + step - 1) / step;  // below the full one
+  const double growing = 1 - resize.delay - resize.finetune;
+  std::vector<TrainingPhase> phases;
+  for (std::int64_t i = 0; i < (growing > 0 ? sizes : std::min<std::int64_t>(sizes, 1)); ++i) {
+    TrainingPhase phase;
+    phase.images.size = static_cast<int>(first + i * step);
+    phase.until = resize.delay + growing * static_cast<double>(i + 1) / static_cast<double>(sizes);
+    phases.push_back(phase);
+  }
+  if (resize.finetune > 0 || phases.empty()) phases.emplace_back().images.size = static_cast<int>(full);
+  phases.back().until = 1;
+  for (TrainingPhase& phase : phases) phase.batch_size = config.data.batch_size;
+  return phases;
+}
+
+/// Which steps each phase has, one behind the other.
+void lay_out(StepCounts& counts, const TrainConfig& train) {
+  double passes = 0;
+  for (std::size_t i = 0; i < counts.phases.size(); ++i) {
+    TrainingPhase& phase = counts.phases[i];
+    const auto per_epoch = static_cast<double>(phase.steps_per_epoch);
+    phase.first_step = counts.total_steps;
+    phase.steps_before = std::llround(passes * per_epoch);
+    const bool last = i + 1 == counts.phases.size();
+    const double share = last ? 1 : phase.until;
+    const bool in_steps = last || phase.unit == PhaseUnit::share ? train.steps > 0 : phase.unit == PhaseUnit::steps;
+    const double whole = static_cast<double>(train.steps > 0 ? train.steps : train.epochs);
+    const double end = last || phase.unit == PhaseUnit::share ? share * whole : phase.until;
+    phase.steps = std::llround(in_steps ? end : end * per_epoch) - (in_steps ? phase.first_step : phase.steps_before);
+    if (phase.steps < 1) {
+      fail_usage("train.phases: phase {} of {} has no step: {} are done before it", i + 1, counts.phases.size(),
+                 phase.first_step);
+    }
+    passes = static_cast<double>(phase.steps_before + phase.steps) / per_epoch;
+    counts.total_steps += phase.steps;
+  }
+}
+
+}  // namespace
+
+std::vector<TrainingPhase> configured_phases(const Config& config) {
+  if (config.train.phases.any()) return listed_phases(config);
+  if (config.train.resize.from < 1) return growing_phases(config);
+  TrainingPhase all;
+  all.batch_size = config.data.batch_size;
+  return {all};
+}
+
+std::vector<BatchShape> batch_shapes(const Config& config, const DatasetInfo& data) {
+  std::vector<BatchShape> shapes;
+  for (const TrainingPhase& phase : configured_phases(config)) {
+    const std::int64_t rows = phase.batch_size;
+    shapes.emplace_back(rows, rows * data.max_length, phase.images.size > 0 ? phase.images.size : data.image_size);
+  }
+  const auto extent = [](const BatchShape& shape) {
+    return shape.rows * std::max<std::int64_t>(1, shape.image_size * shape.image_size);
+  };
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [&](const BatchShape& a, const BatchShape& b) { return extent(a) > extent(b); });
+  return shapes;
+}
+
+std::size_t StepCounts::phase_of(std::int64_t step) const {
+  const auto next = std::find_if(phases.begin() + 1, phases.end(),
+                                 [step](const TrainingPhase& phase) { return phase.first_step > step; });
+  return static_cast<std::size_t>(next - phases.begin()) - 1;
+}
+
+DataPosition StepCounts::position(std::int64_t done) const {
+  const TrainingPhase& phase = phases[phase_of(done)];
+  const std::int64_t number = phase.steps_before + done - phase.first_step;
+  return {number / phase.steps_per_epoch, number % phase.steps_per_epoch};
+}
+
+double StepCounts::epochs(std::int64_t done) const {
+  const TrainingPhase& phase = phases[phase_of(done)];
+  return static_cast<double>(phase.steps_before + done - phase.first_step) / static_cast<double>(phase.steps_per_epoch);
+}
+
+std::int64_t StepCounts::steps_until(double epochs) const {
+  const TrainingPhase* phase = &phases.front();
+  for (const TrainingPhase& later : phases) {
+    if (epochs * static_cast<double>(later.steps_per_epoch) >= static_cast<double>(later.steps_before)) phase = &later;
+  }
+  return phase->first_step + std::llround(epochs * static_cast<double>(phase->steps_per_epoch)) - phase->steps_before;
+}
+
+StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training) {
+  if (ranks.world_size() > 1 && !config.data.drop_last) {
+    fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
+               ranks.world_size());
+  }
+  StepCounts counts;
+  counts.phases = configured_phases(config);
+  for (TrainingPhase& phase : counts.phases) {
+    LoaderOptions options = loader_options(config, phase, ranks);
+    options.workers = 0;
+    const std::int64_t batches = Loader(training, options).batches_per_epoch();
+    phase.steps_per_epoch = batches / config.train.accumulate_steps;
+    if (phase.steps_per_epoch == 0) {
+      fail_usage("train.accumulate_steps: {} batches make no step of {}", batches, config.train.accumulate_steps);
+    }
+  }
+  lay_out(counts, config.train);
+  return counts;
+}
+
+LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, const Ranks& ranks) {
+  LoaderOptions options = loader_options(config, Split::train);
+  options.batch_size = phase.batch_size;
+  options.images = phase.images;
+  ranks.shard(options);
+  return options;
+}
+
+std::string phase_text(const TrainingPhase& phase) {
+  const std::string batch = fmt::format("batch {}", phase.batch_size);
+  return phase.images.size > 0 ? fmt::format("{} px, {}", phase.images.size, batch) : batch;
+}
+
+}  // namespace ptrain
