@@ -67,6 +67,7 @@ void remove_earlier(const Config& config) {
   const fs::path folder = config.output.dir;
   for (const fs::path& file : {report_path(config), metrics_path(config), folder / "model.safetensors"})
     fs::remove(file);
+  if (fs::exists(folder / "best" / "model.json")) fs::remove_all(folder / "best");
   for (const std::uint64_t step : list_checkpoints(folder)) fs::remove(checkpoint_path(folder, step));
 }
 

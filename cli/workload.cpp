@@ -17,7 +17,7 @@ Workload open_data_and_model(Config& config) {
   DataSettings settings = data_settings(config);
   workload.training = open_dataset(settings, Split::train);
   if (config.model.classes == 0) config.model.classes = settings.classes = workload.training->info().classes;
-  if (config.eval.every_epochs > 0) workload.evaluation = open_dataset(settings, Split::eval);
+  if (config.eval.any()) workload.evaluation = open_dataset(settings, Split::eval);
   workload.model = make_model(config, workload.training->info());
   return workload;
 }

@@ -15,7 +15,7 @@ void eval(const ConfigOptions& options) {
   if (loaded.config.model.weights.empty() && loaded.config.resume == "none") {
     fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
-  if (loaded.config.eval.every_epochs == 0) loaded.config.eval.every_epochs = 1;
+  if (!loaded.config.eval.any()) loaded.config.eval.every_epochs = 1;
   run_with_report(loaded, options.telling(), OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();

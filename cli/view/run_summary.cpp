@@ -59,6 +59,10 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
   if (report.throughput) text += line("speed", speed(report, step_ms));
   text += line("memory", memory(report.memory));
   if (report.accuracy) text += line("accuracy", accuracy(*report.accuracy));
+  if (report.best) {
+    text += line("best", fmt::format("{} {:.4f} after step {}: {}", report.best->metric, report.best->value,
+                                     report.best->step, report.best->folder));
+  }
   text += line("amp", amp(report.amp));
   for (const auto& [name, state] : report.flags) text += line("flag", flag(name, state));
   return text;

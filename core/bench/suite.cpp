@@ -292,7 +292,7 @@ BenchCase case_of_config(const Config& config, const std::string& where) {
   item.settings = nlohmann::json::object();
   item.config_hash = config_hash(config);
   item.seed = config.seed;
-  item.evaluates = config.eval.every_epochs > 0;
+  item.evaluates = config.eval.any();
   return item;
 }
 

@@ -166,6 +166,12 @@ void check_classes(const Config& config, const Refusal& refuse) {
 }
 
 void check_run(const Config& config, const Refusal& refuse) {
+  if (config.output.keep_best != BestMetric::none && !config.eval.any()) {
+    refuse("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
+    refuse("train.patience", "needs output.keep_best, the metric that has to get better");
+  }
   if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
   if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
   if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {

@@ -36,6 +36,13 @@ struct Choices<Tristate> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
+/// What the evaluation is best by that keeps its weights; of the loss the lowest is.
+enum class BestMetric { none, top1, top5, f1, loss };
+template <>
+struct Choices<BestMetric> {
+  static constexpr std::array<std::string_view, 5> names{"none", "top1", "top5", "f1", "loss"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct Choices<DistMode> {

@@ -123,14 +123,19 @@ struct TrainConfig {
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;
+  std::int64_t patience = 0;      // evaluations without a better output.keep_best that end it; 0: none do
+  double time_limit_seconds = 0;  // of its steps and evaluations; 0: none
   double test_delay_percent = 0;  // for tests of compare: part of each step's time that is waited after it
 };
 
 struct EvalConfig {
-  std::int64_t every_epochs = 1;  // 0: no evaluation
+  std::int64_t every_epochs = 1;  // 0: no evaluation, unless every_steps says so
+  std::int64_t every_steps = 0;   // above 0: after so many steps, whatever every_epochs says
   AmpLevel amp = AmpLevel::O0;
   std::int64_t batch_size = 0;   // 0: data.batch_size
   std::int64_t max_samples = 0;  // 0: all
+
+  bool any() const { return every_epochs > 0 || every_steps > 0; }
 };
 
 struct DistConfig {
@@ -147,10 +152,11 @@ struct OutputConfig {
   std::string dir = "runs/latest";
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
   std::int64_t keep_checkpoints = 3;
-  bool save = true;     // the last checkpoint and the weights, at the end
-  std::string report;   // empty: report.json in dir
-  bool per_op = false;  // time every op in the report
-  bool fresh = false;   // what an earlier run left in dir is thrown away
+  bool save = true;                         // the last checkpoint and the weights, at the end
+  BestMetric keep_best = BestMetric::none;  // the weights of the evaluation that is best by it, in dir/best
+  std::string report;                       // empty: report.json in dir
+  bool per_op = false;                      // time every op in the report
+  bool fresh = false;                       // what an earlier run left in dir is thrown away
 };
 
 struct Config {

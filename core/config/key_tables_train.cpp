@@ -125,6 +125,12 @@ std::vector<Key> train_keys() {
           .between(0, kManySteps),
       train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
           .between(1, kManySteps),
+      train_key("patience", &TrainConfig::patience,
+                "evaluations without a better output.keep_best after which training ends; 0: it goes on")
+          .between(0, 1'000'000),
+      train_key("time_limit_seconds", &TrainConfig::time_limit_seconds,
+                "training time after which it ends in order, with checkpoint and evaluation; 0: none")
+          .at_least(0),
       train_key("test_delay_percent", &TrainConfig::test_delay_percent,
                 "for tests of ptrain compare: makes every step this much longer by waiting")
           .between(0, 1000)
@@ -135,6 +141,8 @@ std::vector<Key> train_keys() {
 std::vector<Key> run_keys() {
   return {
       eval_key("every_epochs", &EvalConfig::every_epochs, "epochs between evaluations; 0: none").between(0, 1'000'000),
+      eval_key("every_steps", &EvalConfig::every_steps, "steps between evaluations, in place of epochs; 0: by epochs")
+          .between(0, kManySteps),
       eval_key("amp", &EvalConfig::amp, "AMP level of evaluation"),
       eval_key("batch_size", &EvalConfig::batch_size, "0: as data.batch_size").between(0, 1'048'576),
       eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate; 0: all").between(0, kManySamples),
@@ -153,6 +161,8 @@ std::vector<Key> run_keys() {
           .between(0, kManySteps),
       output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
           .between(1, 1'000'000),
+      output_key("keep_best", &OutputConfig::keep_best,
+                 "keeps the model of the evaluation that is best by this metric in output.dir's folder best"),
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
       output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
       output_key("per_op", &OutputConfig::per_op, "time every op for the report"),

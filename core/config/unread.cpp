@@ -75,7 +75,7 @@ const std::vector<Rule> rules = {
      },
      "train.schedule.name"},
     {{"eval.amp", "eval.batch_size", "eval.max_samples"},
-     [](const Config& c) { return c.eval.every_epochs != 0; },
+     [](const Config& c) { return c.eval.any(); },
      "eval.every_epochs"},
     {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.timeout_seconds"},
      [](const Config& c) { return c.dist.ranks > 1; },

@@ -245,6 +245,23 @@ struct EvaluationReport {
   }
 };
 
+/// The evaluation whose weights are kept.
+struct BestReport {
+  std::string metric;
+  double value = 0;
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  std::string folder;
+
+  void describe(Fields& field) {
+    field("metric", metric, "output.keep_best");
+    field.any_sign("value", value, "");
+    field("step", step, "training steps done before it");
+    field("epoch", epoch, "");
+    field("folder", folder, "of its weights");
+  }
+};
+
 struct KernelReport {
   std::string op;
   std::string node;
@@ -277,6 +294,7 @@ struct ProgressReport {
   double search_seconds = 0;
   std::string resumed_from;
   std::string checkpoint;
+  std::string ended_early;
 
   void describe(Fields& field) {
     field("steps", steps, "optimizer steps done");
@@ -288,6 +306,7 @@ struct ProgressReport {
     field("search_seconds", search_seconds, "choosing kernels");
     field("resumed_from", resumed_from, "checkpoint; empty: none");
     field("checkpoint", checkpoint, "newest written; empty: none");
+    field("ended_early", ended_early, "why the planned steps are not all done though status is ok; empty: they are");
   }
 };
 
@@ -308,67 +327,6 @@ struct PhaseReport {
     field("batch_size", batch_size, "of each rank");
     field("lr_scale", lr_scale, "of the schedule's learning rate");
     field("samples_per_second", samples_per_second, "of its measured steps; null: none were");
-  }
-};
-
-/// One rank's measured steps; times are means of a step.
-struct RankReport {
-  std::int64_t rank = 0;
-  int host = 0;
-  std::int64_t samples = 0;
-  double samples_per_second = 0;
-  double step_ms = 0, reader_ms = 0, compute_ms = 0;
-  double waited_ms = 0;
-
-  void describe(Fields& field) {
-    field.about("one rank");
-    field("rank", rank, "");
-    field("host", host, "which of the run's hosts, from 0");
-    field("samples", samples, "of the measured steps");
-    field("samples_per_second", samples_per_second, "if it never waited for other ranks: lower for a straggler");
-    field("step_ms", step_ms, "mean");
-    field("reader_ms", reader_ms, "mean time of waiting for data");
-    field("compute_ms", compute_ms, "mean");
-    field("waited_ms", waited_ms, "part of compute_ms: for slower ranks and for exposed transfers");
-  }
-};
-
-/// All-reduces of the measured steps, as rank 0 saw them; bandwidths in nccl-tests' definitions.
-struct ExchangeReport {
-  double all_reduces = 0;
-  double bytes = 0;
-  double transfer_ms = 0;
-  double exposed_ms = 0;
-  double overlapped = 0;
-  double imbalance_ms = 0;
-  double bus_bandwidth = 0;
-  std::optional<double> peak_bus_bandwidth;
-
-  void describe(Fields& field) {
-    field("all_reduces", all_reduces, "per step, as the following");
-    field("bytes", bytes, "of the buffers");
-    field("transfer_ms", transfer_ms, "under way, from the moment all ranks were there");
-    field("exposed_ms", exposed_ms, "part of transfer_ms that computing waited for");
-    field("overlapped", overlapped, "1 - exposed_ms / transfer_ms");
-    field("imbalance_ms", imbalance_ms, "waiting for slower ranks");
-    field("bus_bandwidth", bus_bandwidth, "bytes/s: 2 (n - 1) / n bytes / transfer_ms");
-    field("peak_bus_bandwidth", peak_bus_bandwidth, "bytes/s with nothing beside it; null: not measured");
-  }
-};
-
-struct DistributedReport {
-  int world_size = 1;
-  std::string mode;
-  std::string engine;
-  std::vector<RankReport> ranks;
-  ExchangeReport exchange;
-
-  void describe(Fields& field) {
-    field("world_size", world_size, "ranks");
-    field.one_of("mode", mode, {"parallel_graph", "multi_process"}, "whether ranks are threads or processes");
-    field.one_of("engine", engine, {"threads", "mpi", "nccl"}, "what carries the bytes");
-    field("ranks", ranks, "by rank");
-    field("exchange", exchange, "all-reduces as rank 0 saw them");
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/config/config.h"
 #include "core/io/atomic_file.h"
+#include "core/report/distributed_figures.h"
 #include "core/report/environment.h"
 #include "core/report/figures.h"
 #include "core/report/run_status.h"
@@ -40,6 +41,7 @@ struct Report {
   LossReport loss;
   std::optional<AccuracyReport> accuracy;
   std::vector<EvaluationReport> evaluations;
+  std::optional<BestReport> best;
   std::vector<KernelReport> kernels;
   std::optional<DistributedReport> distributed;
 

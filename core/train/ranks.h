@@ -22,6 +22,7 @@ struct RankStep {
   double signal = 0;          // that this rank received; 0: none
   double tokens = 0, computed_tokens = 0;  // of text: of the samples, and with padding
   double flops = 0;                        // forward and backward
+  double elapsed_seconds = 0;              // since its first step, evaluations included
   double sets_up = 0;  // 1 where a plan was compiled or its launches recorded, which is no step's work
 };
 

@@ -142,6 +142,8 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.progress.search_seconds = result.search_seconds;
   report.progress.resumed_from = result.resumed_from;
   report.progress.checkpoint = result.checkpoint;
+  report.progress.ended_early = result.ended_early;
+  report.best = result.best;
   fill_speed(report, model, result);
   fill_phases(report, result);
   fill_distributed(report, result);

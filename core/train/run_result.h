@@ -23,6 +23,7 @@ struct RunEnd {
   std::string message;                           // why, when not ok
   int signal = 0;                                // that interrupted the run
   double setup_seconds = 0;                      // from the start to the first step, search included
+  std::string ended_early;                       // why, where it ended in order before its last step
   std::int64_t bad_samples = 0;                  // that could not be read, of all ranks
   std::optional<GuardFinding> batch_norm_guard;  // of all ranks; none where nothing was compared
 };
@@ -38,6 +39,7 @@ struct RunResult : RunEnd,
                    DeviceFigures {
   std::vector<EvalResult> evaluations;
   std::string checkpoint;  // the last one written; empty: none
+  std::optional<BestReport> best;
 };
 
 }  // namespace ptrain

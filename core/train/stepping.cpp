@@ -125,6 +125,7 @@ void Stepping::finish(StepInFlight& launched) {
   const double begin = std::max(launched.started, last_finish_);
   if (config_.train.test_delay_percent > 0) lengthen(clock_.seconds() - begin, config_.train.test_delay_percent);
   mine.step_seconds = clock_.seconds() - begin;
+  mine.elapsed_seconds = clock_.seconds();
   mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;
   const std::span<const RankStep> by_rank = ranks_.share(mine);
   last_finish_ = clock_.seconds();

@@ -1,7 +1,10 @@
 #include "core/train/trainer.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
+#include "core/config/choices.h"
+#include "core/io/atomic_file.h"
 #include "core/train/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
@@ -27,7 +30,8 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       measuring_(backend, ranks_, observer),
       gradients_(make_gradient_collectives(config, backend, communicator)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
-      checkpoints_(config, std::move(config_hash), model, ranks_, training.size()) {}
+      checkpoints_(config, std::move(config_hash), model, ranks_, training.size()),
+      best_(config) {}
 
 void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
 
@@ -46,6 +50,7 @@ void Trainer::prepare() {
   if (!others_take_it_too) require_memory(config_, backend_, model_, ranks_, plans_.figures().workspace_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
+  best_.restore(start_.best);
   counts_ = count_steps(config_, ranks_, training_data_);
   stepping_.emplace(
       config_, backend_, plans_, ranks_, counts_,
@@ -61,24 +66,36 @@ void Trainer::train() {
   const SignalGuard signals;
   PhasedLoader loader(config_, training_data_, ranks_, counts_);
   start_training();
-  for (std::int64_t step = start_.first_step; step < counts_.total_steps && ok(); ++step) {
+  for (std::int64_t step = start_.first_step; step < counts_.total_steps && goes_on(); ++step) {
     tell_phase(step);
     stepping_->run(loader.at(step), step);
     after_step(step + 1);
   }
+  if (ok()) stepping_->finish();
   end_measuring(loader);
-  if (ok()) {
-    if (start_.first_step < counts_.total_steps && config_.output.save) write_checkpoint(counts_.total_steps);
-    if (evaluates()) evaluate_now();
-    if (ok() && ranks_.signal() != 0) interrupted(steps_done());
-  }
+  if (ok()) finish_training();
   device_ = read_device(config_, backend_, plans_.training());
   device_.peak_flops = measured_peak(config_, backend_, measuring_.figures(), ranks_, observer_);
+}
+
+void Trainer::finish_training() {
+  const std::int64_t done = steps_done();
+  const bool trained = start_.first_step < done;
+  if (!outcome_.ended_early.empty()) observer_.on_note(outcome_.ended_early);
+  if (trained && config_.output.save) write_checkpoint(done);
+  const bool evaluated = evaluator_ && !evaluator_->results().empty() && evaluator_->results().back().step == done;
+  if (evaluates() && !evaluated) {
+    const BestModel::State before = best_.state();
+    judge();
+    if (trained && config_.output.save && best_.state() != before) write_checkpoint(done);
+  }
+  if (ok() && ranks_.signal() != 0) interrupted(done);
 }
 
 void Trainer::start_training() {
   const std::int64_t first = start_.first_step, total = counts_.total_steps;
   if (first >= total) observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total));
+  if (best_.out_of_patience()) end_without_patience();
   if (config_.train.test_delay_percent > 0) {
     observer_.on_note(fmt::format("train.test_delay_percent: every step is made {} % longer, for a test",
                                   config_.train.test_delay_percent));
@@ -109,6 +126,11 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
     }
   }
   measuring_.add(step, by_rank);
+  const double limit = config_.train.time_limit_seconds;
+  if (limit > 0 && by_rank[0].elapsed_seconds >= limit && step.step < step.total) {
+    outcome_.ended_early =
+        fmt::format("ended after step {} of {}: train.time_limit_seconds {} are over", step.step, step.total, limit);
+  }
   TrainObserver::Step told = step;
   const bool logged = step.step % config_.train.log_every_steps == 0 || step.step == step.total;
   if (logged) told.memory_bytes = backend_.memory_use().resident_bytes;
@@ -121,16 +143,40 @@ void Trainer::after_step(std::int64_t done) {
   const std::int64_t every = config_.output.checkpoint_every_steps;
   const bool is_last = done == counts_.total_steps;
   const bool checkpoints = every > 0 && done % every == 0;
-  const bool evaluation_is_due =
-      evaluates() && counts_.epoch_ends(done) && counts_.position(done).epoch % config_.eval.every_epochs == 0;
-  if (evaluation_is_due || checkpoints || is_last || ranks_.signal() != 0) stepping_->finish();
-  if (evaluation_is_due && !is_last && ok() && ranks_.signal() == 0) evaluate_now();
+  const bool evaluates_now = evaluation_is_due(done);
+  if (evaluates_now || checkpoints || is_last || ranks_.signal() != 0) stepping_->finish();
+  if (evaluates_now && !is_last && ok() && ranks_.signal() == 0) judge();
   if (checkpoints && !is_last && ok()) write_checkpoint(done);
   if (ranks_.signal() == 0) return;
   stepping_->finish();
   if (!ok()) return;
   interrupted(done);
   write_checkpoint(done);
+}
+
+bool Trainer::evaluation_is_due(std::int64_t done) const {
+  if (!evaluates()) return false;
+  if (config_.eval.every_steps > 0) return done % config_.eval.every_steps == 0;
+  return counts_.epoch_ends(done) && counts_.position(done).epoch % config_.eval.every_epochs == 0;
+}
+
+void Trainer::judge() {
+  const EvalResult result = evaluate_now();
+  if (!best_.wanted() || !ok() || ranks_.signal() != 0) return;
+  if (best_.add(result) && ranks_.is_main()) {
+    const Communicator::Busy busy(ranks_.communicator(), "writing the best model");
+    make_folder(config_.output.dir);
+    replace_folder(best_.folder(), [this](const std::filesystem::path& folder) { write_model(folder); });
+  }
+  if (best_.out_of_patience()) end_without_patience();
+}
+
+void Trainer::end_without_patience() {
+  const BestReport best = best_.record().value_or(BestReport{});
+  if (steps_done() == counts_.total_steps) return;
+  outcome_.ended_early = fmt::format("ended after step {} of {}: {} without a {} better than {:.4f} of step {}",
+                                     steps_done(), counts_.total_steps, counted(config_.train.patience, "evaluation"),
+                                     choice_name(config_.output.keep_best), best.value, best.step);
 }
 
 void Trainer::end_measuring(const PhasedLoader& loader) {
@@ -171,13 +217,18 @@ EvalResult Trainer::evaluate_now() {
 }
 
 void Trainer::write_checkpoint(std::int64_t step) {
-  checkpoints_.write(plans_.variables(), step, counts_.position(step).epoch, start_.first_loss.value_or(0.0));
+  checkpoints_.write(plans_.variables(), step, counts_.position(step).epoch, start_.first_loss.value_or(0.0),
+                     best_.state());
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 
 void Trainer::export_model(const std::filesystem::path& folder) const {
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
+  write_model(folder);
+}
+
+void Trainer::write_model(const std::filesystem::path& folder) const {
   save_weights(folder / model_files::weights, model_, plans_.variables(), steps_done());
   write_model_document(folder, config_, model_, training_data_.info());
 }
@@ -192,7 +243,8 @@ RunResult Trainer::result() const {
           measuring_.figures(),
           device_,
           evaluator_ ? evaluator_->results() : std::vector<EvalResult>{},
-          checkpoints_.last()};
+          checkpoints_.last(),
+          best_.record()};
 }
 
 }  // namespace ptrain

@@ -45,7 +45,10 @@ class Trainer {
 
  private:
   bool ok() const { return outcome_.status == RunStatus::ok; }
-  bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.every_epochs > 0; }
+  /// Training goes on: nothing went wrong, and nothing ends it before its last step.
+  bool goes_on() const { return ok() && outcome_.ended_early.empty(); }
+  bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.any(); }
+  bool evaluation_is_due(std::int64_t done) const;
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
   void start_training();
@@ -54,7 +57,13 @@ class Trainer {
   void after_step(std::int64_t done);
   /// What the steps and the ranks' loaders and plans have to tell when the last step is done.
   void end_measuring(const PhasedLoader& loader);
+  /// Evaluates, and keeps the model if it is the best so far.
+  void judge();
+  /// After the last step: the checkpoint and the evaluation that end a training.
+  void finish_training();
+  void end_without_patience();
   void write_checkpoint(std::int64_t step);
+  void write_model(const std::filesystem::path& folder) const;
   void interrupted(std::int64_t step);
   /// What the backend did another way than planned, as notes of the run.
   void tell_notes();
@@ -74,6 +83,7 @@ class Trainer {
 
   RunEnd outcome_;
   StartingPoint start_;
+  BestModel best_;
   StepCounts counts_;
   LossRecord losses_;
   DeviceFigures device_;

@@ -22,6 +22,13 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
   return text.empty() ? text : ": " + text;
 }
 
+/// The best evaluation before the checkpoint, unless that was by another metric.
+BestModel::State best_of(const nlohmann::json& state, BestMetric metric) {
+  const nlohmann::json best = state.value("best", nlohmann::json::object());
+  if (!best.is_object() || best.value("metric", "") != choice_name(metric)) return {};
+  return best.value("state", BestModel::State{});
+}
+
 /// What `config` resumes from; none where it begins anew.
 LatestCheckpoint checkpoint_to_resume(const Config& config) {
   if (config.resume == "none") return {};
@@ -74,8 +81,11 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
   restore_snapshot(*checkpoint, model_.signature(), variables);
-  StartingPoint start{
-      static_cast<std::int64_t>(info.step), info.state.value("first_loss", 0.0), checkpoint->path().string(), {}};
+  StartingPoint start{static_cast<std::int64_t>(info.step),
+                      info.state.value("first_loss", 0.0),
+                      checkpoint->path().string(),
+                      best_of(info.state, config_.output.keep_best),
+                      {}};
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
   if (earlier != samples) {
@@ -97,7 +107,8 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   return start;
 }
 
-void Checkpoints::write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss) {
+void Checkpoints::write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss,
+                        const BestModel::State& best) {
   ranks_.require_equal_parameters(variables, step);
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing a checkpoint");
@@ -110,6 +121,7 @@ void Checkpoints::write(const Variables& variables, std::int64_t step, std::int6
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_samples_},
                 {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
+                {"best", {{"metric", choice_name(config_.output.keep_best)}, {"state", best}}},
                 {"config", work_of(config_)}};
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();

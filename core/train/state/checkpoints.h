@@ -6,6 +6,7 @@
 #include "core/io/checkpoint.h"
 #include "core/model/model.h"
 #include "core/train/ranks.h"
+#include "core/train/state/best_model.h"
 #include "core/train/train_observer.h"
 
 #include <optional>
@@ -24,6 +25,7 @@ struct StartingPoint {
   std::int64_t first_step = 0;         // steps done before this run
   std::optional<double> first_loss;    // of the whole training; absent until its first step is done
   std::string resumed_from;            // checkpoint; empty: none
+  BestModel::State best{};             // of the whole training
   std::vector<std::string> untrained;  // tensors that neither weights nor checkpoint gave: all, or a classifier's
 };
 
@@ -43,7 +45,8 @@ class Checkpoints {
   StartingPoint restore(Variables& variables, TrainObserver& observer) const;
   /// Writes one after `step` steps; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
   /// rank 0's, Error{failed} on I/O.
-  void write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss);
+  void write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss,
+             const BestModel::State& best);
 
   /// The last one written; empty: none, or not rank 0.
   const std::string& last() const { return last_; }

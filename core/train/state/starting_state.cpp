@@ -38,6 +38,7 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   }
   std::array<double, 2> shared{static_cast<double>(start.first_step), start.first_loss.value_or(0.0)};
   ranks.broadcast(shared);
+  ranks.broadcast(start.best);
   ranks.broadcast(variables);
   start.first_step = static_cast<std::int64_t>(shared[0]);
   if (start.first_step > 0) start.first_loss = shared[1];

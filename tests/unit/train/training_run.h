@@ -53,7 +53,7 @@ inline Outcome train(const Config& config, const std::function<void(Trainer&)>& 
   set_thread_count(1);  // tiny kernels only wait for each other on a busy machine
   const DataSettings data = data_settings(config);
   const auto training = open_dataset(data, Split::train);
-  const auto evaluation = config.eval.every_epochs > 0 ? open_dataset(data, Split::eval) : nullptr;
+  const auto evaluation = config.eval.any() ? open_dataset(data, Split::eval) : nullptr;
   const auto model = make_model(config, training->info());
   const auto backend = make_backend();
   NoteKeeper observer;

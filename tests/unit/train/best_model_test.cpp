@@ -1,0 +1,182 @@
+// The best model of a run is kept, and a run ends where nothing gets better or its time is over.
+#include "core/train/state/best_model.h"
+#include "core/train/state/trained_model.h"
+#include "tests/error_message.h"
+#include "tests/unit/train/data_parallel.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+namespace fs = std::filesystem;
+
+EvalResult evaluated(std::int64_t step, double top1, double loss) {
+  EvalResult result;
+  result.step = step;
+  result.top1 = top1;
+  result.loss = loss;
+  return result;
+}
+
+/// Evaluated every second of 12 steps.
+Config watched(const TemporaryDirectory& directory, BestMetric metric) {
+  Config config = saved_to(directory, bert_config());
+  config.train.steps = 12;
+  config.eval.every_epochs = 0;
+  config.eval.every_steps = 2;
+  config.output.keep_best = metric;
+  return config;
+}
+
+TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
+  Config config;
+  config.output.keep_best = BestMetric::top1;
+  config.output.dir = "runs/x";
+  BestModel accurate(config);
+  EXPECT_FALSE(accurate.record());
+  EXPECT_TRUE(accurate.add(evaluated(10, 0.5, 1.0)));
+  EXPECT_FALSE(accurate.add(evaluated(20, 0.5, 0.1))) << "as good is not better";
+  EXPECT_FALSE(accurate.add(evaluated(30, std::numeric_limits<double>::quiet_NaN(), 0.1)));
+  EXPECT_TRUE(accurate.add(evaluated(40, 0.6, 9.0)));
+  EXPECT_EQ(accurate.record()->step, 40);
+  EXPECT_EQ(accurate.record()->folder, "runs/x/best");
+  config.output.keep_best = BestMetric::loss;
+  BestModel low(config);
+  EXPECT_TRUE(low.add(evaluated(10, 0.5, 1.0)));
+  EXPECT_FALSE(low.add(evaluated(20, 0.9, 1.5)));
+  EXPECT_TRUE(low.add(evaluated(30, 0.1, 0.5)));
+}
+
+TEST(BestModel, RunsOutOfPatienceAndComesBackFromItsState) {
+  Config config;
+  config.output.keep_best = BestMetric::top1;
+  config.train.patience = 2;
+  BestModel best(config);
+  best.add(evaluated(1, 0.5, 1));
+  best.add(evaluated(2, 0.4, 1));
+  EXPECT_FALSE(best.out_of_patience());
+  BestModel resumed(config);
+  resumed.restore(best.state());
+  EXPECT_EQ(resumed.record()->value, 0.5);
+  EXPECT_FALSE(resumed.add(evaluated(3, 0.45, 1)));
+  EXPECT_TRUE(resumed.out_of_patience());
+  EXPECT_TRUE(resumed.add(evaluated(4, 0.7, 1)));
+  EXPECT_FALSE(resumed.out_of_patience());
+}
+
+TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::loss);
+  config.train.optimizer.lr = 0.02;  // too much: the loss does not fall all the time
+  config.output.checkpoint_every_steps = 2;
+  config.output.keep_checkpoints = 10;
+  const Outcome outcome = train(config);
+  ASSERT_EQ(outcome.result.evaluations.size(), 6u) << "of 12 steps, every second";
+  ASSERT_TRUE(outcome.result.best);
+  for (const EvalResult& result : outcome.result.evaluations) EXPECT_GE(result.loss, outcome.result.best->value);
+  const TrainedModel kept = open_trained_model(fs::path(config.output.dir) / "best");
+  EXPECT_EQ(kept.document.model, "bert");
+  config.model.weights = kept.weights().file.string();
+  config.output.dir += "/again";
+  config.output.keep_best = BestMetric::none;
+  config.train.steps = 1;
+  config.train.optimizer.lr = 1e-30;
+  config.eval.every_steps = 1;
+  const EvalResult again = train(config).result.evaluations.back();
+  EXPECT_NEAR(again.loss, outcome.result.best->value, 1e-6);
+}
+
+TEST(BestModel, EndsATrainingThatGetsNoBetter) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::top1);
+  config.train.optimizer.lr = 1e-30;
+  config.train.patience = 2;
+  const Outcome outcome = train(config);
+  EXPECT_EQ(outcome.result.status, RunStatus::ok);
+  EXPECT_EQ(outcome.result.steps, 6) << "the first evaluation and two that are no better";
+  EXPECT_EQ(outcome.result.evaluations.size(), 3u) << "the last is not repeated";
+  EXPECT_NE(outcome.result.ended_early.find("ended after step 6 of 12: 2 evaluations without a top1 better than"),
+            std::string::npos)
+      << outcome.result.ended_early;
+  config.resume = "auto";
+  const Outcome resumed = train(config);
+  EXPECT_EQ(resumed.result.first_step, 6);
+  EXPECT_EQ(resumed.result.steps, 0) << "its patience is over still";
+  EXPECT_EQ(resumed.result.best->step, 2);
+}
+
+TEST(BestModel, OutlastsACut) {
+  const TemporaryDirectory directory, whole_directory;
+  Config config = watched(directory, BestMetric::loss);
+  const Outcome whole = train(watched(whole_directory, BestMetric::loss));
+  config.train.steps = 5;
+  train(config);
+  config.train.steps = 12;
+  config.resume = "auto";
+  const Outcome rest = train(config);
+  EXPECT_EQ(rest.result.best->value, whole.result.best->value);
+  EXPECT_EQ(rest.result.best->step, whole.result.best->step);
+}
+
+TEST(BestModel, TimeEndsATrainingInOrder) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::none);
+  config.train.time_limit_seconds = 1e-9;
+  const Outcome outcome = train(config);
+  EXPECT_EQ(outcome.result.status, RunStatus::ok);
+  EXPECT_EQ(outcome.result.steps, 1);
+  EXPECT_EQ(outcome.result.ended_early, "ended after step 1 of 12: train.time_limit_seconds 1e-09 are over");
+  ASSERT_EQ(outcome.result.evaluations.size(), 1u);
+  config.resume = "auto";
+  config.train.time_limit_seconds = 0;
+  EXPECT_EQ(train(config).result.steps, 11);
+}
+
+TEST(BestModel, EndsAllRanksAtOneStep) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::top1);
+  config.data.batch_size = 2;
+  config.train.optimizer.lr = 1e-30;
+  config.train.patience = 1;
+  const std::vector<Outcome> outcomes = train_on_ranks(config, 2);
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.result.steps, 4);
+  config.train.patience = 0;
+  config.train.time_limit_seconds = 1e-9;
+  config.output.fresh = true;
+  for (const Outcome& outcome : train_on_ranks(config, 2)) EXPECT_EQ(outcome.result.steps, 1);
+}
+
+TEST(ReplaceFolder, LeavesTheOldOneWhereWritingFails) {
+  const TemporaryDirectory directory;
+  const fs::path folder = directory.path() / "best";
+  const auto write = [](const char* text) {
+    return [text](const fs::path& to) { std::ofstream(to / "model.json") << text; };
+  };
+  replace_folder(folder, write("one"));
+  replace_folder(folder, write("two"));
+  const auto content = [&] {
+    std::string text;
+    std::ifstream(folder / "model.json") >> text;
+    return text;
+  };
+  EXPECT_EQ(content(), "two");
+  EXPECT_THROW(replace_folder(folder,
+                              [](const fs::path& to) {
+                                std::ofstream(to / "model.json") << "half";
+                                throw std::runtime_error("disk on fire");
+                              }),
+               std::runtime_error);
+  EXPECT_EQ(content(), "two");
+  replace_folder(folder, write("three"));
+  EXPECT_EQ(content(), "three");
+}
+
+}  // namespace
+}  // namespace ptrain
