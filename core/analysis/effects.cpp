@@ -38,6 +38,8 @@ std::optional<double> value_of(const MeasuredRun& run, Response response, SpeedE
       return std::log(speed_of(figures, estimator));
     case Response::memory:
       return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
+    case Response::time_to_accuracy:
+      return figures.time_to_accuracy ? std::optional(std::log(*figures.time_to_accuracy)) : std::nullopt;
     case Response::accuracy:
       break;
   }
@@ -166,7 +168,7 @@ class EffectFinder {
   }
 
   EffectsReport find() {
-    for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
+    for (const Response response : kResponses) {
       factorial_.measure(response, report_.estimator);
       if (factorial_.cells().size() < 2) {
         if (response == Response::throughput) fail("{}: fewer than two cases with good runs", report_.suite);
@@ -287,6 +289,8 @@ std::string_view name_of(Response response) {
       return "throughput";
     case Response::memory:
       return "memory";
+    case Response::time_to_accuracy:
+      return "time to accuracy";
     case Response::accuracy:
       break;
   }

@@ -5,14 +5,18 @@
 #include "core/analysis/run_set.h"
 #include "core/analysis/speed.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ptrain {
 
-enum class Response { throughput, memory, accuracy };
-/// "throughput", "memory", "accuracy"
+enum class Response { throughput, memory, accuracy, time_to_accuracy };
+/// As they are told.
+inline constexpr std::array kResponses{Response::throughput, Response::memory, Response::accuracy,
+                                       Response::time_to_accuracy};
+/// "throughput", "memory", "accuracy", "time to accuracy"
 std::string_view name_of(Response response);
 /// Of a change: "%" or "points".
 const char* unit_of(Response response);
@@ -20,7 +24,7 @@ const char* unit_of(Response response);
 struct Effect {
   Response response = Response::throughput;
   std::vector<std::string> changes;  // "level: O0 -> O1"; one for a main effect, two for an interaction
-  Interval interval;                 // percent for throughput and memory, points for accuracy
+  Interval interval;                 // percent, of an accuracy points
   std::int64_t combinations = 0;
   std::int64_t runs = 0;  // of the case with the fewest
 

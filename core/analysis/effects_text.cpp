@@ -10,8 +10,6 @@
 namespace ptrain {
 namespace {
 
-constexpr Response kResponses[] = {Response::throughput, Response::memory, Response::accuracy};
-
 std::string name_of_effect(const Effect& effect) { return fmt::format("{}", fmt::join(effect.changes, " x ")); }
 
 std::string range_text(const Effect& effect) {
@@ -92,7 +90,7 @@ std::string effects_latex(const EffectsReport& report) {
 
 void Effect::describe(Fields& field) {
   std::string unit_name = unit_of(response);
-  field.choice("response", response, Response::accuracy, "");
+  field.choice("response", response, Response::time_to_accuracy, "");
   field("changes", changes, "one: main effect; two: interaction");
   field.one_of("unit", unit_name, {"%", "points"}, "");
   interval.describe_bounds(field, "of the 95 % interval; null without one");

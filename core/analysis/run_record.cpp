@@ -2,6 +2,7 @@
 
 #include "core/io/atomic_file.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <sstream>
@@ -12,6 +13,20 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 6> kOutcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
+
+/// Samples of the steps from `first` up to `last`, counted from those that the run began with.
+std::int64_t samples_of(const Report& report, std::int64_t first, std::int64_t last) {
+  if (report.phases.empty()) return (last - first) * report.global_batch_size;
+  const std::int64_t parts = report.global_batch_size / config_of(report).data.batch_size;  // ranks, micro-batches
+  const std::int64_t done_before = report.progress.steps - last;
+  std::int64_t samples = 0;
+  for (const PhaseReport& phase : report.phases) {
+    const std::int64_t begin = std::max(phase.first_step - 1, first + done_before);
+    const std::int64_t end = std::min(phase.first_step - 1 + phase.steps, last + done_before);
+    samples += std::max<std::int64_t>(0, end - begin) * phase.batch_size * parts;
+  }
+  return samples;
+}
 
 }  // namespace
 
@@ -38,7 +53,7 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   RunFigures figures;
   const auto measured = step_ms.subspan(static_cast<std::size_t>(warmup_steps));
   figures.unit = report.throughput ? report.throughput->unit : "samples/s";
-  figures.samples = static_cast<std::int64_t>(measured.size()) * report.global_batch_size;
+  figures.samples = samples_of(report, warmup_steps, static_cast<std::int64_t>(step_ms.size()));
   figures.seconds = std::accumulate(measured.begin(), measured.end(), 0.0) * 1e-3;
   figures.throughput = static_cast<double>(figures.samples) / figures.seconds;
   figures.typical_step_ms = typical_step(measured);
@@ -48,6 +63,7 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
     figures.top1 = report.accuracy->top1;
     figures.eval_samples = report.accuracy->eval_samples;
   }
+  if (report.time_to_accuracy) figures.time_to_accuracy = report.time_to_accuracy->seconds;
   return figures;
 }
 

@@ -34,6 +34,7 @@ struct RunFigures {
   std::int64_t memory_bytes = 0;
   std::optional<double> top1;
   std::int64_t eval_samples = 0;
+  std::optional<double> time_to_accuracy;  // seconds
   bool summary = false;  // not kept: only a report's summary was there, the typical step is its median
 
   void describe(Fields& field) {
@@ -48,6 +49,7 @@ struct RunFigures {
     field("memory_bytes", memory_bytes, "measured peak, else the planned one");
     field("top1", top1, "0 to 1; null without an evaluation");
     field("eval_samples", eval_samples, "");
+    field("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached; null: it was not");
   }
 };
 

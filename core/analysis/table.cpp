@@ -152,6 +152,25 @@ TableCell accuracy_cell(const Source& source) {
   return cell;
 }
 
+/// Of the runs that reached it.
+TableCell time_to_accuracy_cell(const Source& source) {
+  std::vector<double> seconds;
+  TableCell cell;
+  for (const MeasuredRun* run : source.good) {
+    if (const auto& reached = run->record.figures->time_to_accuracy) seconds.push_back(*reached);
+  }
+  if (seconds.empty()) return nothing();
+  const Interval interval = centre_interval(seconds, kSpeedConfidence);
+  cell = measured_cell(interval, "s", seconds.size());
+  cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
+  if (seconds.size() < source.good.size())
+    cell.text += fmt::format(", {} of {} runs", seconds.size(), source.good.size());
+  for (const MeasuredRun* run : source.good) {
+    cell.sources.push_back(source_of(*run, "/measured/time_to_accuracy", "/time_to_accuracy/seconds"));
+  }
+  return cell;
+}
+
 /// A share of the report's utilization.
 TableCell utilization_cell(const Source& source, std::optional<double> Utilization::*member, const char* pointer) {
   const Report* report = source.report();
@@ -220,6 +239,7 @@ const std::vector<ColumnMaker>& makers() {
       {{"step", "Step, p50 / p99", true, true}, step_cell},
       {{"memory", "Peak memory", true, true}, memory_cell},
       {{"accuracy", "Top-1", true, true}, accuracy_cell},
+      {{"time_to_accuracy", "Time to accuracy", true, true}, time_to_accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
       {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
       {{"search", "Kernel search", true}, search_cell},

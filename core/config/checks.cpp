@@ -172,6 +172,10 @@ void check_run(const Config& config, const Refusal& refuse) {
   if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
     refuse("train.patience", "needs output.keep_best, the metric that has to get better");
   }
+  if (config.train.target > 0 && !config.eval.any()) {
+    refuse("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.target_metric == BestMetric::none) refuse("train.target_metric", "expected a metric, got none");
   if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
   if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
   if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {

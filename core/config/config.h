@@ -123,7 +123,9 @@ struct TrainConfig {
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;
-  std::int64_t patience = 0;      // evaluations without a better output.keep_best that end it; 0: none do
+  std::int64_t patience = 0;  // evaluations without a better output.keep_best that end it; 0: none do
+  double target = 0;          // of target_metric, whose reaching ends it; 0: none
+  BestMetric target_metric = BestMetric::top1;
   double time_limit_seconds = 0;  // of its steps and evaluations; 0: none
   double test_delay_percent = 0;  // for tests of compare: part of each step's time that is waited after it
 };

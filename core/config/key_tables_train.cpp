@@ -128,6 +128,10 @@ std::vector<Key> train_keys() {
       train_key("patience", &TrainConfig::patience,
                 "evaluations without a better output.keep_best after which training ends; 0: it goes on")
           .between(0, 1'000'000),
+      train_key("target", &TrainConfig::target,
+                "value of train.target_metric at which training ends, and the time to it is reported; 0: none")
+          .at_least(0),
+      train_key("target_metric", &TrainConfig::target_metric, "what has to reach train.target in an evaluation"),
       train_key("time_limit_seconds", &TrainConfig::time_limit_seconds,
                 "training time after which it ends in order, with checkpoint and evaluation; 0: none")
           .at_least(0),

@@ -48,6 +48,7 @@ const std::vector<Rule> rules = {
      [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
      "amp.scaler.dynamic"},
     {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
+    {{"train.target_metric"}, [](const Config& c) { return c.train.target > 0; }, "train.target"},
     {{"train.resize.delay", "train.resize.finetune"},
      [](const Config& c) { return c.train.resize.from < 1; },
      "train.resize.from"},

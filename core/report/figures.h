@@ -262,6 +262,25 @@ struct BestReport {
   }
 };
 
+/// How long it took to get as good as was asked for.
+struct TargetReport {
+  std::string metric;
+  double target = 0;
+  std::optional<double> seconds = {};
+  std::int64_t step = 0;
+  double epochs = 0;
+
+  void describe(Fields& field) {
+    field("metric", metric, "train.target_metric");
+    field("target", target, "train.target");
+    field("seconds", seconds,
+          "from the first step on, evaluations included, of all runs that were resumed; null: not "
+          "reached");
+    field("step", step, "steps until then, or until the end");
+    field("epochs", epochs, "likewise");
+  }
+};
+
 struct KernelReport {
   std::string op;
   std::string node;

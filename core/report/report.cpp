@@ -47,6 +47,7 @@ void Report::describe(Fields& field) {
   field("accuracy", accuracy, "of the last evaluation; null without one");
   field("evaluations", evaluations, "in order");
   field.maybe("best", best, "the best of them, where output.keep_best keeps its weights");
+  field.maybe("time_to_accuracy", time_to_accuracy, "where train.target asks for it");
   field("kernels", kernels, "by their place in a step");
   field("distributed", distributed, "data parallelism; null with one rank that nothing launched");
 }

@@ -42,6 +42,7 @@ struct Report {
   std::optional<AccuracyReport> accuracy;
   std::vector<EvaluationReport> evaluations;
   std::optional<BestReport> best;
+  std::optional<TargetReport> time_to_accuracy;
   std::vector<KernelReport> kernels;
   std::optional<DistributedReport> distributed;
 

@@ -144,6 +144,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.progress.checkpoint = result.checkpoint;
   report.progress.ended_early = result.ended_early;
   report.best = result.best;
+  report.time_to_accuracy = result.target;
   fill_speed(report, model, result);
   fill_phases(report, result);
   fill_distributed(report, result);

@@ -40,6 +40,7 @@ struct RunResult : RunEnd,
   std::vector<EvalResult> evaluations;
   std::string checkpoint;  // the last one written; empty: none
   std::optional<BestReport> best;
+  std::optional<TargetReport> target;
 };
 
 }  // namespace ptrain

@@ -101,7 +101,10 @@ void Trainer::start_training() {
                                   config_.train.test_delay_percent));
   }
   outcome_.setup_seconds = since_start_.seconds();
-  measuring_.start(total - first, config_.train.measure_after_steps);
+  training_clock_.restart();
+  const TrainConfig& train = config_.train;
+  if (train.target > 0) target_ = TargetReport{std::string(choice_name(train.target_metric)), train.target};
+  measuring_.start(total - first, train.measure_after_steps);
 }
 
 void Trainer::tell_phase(std::int64_t step) {
@@ -162,13 +165,33 @@ bool Trainer::evaluation_is_due(std::int64_t done) const {
 
 void Trainer::judge() {
   const EvalResult result = evaluate_now();
-  if (!best_.wanted() || !ok() || ranks_.signal() != 0) return;
+  if (!ok() || ranks_.signal() != 0) return;
+  reach_target(result);
+  if (!best_.wanted()) return;
   if (best_.add(result) && ranks_.is_main()) {
     const Communicator::Busy busy(ranks_.communicator(), "writing the best model");
     make_folder(config_.output.dir);
     replace_folder(best_.folder(), [this](const std::filesystem::path& folder) { write_model(folder); });
   }
   if (best_.out_of_patience()) end_without_patience();
+}
+
+void Trainer::reach_target(const EvalResult& result) {
+  const TrainConfig& train = config_.train;
+  if (!target_ || target_->seconds) return;
+  target_->step = result.step;
+  target_->epochs = counts_.epochs(result.step);
+  const double value = metric_of(result, train.target_metric);
+  if (value != train.target && !is_better(train.target_metric, value, train.target)) return;
+  target_->seconds = seconds_of_training();
+  const std::string reached = fmt::format("{} {:.4f} reaches train.target {} after step {} of {}, in {:.1f} s",
+                                          choice_name(train.target_metric), value, train.target, result.step,
+                                          counts_.total_steps, *target_->seconds);
+  if (result.step < counts_.total_steps) {
+    outcome_.ended_early = "ended: " + reached;
+  } else {
+    observer_.on_note(reached);
+  }
 }
 
 void Trainer::end_without_patience() {
@@ -217,8 +240,8 @@ EvalResult Trainer::evaluate_now() {
 }
 
 void Trainer::write_checkpoint(std::int64_t step) {
-  checkpoints_.write(plans_.variables(), step, counts_.position(step).epoch, start_.first_loss.value_or(0.0),
-                     best_.state());
+  checkpoints_.write(plans_.variables(), {step, counts_.position(step).epoch, start_.first_loss.value_or(0.0),
+                                          seconds_of_training(), best_.state()});
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 
@@ -244,7 +267,8 @@ RunResult Trainer::result() const {
           device_,
           evaluator_ ? evaluator_->results() : std::vector<EvalResult>{},
           checkpoints_.last(),
-          best_.record()};
+          best_.record(),
+          target_};
 }
 
 }  // namespace ptrain

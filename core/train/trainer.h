@@ -62,6 +62,10 @@ class Trainer {
   /// After the last step: the checkpoint and the evaluation that end a training.
   void finish_training();
   void end_without_patience();
+  /// Ends training where `result` is as good as train.target.
+  void reach_target(const EvalResult& result);
+  /// Of steps and evaluations, those of earlier runs that this one goes on from included.
+  double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
   void write_checkpoint(std::int64_t step);
   void write_model(const std::filesystem::path& folder) const;
   void interrupted(std::int64_t step);
@@ -84,6 +88,8 @@ class Trainer {
   RunEnd outcome_;
   StartingPoint start_;
   BestModel best_;
+  Stopwatch training_clock_;            // from the first step on
+  std::optional<TargetReport> target_;  // while training, where there is one
   StepCounts counts_;
   LossRecord losses_;
   DeviceFigures device_;

@@ -82,7 +82,7 @@ struct HistorySeries {
     field("suite", suite, "");
     field("machine", machine, "");
     field("case", case_name, "");
-    field.choice("response", response, Response::accuracy, "");
+    field.choice("response", response, Response::time_to_accuracy, "");
     field("unit", unit, "");
     field("points", points, "in the order in which they were measured");
     field("varies", varies, "false: all points are equal");

@@ -83,6 +83,8 @@ std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
       return fmt::format("{:.0f} {}", point.value, series.unit);
     case Response::accuracy:
       return fmt::format("{:.4f}", point.value);
+    case Response::time_to_accuracy:
+      return fmt::format("{:.1f} s", point.value);
   }
   return {};
 }

@@ -55,7 +55,7 @@ Figure effect_figure(const EffectsReport& report) {
   figure.title = "What each change does, with its 95 % interval";
   std::size_t left_out = 0;
   bool interactions = false;
-  for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
+  for (const Response response : kResponses) {
     const ShownEffects shown = effects_to_show(report, response);
     if (shown.main.empty()) continue;
     std::vector<PointRow> rows;

@@ -12,7 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double value_of(const EvalResult& result, BestMetric metric) {
+}  // namespace
+
+double metric_of(const EvalResult& result, BestMetric metric) {
   switch (metric) {
     case BestMetric::top1:
       return result.top1;
@@ -28,14 +30,14 @@ double value_of(const EvalResult& result, BestMetric metric) {
   throw std::logic_error("internal error: no metric to be best by");
 }
 
-}  // namespace
+bool is_better(BestMetric metric, double value, double other) {
+  return metric == BestMetric::loss ? value < other : value > other;
+}
 
 bool BestModel::add(const EvalResult& result) {
   const BestMetric metric = config_.output.keep_best;
-  const double value = value_of(result, metric);
-  const bool lower_is_better = metric == BestMetric::loss;
-  const bool better =
-      std::isfinite(value) && (!record_ || (lower_is_better ? value < record_->value : value > record_->value));
+  const double value = metric_of(result, metric);
+  const bool better = std::isfinite(value) && (!record_ || is_better(metric, value, record_->value));
   since_ = better ? 0 : since_ + 1;
   if (better) {
     record_ = BestReport{std::string(choice_name(metric)), value, result.step, result.epoch, folder().string()};
@@ -74,6 +76,10 @@ void replace_folder(const fs::path& folder, const std::function<void(const fs::p
     fs::remove_all(fresh);
   } catch (const fs::filesystem_error& error) {
     fail("{}: cannot be replaced: {}", folder.string(), error.code().message());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(fresh, ignored);
+    throw;
   }
 }
 

@@ -12,6 +12,11 @@
 
 namespace ptrain {
 
+/// `metric` is not none.
+double metric_of(const EvalResult& result, BestMetric metric);
+/// Whether `value` is better than `other`; one that is not a number never is.
+bool is_better(BestMetric metric, double value, double other);
+
 class BestModel {
  public:
   /// What of it a checkpoint holds: whether there is one, its value, step and epoch, evaluations since.

@@ -81,11 +81,12 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
   restore_snapshot(*checkpoint, model_.signature(), variables);
-  StartingPoint start{static_cast<std::int64_t>(info.step),
-                      info.state.value("first_loss", 0.0),
-                      checkpoint->path().string(),
-                      best_of(info.state, config_.output.keep_best),
-                      {}};
+  StartingPoint start;
+  start.first_step = static_cast<std::int64_t>(info.step);
+  start.first_loss = info.state.value("first_loss", 0.0);
+  start.resumed_from = checkpoint->path().string();
+  start.best = best_of(info.state, config_.output.keep_best);
+  start.earlier_seconds = info.state.value("seconds", 0.0);
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
   if (earlier != samples) {
@@ -107,21 +108,21 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   return start;
 }
 
-void Checkpoints::write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss,
-                        const BestModel::State& best) {
-  ranks_.require_equal_parameters(variables, step);
+void Checkpoints::write(const Variables& variables, const TrainingState& state) {
+  ranks_.require_equal_parameters(variables, state.step);
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing a checkpoint");
   CheckpointInfo info;
-  info.step = static_cast<std::uint64_t>(step);
-  info.epoch = static_cast<std::uint64_t>(epoch);
+  info.step = static_cast<std::uint64_t>(state.step);
+  info.epoch = static_cast<std::uint64_t>(state.epoch);
   info.model = model_.signature();
   info.config_hash = config_hash_;
-  info.state = {{"first_loss", first_loss},
+  info.state = {{"first_loss", state.first_loss},
+                {"seconds", state.seconds},
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_samples_},
                 {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
-                {"best", {{"metric", choice_name(config_.output.keep_best)}, {"state", best}}},
+                {"best", {{"metric", choice_name(config_.output.keep_best)}, {"state", state.best}}},
                 {"config", work_of(config_)}};
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();

@@ -26,12 +26,21 @@ struct StartingPoint {
   std::optional<double> first_loss;    // of the whole training; absent until its first step is done
   std::string resumed_from;            // checkpoint; empty: none
   BestModel::State best{};             // of the whole training
+  double earlier_seconds = 0;          // of steps and evaluations before this run
   std::vector<std::string> untrained;  // tensors that neither weights nor checkpoint gave: all, or a classifier's
 };
 
 /// The AMP of the checkpoint that `config` resumes from; none where it resumes from none, or from one that does not
 /// say. Throws Error{failed} naming a file that cannot be read.
 std::optional<TrainedAmp> trained_amp(const Config& config);
+
+/// What a checkpoint says of a training beside its variables.
+struct TrainingState {
+  std::int64_t step = 0, epoch = 0;  // done
+  double first_loss = 0;
+  double seconds = 0;  // of steps and evaluations, of all runs that were resumed
+  BestModel::State best{};
+};
 
 class Checkpoints {
  public:
@@ -43,10 +52,9 @@ class Checkpoints {
   /// whole; the beginning when there is none. Notes tell what was found. Throws Error{failed} naming a file that cannot
   /// be read or is of another model, optimizer or precision.
   StartingPoint restore(Variables& variables, TrainObserver& observer) const;
-  /// Writes one after `step` steps; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
+  /// Writes one; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
   /// rank 0's, Error{failed} on I/O.
-  void write(const Variables& variables, std::int64_t step, std::int64_t epoch, double first_loss,
-             const BestModel::State& best);
+  void write(const Variables& variables, const TrainingState& state);
 
   /// The last one written; empty: none, or not rank 0.
   const std::string& last() const { return last_; }

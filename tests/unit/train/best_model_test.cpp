@@ -139,6 +139,41 @@ TEST(BestModel, TimeEndsATrainingInOrder) {
   EXPECT_EQ(train(config).result.steps, 11);
 }
 
+TEST(Target, EndsATrainingThatReachesIt) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::none);
+  config.train.target = 100;
+  config.train.target_metric = BestMetric::loss;
+  const Outcome reached = train(config);
+  EXPECT_EQ(reached.result.steps, 2) << "any loss is below it";
+  ASSERT_TRUE(reached.result.target && reached.result.target->seconds);
+  EXPECT_EQ(reached.result.target->step, 2);
+  EXPECT_EQ(reached.result.target->epochs, 0.25);
+  EXPECT_EQ(reached.result.ended_early.find("ended: loss "), 0u) << reached.result.ended_early;
+  config.train.target = 1e-9;
+  config.resume = "auto";
+  config.train.steps = 4;
+  const Outcome missed = train(config);
+  EXPECT_EQ(missed.result.steps, 2);
+  ASSERT_TRUE(missed.result.target);
+  EXPECT_FALSE(missed.result.target->seconds);
+  EXPECT_EQ(missed.result.target->step, 4);
+}
+
+TEST(Target, CountsTheTimeOfTheRunsThatItGoesOnFrom) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, BestMetric::none);
+  config.train.steps = 6;
+  const Outcome first = train(config);
+  config.resume = "auto";
+  config.train.steps = 8;
+  config.train.target = 100;
+  config.train.target_metric = BestMetric::loss;
+  const Outcome rest = train(config);
+  EXPECT_GT(rest.result.earlier_seconds, 0);
+  EXPECT_GT(*rest.result.target->seconds, rest.result.earlier_seconds);
+}
+
 TEST(BestModel, EndsAllRanksAtOneStep) {
   const TemporaryDirectory directory;
   Config config = watched(directory, BestMetric::top1);
