@@ -25,6 +25,8 @@ void add_infer_command(CLI::App& program);
 void add_export_command(CLI::App& program);
 void add_quantize_command(CLI::App& program);
 void add_serve_command(CLI::App& program);
+void add_runs_command(CLI::App& program);
+void add_show_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
 void add_man_command(CLI::App& program);
 /// Below `bench`, after which it is added.

@@ -5,6 +5,7 @@
 #include "core/analysis/effects.h"
 #include "core/analysis/history/history.h"
 #include "core/analysis/run_set.h"
+#include "core/analysis/run_list.h"
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
 #include "core/infer/inference.h"
@@ -44,6 +45,7 @@ constexpr Published kSchemas[] = {
     {"checks", "of ptrain doctor --check --json", schema_of<CheckReport>},
     {"baseline", "of baseline.json, a saved baseline", schema_of<BaselineRecord>},
     {"history", "of ptrain history --format json", schema_of<History>},
+    {"runs", "of ptrain runs --json", schema_of<RunList>},
     {"table", "of ptrain table --format json", schema_of<TableDocument>},
 };
 

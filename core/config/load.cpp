@@ -55,6 +55,24 @@ bool is_plain(std::string_view name) {
   fail_usage("{}: {}: unknown key{}", where, is_plain(full) ? full : shown(full), hint);
 }
 
+std::string read_text(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) fail_usage("{}: is a folder, expected a YAML file", file.string());
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    const bool missing = !std::filesystem::exists(file, error);
+    fail_usage("{}: {}", file.string(), missing ? "no such file" : "cannot be read");
+  }
+  std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml takes
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) fail("{}: cannot be read", file.string());
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return text;
+}
+
+/// What a file may say beside its keys: a configuration that it goes out from.
+constexpr const char* base_key = "base";
+
 class Loader {
  public:
   explicit Loader(std::string_view name) {
@@ -62,9 +80,22 @@ class Loader {
     for (const Key& key : config_keys()) loaded_.origins[key.name] = "default";
   }
 
-  void apply_file(const YamlValue& map, const std::string& section = {}) {
+  /// A document and, before it, the one that it names as its base, from its own folder on.
+  void apply_document(std::string_view text, const std::string& name, int depth = 0) {
+    YamlValue document = parse_yaml(text, name);
+    const auto base = std::find_if(document.entries.begin(), document.entries.end(),
+                                   [](const YamlEntry& entry) { return entry.key == base_key; });
+    if (base != document.entries.end()) {
+      apply_base(*base, name, depth);
+      document.entries.erase(base);
+    }
+    file_ = name;
+    apply_map(document);
+  }
+
+  void apply_map(const YamlValue& map, const std::string& section = {}) {
     for (const YamlEntry& entry : map.entries) {
-      const std::string where = fmt::format("{}:{}", loaded_.file, entry.line);
+      const std::string where = fmt::format("{}:{}", file_, entry.line);
       const std::string name = section.empty() ? entry.key : section + "." + entry.key;
       if (const Key* key = find_key(name); key != nullptr && entry.key.find('.') == std::string::npos) {
         set(*key, check_value(*key, entry.value, where), where);
@@ -119,9 +150,9 @@ class Loader {
   }
   void apply_section(const YamlEntry& entry, const std::string& name, const std::string& where) {
     if (entry.value.kind == YamlValue::Kind::map) {
-      apply_file(entry.value, name);
+      apply_map(entry.value, name);
     } else if (entry.value.kind == YamlValue::Kind::list && is_table(name)) {
-      apply_file(columns_of(entry.value, name), name);
+      apply_map(columns_of(entry.value, name), name);
     } else if (entry.value.kind != YamlValue::Kind::null) {  // an empty section sets nothing
       fail_usage("{}: {}: expected a mapping of its keys, got {}", where, name,
                  entry.value.kind == YamlValue::Kind::list ? "a list" : shown(entry.value.text));
@@ -132,7 +163,7 @@ class Loader {
     YamlValue columns;
     columns.kind = YamlValue::Kind::map;
     for (const YamlValue& row : rows.items) {
-      const std::string where = fmt::format("{}:{}", loaded_.file, row.line);
+      const std::string where = fmt::format("{}:{}", file_, row.line);
       if (row.kind != YamlValue::Kind::map) fail_usage("{}: {}: expected a list of mappings", where, name);
       if (&row == &rows.items.front()) {
         for (const YamlEntry& entry : row.entries) {
@@ -155,6 +186,17 @@ class Loader {
     }
     return columns;
   }
+  void apply_base(const YamlEntry& entry, const std::string& name, int depth) {
+    constexpr int deepest = 8;
+    const std::string where = fmt::format("{}:{}", name, entry.line);
+    if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) {
+      fail_usage("{}: {}: expected another configuration's file", where, base_key);
+    }
+    const std::filesystem::path file = std::filesystem::path(name).parent_path() / entry.value.text;
+    if (depth == deepest) fail_usage("{}: {}: more than {} files one above the other", where, base_key, deepest);
+    if (!std::filesystem::is_regular_file(file)) fail_usage("{}: {}: no file {}", where, base_key, file.string());
+    apply_document(read_text(file), file.string(), depth + 1);
+  }
   [[noreturn]] static void refuse_dotted(const std::string& where, const std::string& name) {
     fail_usage("{}: {}: dotted names are for the command line; nest the keys here", where, name);
   }
@@ -163,22 +205,8 @@ class Loader {
   }
 
   LoadedConfig loaded_;
+  std::string file_;  // that is read now
 };
-
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) fail_usage("{}: is a folder, expected a YAML file", file.string());
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    const bool missing = !std::filesystem::exists(file, error);
-    fail_usage("{}: {}", file.string(), missing ? "no such file" : "cannot be read");
-  }
-  std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml takes
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) fail("{}: cannot be read", file.string());
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return text;
-}
 
 }  // namespace
 
@@ -200,7 +228,7 @@ std::optional<std::string> process_environment(const std::string& variable) {
 LoadedConfig parse_config(std::string_view text, std::string_view name, std::span<const Override> overrides,
                           const Environment& environment) {
   Loader loader(name);
-  loader.apply_file(parse_yaml(text, name));
+  loader.apply_document(text, std::string(name));
   loader.apply_environment(environment);
   for (const Override& item : overrides) loader.apply(item);
   return loader.finish();

@@ -101,6 +101,10 @@ json config_schema() {
     properties_of(*node)[key.name.substr(begin)] = schema_of(key);
   }
   allow_rows_below(root, "");
+  root["properties"]["base"] = {{"type", "string"},
+                                {"description",
+                                 "another configuration, from this one's folder on, whose keys hold "
+                                 "where this one sets none"}};
   return root;
 }
 

@@ -1,5 +1,6 @@
 """Reports say what happened, reproducibly."""
 import json
+import pathlib
 import subprocess
 import unittest
 
@@ -76,6 +77,52 @@ class Reports(ProgramTest):
                      "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.report("eval")["accuracy"], self.report("out")["accuracy"])
+
+    def test_past_runs_are_listed_and_shown(self):
+        for name, steps in (("a/first", 8), ("second", 4)):
+            self.assertEqual(self.train(name, "-o", f"train.steps={steps}", "-o", "output.save=false").returncode, 0)
+        (self.folder / "broken").mkdir()
+        (self.folder / "broken/report.json").write_text("{")
+        listed = run("runs", self.folder)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        for part in (str(self.folder / "a/first"), "bert, synthetic", "O0 (fp32)", "broken/report.json"):
+            self.assertIn(part, listed.stdout)
+        overview = json.loads(run("runs", self.folder, "--json").stdout)["runs"]
+        self.assertEqual({pathlib.Path(one["folder"]).name: one["steps"] for one in overview}, {"first": 8, "second": 4})
+        self.assertEqual([one["started"] for one in overview], sorted((one["started"] for one in overview), reverse=True))
+        shown = run("show", self.folder / "second")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        for part in ("4 of 4 steps", "train.steps: 4", "model.size: tiny", "evaluations", "report: "):
+            self.assertIn(part, shown.stdout)
+        self.assertNotIn("train.epochs", shown.stdout)
+        self.assert_one_line_error(run("runs", self.folder / "nowhere"), 1, "no such folder")
+        self.assertEqual(run("runs", self.folder / "a").stdout.count("ok"), 1)
+
+    def test_a_training_in_phases_reports_each(self):
+        config = self.folder / "phases.yaml"
+        config.write_text("model: {name: resnet18, classes: 4}\n"
+                          "data: {source: synthetic, image_size: 16, batch_size: 8, synthetic_samples: 64, workers: 0}\n"
+                          "train:\n  epochs: 2\n  target: 2\n  phases:\n"
+                          "    - {until: 0.5, image_size: 8, batch_size: 16}\n    - {until: 1, image_size: 16, batch_size: 8}\n")
+        result = run("run", config, "--out", self.folder / "phases", "--progress", "plain")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("phase 2 of 2, from step 5 on: 16 px, batch 8", result.stderr + result.stdout)
+        report = self.report("phases")
+        self.assertEqual([(part["first_step"], part["steps"], part["image_size"], part["batch_size"], part["lr_scale"])
+                          for part in report["phases"]], [(1, 4, 8, 16, 2.0), (5, 8, 16, 8, 1.0)])
+        self.assertEqual(report["progress"]["epochs"], 2)
+        self.assertIsNone(report["time_to_accuracy"]["seconds"])
+        self.assertEqual(report["time_to_accuracy"]["step"], 12)
+        again = run("run", config, "--out", self.folder / "phases", "--fresh", "--progress", "none", "-o", "train.target=0.01",
+                    "-o", "output.keep_best=loss")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        report = self.report("phases")
+        self.assertEqual((report["progress"]["steps"], report["progress"]["planned_steps"]), (4, 12))
+        self.assertIn("reaches train.target 0.01 after step 4 of 12", report["progress"]["ended_early"])
+        self.assertGreater(report["time_to_accuracy"]["seconds"], 0)
+        answer = run("infer", self.folder / "phases/best", "--help")
+        self.assertEqual(answer.returncode, 0)
+        self.assertTrue((self.folder / "phases/best/model.json").exists())
 
     def test_plan_agrees_with_the_report(self):
         self.train("out", "-o", "train.steps=3")

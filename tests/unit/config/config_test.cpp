@@ -4,10 +4,12 @@
 #include "core/config/load.h"
 #include "core/config/text.h"
 #include "tests/error_message.h"
+#include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 namespace ptrain {
@@ -139,6 +141,37 @@ TEST(ConfigValues, ATableIsWrittenAsRowsOrAsColumns) {
   EXPECT_EQ(to_json(rows), to_json(columns));
   EXPECT_EQ(to_json(parse("", {"train.phases.until=0.25,1", "train.phases.image_size=16,32"}).config),
             to_json(columns));
+}
+
+TEST(ConfigBase, GivesWhatAFileDoesNotSet) {
+  const TemporaryDirectory directory;
+  const auto write = [&](const char* name, const std::string& text) {
+    std::filesystem::create_directories((directory.path() / name).parent_path());
+    std::ofstream(directory.path() / name) << text;
+    return directory.path() / name;
+  };
+  write("base.yaml", "model: {name: resnet18, classes: 10}\ndata: {source: synthetic, batch_size: 8}\n");
+  write("middle/one.yaml", "base: ../base.yaml\nseed: 7\ndata: {batch_size: 16}\n");
+  const auto file = write("top.yaml", "base: middle/one.yaml\nseed: 8\n");
+  const LoadedConfig loaded = load_config(file, {}, no_environment);
+  EXPECT_EQ(loaded.config.model.name, "resnet18");
+  EXPECT_EQ(loaded.config.data.batch_size, 16);
+  EXPECT_EQ(loaded.config.seed, 8);
+  EXPECT_EQ(loaded.origins.at("seed"), file.string() + ":2");
+  EXPECT_EQ(loaded.origins.at("data.batch_size"), (directory.path() / "middle/one.yaml").string() + ":3");
+
+  const auto refused = [&](const std::filesystem::path& path) {
+    return error_of([&] { load_config(path, {}, no_environment); }, ExitCode::usage);
+  };
+  const auto missing = write("missing.yaml", "seed: 1\nbase: none.yaml\n");
+  EXPECT_EQ(refused(missing), missing.string() + ":2: base: no file " + (directory.path() / "none.yaml").string());
+  const auto circle = write("circle.yaml", "base: circle.yaml\n");
+  EXPECT_EQ(refused(circle), circle.string() + ":1: base: more than 8 files one above the other");
+  write("bad.yaml", "sed: 1\n");
+  EXPECT_EQ(refused(write("on_bad.yaml", "base: bad.yaml\n")),
+            (directory.path() / "bad.yaml").string() + ":1: sed: unknown key; did you mean seed?");
+  const auto list = write("list.yaml", "base: [a.yaml]\n");
+  EXPECT_EQ(refused(list), list.string() + ":1: base: expected another configuration's file");
 }
 
 TEST(ConfigErrors, NameTheRowOfATable) {

@@ -1,0 +1,87 @@
+// ptrain runs and ptrain show: what was run before, and what one run came to.
+#include "cli/commands.h"
+#include "cli/output_format.h"
+#include "cli/view/run_summary.h"
+#include "core/analysis/run_list.h"
+#include "core/analysis/run_record.h"
+#include "core/base/errors.h"
+#include "core/config/keys.h"
+#include "core/report/json_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunsOptions {
+  std::string folder = "runs";
+  bool json = false;
+};
+
+void show_runs(const RunsOptions& options) {
+  const RunList list = list_runs(options.folder);
+  if (options.json) {
+    print_document(list);
+  } else {
+    fmt::print("{}", run_list_text(list));
+  }
+}
+
+/// Keys that are not as they are by default, "key: value".
+std::string settings_text(const Report& report) {
+  const nlohmann::json now = work_of(config_of(report)), defaults = work_of(Config{});
+  std::string text;
+  for (const auto& [key, value] : now.items()) {
+    if (defaults.at(key) != value) text += fmt::format("  {}: {}\n", key, text_of(value));
+  }
+  return text;
+}
+
+std::string evaluations_text(const Report& report) {
+  std::string text;
+  for (const EvaluationReport& one : report.evaluations) {
+    text += fmt::format("  step {:>6}  epoch {:>4}  top-1 {:.4f}  loss {:.4f}\n", one.step, one.epoch,
+                        one.accuracy.top1.value_or(0), one.accuracy.loss.value_or(0));
+  }
+  return text;
+}
+
+void show_run(const std::string& named) {
+  const fs::path path = fs::is_directory(named) ? fs::path(named) / "report.json" : fs::path(named);
+  const Report report = read_report(path);
+  std::string text = fmt::format("started   {} on {}\n", report.environment.time, report.environment.cpu.model);
+  text += run_summary(report, read_step_times(path.parent_path() / "metrics.jsonl"));
+  if (!report.message.empty()) text += fmt::format("message   {}\n", report.message);
+  if (!report.progress.ended_early.empty()) text += fmt::format("ended     {}\n", report.progress.ended_early);
+  if (!report.evaluations.empty()) text += "evaluations\n" + evaluations_text(report);
+  text += "settings that are not the defaults\n" + settings_text(report);
+  if (!report.notes.empty()) text += "notes\n";
+  for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
+  fmt::print("{}report: {}\n", text, path.string());
+}
+
+}  // namespace
+
+void add_runs_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("runs", "list the runs of a folder: status, accuracy, speed");
+  const auto options = std::make_shared<RunsOptions>();
+  command->add_option("DIR", options->folder, "looked into with all folders below")->capture_default_str();
+  command->add_flag("--json", options->json, "print JSON");
+  command->footer("Example:\n  ptrain runs\n  ptrain runs /srv/ptrain --json");
+  command->callback([options] { show_runs(*options); });
+}
+
+void add_show_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("show", "show what one run came to, and with which settings");
+  const auto run = std::make_shared<std::string>();
+  command->add_option("RUN", *run, "a run's folder or its report.json")->required();
+  command->footer("Example:\n  ptrain show runs/resnet50");
+  command->callback([run] { show_run(*run); });
+}
+
+}  // namespace ptrain

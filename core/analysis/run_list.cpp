@@ -1,0 +1,101 @@
+#include "core/analysis/run_list.h"
+
+#include "core/analysis/run_set.h"
+#include "core/base/counted.h"
+#include "core/base/errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int deepest = 6;  // folders below the root that are looked into
+
+RunOverview overview_of(const fs::path& folder) {
+  const Report report = read_report(folder / "report.json");
+  RunOverview run;
+  run.folder = folder.string();
+  run.status = report.status;
+  run.message = report.message;
+  run.model = report.model.name;
+  const DataConfig data = config_of(report).data;
+  run.data = data.source == DataSource::synthetic ? "synthetic" : fs::path(data.path).filename().string();
+  run.precision = fmt::format("{} ({})", report.amp.level, report.amp.dtype);
+  run.steps = report.progress.steps;
+  run.planned_steps = report.progress.planned_steps;
+  if (report.accuracy) run.top1 = report.accuracy->top1;
+  if (report.throughput) run.speed = report.throughput->value, run.unit = report.throughput->unit;
+  run.started = report.environment.time;
+  return run;
+}
+
+void collect(const fs::path& folder, int depth, RunList& list) {
+  if (fs::exists(folder / "suite.json")) {
+    list.notes.push_back(fmt::format("{}: a sweep; ptrain table {} shows it", folder.string(), folder.string()));
+    return;
+  }
+  if (fs::exists(folder / "report.json")) {
+    try {
+      list.runs.push_back(overview_of(folder));
+    } catch (const Error& error) {
+      list.notes.emplace_back(error.what());
+    }
+  }
+  if (depth == deepest) return;
+  std::vector<fs::path> below;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory(error) && !entry.is_symlink(error)) below.push_back(entry.path());
+  }
+  std::sort(below.begin(), below.end());
+  for (const fs::path& one : below) collect(one, depth + 1, list);
+}
+
+using Cells = std::array<std::string, 7>;
+
+Cells cells_of(const RunOverview& run) {
+  return {run.folder,
+          std::string(name_of(run.status)),
+          run.data.empty() ? run.model : fmt::format("{}, {}", run.model, run.data),
+          run.precision,
+          run.steps == run.planned_steps ? fmt::format("{}", run.steps)
+                                         : fmt::format("{} of {}", run.steps, run.planned_steps),
+          run.top1 ? fmt::format("{:.4f}", *run.top1) : "-",
+          run.speed ? fmt::format("{:.1f} {}", *run.speed, run.unit) : "-"};
+}
+
+}  // namespace
+
+RunList list_runs(const fs::path& root) {
+  if (!fs::is_directory(root)) fail("{}: no such folder; expected one with runs", root.string());
+  RunList list;
+  collect(root.lexically_normal(), 0, list);
+  std::stable_sort(list.runs.begin(), list.runs.end(),
+                   [](const RunOverview& a, const RunOverview& b) { return a.started > b.started; });
+  return list;
+}
+
+std::string run_list_text(const RunList& list) {
+  std::vector<Cells> rows{{"run", "status", "work", "precision", "steps", "top-1", "speed"}};
+  for (const RunOverview& run : list.runs) rows.push_back(cells_of(run));
+  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : list.runs.empty() ? std::vector<Cells>{} : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (list.runs.empty()) text += "no runs\n";
+  for (const std::string& note : list.notes) text += note + "\n";
+  return text;
+}
+
+}  // namespace ptrain

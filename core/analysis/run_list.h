@@ -1,0 +1,58 @@
+// The runs below a folder, each by what its report says.
+#pragma once
+
+#include "core/report/report.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct RunOverview {
+  std::string folder;
+  RunStatus status = RunStatus::error;
+  std::string message;
+  std::string model, data, precision;
+  std::int64_t steps = 0, planned_steps = 0;
+  std::optional<double> top1, speed;
+  std::string unit;
+  std::string started;
+
+  void describe(Fields& field) {
+    field("folder", folder, "that report.json lies in");
+    field.choice("status", status, RunStatus::error, "how it ended");
+    field("message", message, "why, unless ok");
+    field("model", model, "");
+    field("data", data, "the data set's folder, or synthetic");
+    field("precision", precision, "AMP level and type");
+    field("steps", steps, "done");
+    field("planned_steps", planned_steps, "");
+    field("top1", top1, "of the last evaluation, 0 to 1; null: none");
+    field("speed", speed, "samples over time; null: not measured");
+    field("unit", unit, "of the speed");
+    field("started", started, "UTC");
+  }
+};
+
+struct RunList {
+  std::vector<RunOverview> runs;  // the latest first
+  std::vector<std::string> notes;
+
+  void describe(Fields& field) {
+    field.document("ptrain.runs/1", "The runs below a folder.");
+    field("runs", runs, "the latest first");
+    field("notes", notes, "sweeps, and reports that cannot be read");
+  }
+};
+
+/// Of every report.json in `root` and below. A sweep's folder is a note, as ptrain table shows its runs, and so is a
+/// report that cannot be read. Throws Error{failed} when there is no such folder.
+RunList list_runs(const std::filesystem::path& root);
+
+/// A line for each run, aligned, then the notes.
+std::string run_list_text(const RunList& list);
+
+}  // namespace ptrain
