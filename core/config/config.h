@@ -119,6 +119,7 @@ struct TrainConfig {
   PhasesConfig phases;
   ResizeConfig resize;
   double label_smoothing = 0.0;
+  double ema_decay = 0.0;  // of the moving average of the weights that is evaluated and exported; 0: none
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency

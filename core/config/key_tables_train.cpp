@@ -118,6 +118,11 @@ std::vector<Key> train_keys() {
           .at_least(0)
           .below(1),
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
+      train_key(
+          "ema_decay", &TrainConfig::ema_decay,
+          "decay of the exponential moving average of the weights that is evaluated and exported; 0: none is kept")
+          .at_least(0)
+          .below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
           .between(1, 65536),

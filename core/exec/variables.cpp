@@ -2,6 +2,8 @@
 
 #include "core/base/errors.h"
 
+#include <algorithm>
+
 namespace ptrain {
 
 void Variables::declare(const Graph& graph) {
@@ -71,6 +73,20 @@ std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vec
   storage.resize(entry.desc.bytes());
   read(name, storage.data(), storage.size());
   return storage;
+}
+
+void Variables::exchange(std::string_view one, std::string_view other) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  const Entry &a = at(one), &b = at(other);
+  invariant(a.desc.bytes() == b.desc.bytes(), "variables of different sizes are exchanged");
+  std::vector<std::byte> of_a(std::min(at_once, a.desc.bytes())), of_b(of_a.size());
+  for (std::size_t begin = 0; begin < a.desc.bytes(); begin += at_once) {
+    const std::size_t bytes = std::min(at_once, a.desc.bytes() - begin);
+    backend_.copy_to_host(of_a.data(), a.data + begin, bytes);
+    backend_.copy_to_host(of_b.data(), b.data + begin, bytes);
+    backend_.copy_to_device(a.data + begin, of_b.data(), bytes);
+    backend_.copy_to_device(b.data + begin, of_a.data(), bytes);
+  }
 }
 
 std::vector<float> Variables::read_f32(std::string_view name) const {

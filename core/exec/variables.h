@@ -38,6 +38,8 @@ class Variables {
   /// A variable's bytes: where they lie if the host can read them there, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
   std::vector<float> read_f32(std::string_view name) const;
+  /// Exchanges the values of two variables alike, a part at a time.
+  void exchange(std::string_view one, std::string_view other);
 
  private:
   struct View {

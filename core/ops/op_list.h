@@ -49,6 +49,7 @@
   OP(loss_scale_update)             \
   OP(max_pool2d)                    \
   OP(max_pool2d_grad)               \
+  OP(moving_average)                \
   OP(normalize_image)               \
   OP(optimizer_update)              \
   OP(scale)                         \

@@ -4,6 +4,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/grad_norm.h"
+#include "core/ops/training/moving_average.h"
 
 #include <map>
 
@@ -157,6 +158,11 @@ class OptimizerPass {
     for (const Entry& e : entries_) segments.push_back(e.segment);
     graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments)), inputs_,
                     Phase::update);
+    if (options_.average_decay > 0) {
+      const ValueId average = state(flat::average, DType::f32, master_.size());
+      graph_.add_node("average", std::make_shared<MovingAverage>(options_.average_decay),
+                      {average, inputs_[OptimizerUpdate::master]}, Phase::update);
+    }
     if (scaled) {
       graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
                       {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Phase::update);

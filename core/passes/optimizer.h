@@ -18,6 +18,7 @@ inline constexpr const char* grad_low = "flat.grad_low";  // gradients of low-pr
 inline constexpr const char* moment1 = "optimizer.moment1";
 inline constexpr const char* moment2 = "optimizer.moment2";
 inline constexpr const char* updates = "optimizer.updates";
+inline constexpr const char* average = "flat.average";         // f32, moving average of flat.master, where one is kept
 inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]
 inline constexpr const char* micro_step = "micro_step";        // input i32[1], only when accumulating
 inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
@@ -27,6 +28,7 @@ struct OptimizerPassOptions {
   OptimizerSettings settings;
   /// Whether weight decay applies to a parameter, by name and shape.
   std::function<bool(std::string_view, const Shape&)> decays;
+  float average_decay = 0;        // of a moving average of the parameters; 0: none is kept
   bool accumulate = false;        // gradients are summed over micro-batches before the update
   ValueId loss_scale = no_value;  // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;

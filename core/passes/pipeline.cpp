@@ -92,6 +92,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;
+  optimizer.average_decay = options.average_decay;
   optimizer.accumulate = options.accumulate_steps > 1;
   optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes number values anew
   optimizer.loss_scale_attributes = options.loss_scale;

@@ -24,6 +24,7 @@ Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data,
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
   refresh_low_precision(plans_.variables(), LowCopies::untrained);
+  const AveragedWeights averaged(plans_.variables());
   EvalResult result = evaluate();
   result.step = step;
   result.epoch = epoch;

@@ -86,6 +86,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
   if (!config.train.optimizer.decay_norm_and_bias) {
     options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   }
+  options.average_decay = static_cast<float>(config.train.ema_decay);
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
   return options;
 }

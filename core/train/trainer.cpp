@@ -245,13 +245,14 @@ void Trainer::write_checkpoint(std::int64_t step) {
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 
-void Trainer::export_model(const std::filesystem::path& folder) const {
+void Trainer::export_model(const std::filesystem::path& folder) {
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
   write_model(folder);
 }
 
-void Trainer::write_model(const std::filesystem::path& folder) const {
+void Trainer::write_model(const std::filesystem::path& folder) {
+  const AveragedWeights averaged(plans_.variables());
   save_weights(folder / model_files::weights, model_, plans_.variables(), steps_done());
   write_model_document(folder, config_, model_, training_data_.info());
 }

@@ -36,9 +36,9 @@ class Trainer {
   void require_trained_weights() const;
   /// Evaluates the present weights once, over all of `evaluation`; a loss that is not finite makes the run diverged.
   EvalResult evaluate_now();
-  /// On rank 0, writes into `folder` the weights under the model's public names, and what a deployed model needs beside
-  /// them (trained_model.h).
-  void export_model(const std::filesystem::path& folder) const;
+  /// On rank 0, writes into `folder` the weights (their moving average, where one is kept) under the model's public
+  /// names, and what a deployed model needs beside them (trained_model.h).
+  void export_model(const std::filesystem::path& folder);
 
   /// What was measured so far; holds also after train() threw.
   RunResult result() const;
@@ -67,7 +67,7 @@ class Trainer {
   /// Of steps and evaluations, those of earlier runs that this one goes on from included.
   double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
   void write_checkpoint(std::int64_t step);
-  void write_model(const std::filesystem::path& folder) const;
+  void write_model(const std::filesystem::path& folder);
   void interrupted(std::int64_t step);
   /// What the backend did another way than planned, as notes of the run.
   void tell_notes();

@@ -25,6 +25,13 @@ std::vector<std::string> initialize(const Config& config, const Model& model, Va
   return std::move(loaded.fresh);
 }
 
+/// The moving average begins as the parameters.
+void begin_average(Variables& variables) {
+  if (!variables.contains(flat::average)) return;
+  const std::vector<float> start = variables.read_f32(flat::master);
+  variables.write(flat::average, start.data(), start.size() * sizeof(float));
+}
+
 }  // namespace
 
 StartingPoint set_up_start(const Config& config, const Model& model, const Checkpoints& checkpoints, const Ranks& ranks,
@@ -34,7 +41,10 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   if (ranks.is_main()) {
     std::vector<std::string> untrained = initialize(config, model, variables, observer);
     start = checkpoints.restore(variables, observer);
-    if (start.resumed_from.empty()) start.untrained = std::move(untrained);
+    if (start.resumed_from.empty()) {
+      start.untrained = std::move(untrained);
+      begin_average(variables);
+    }
   }
   std::array<double, 2> shared{static_cast<double>(start.first_step), start.first_loss.value_or(0.0)};
   ranks.broadcast(shared);

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/io/safetensors.h"
+#include "core/passes/optimizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +57,12 @@ void refresh_low_precision(Variables& variables, LowCopies which) {
       variables.write(entry_name, low.data(), desc.bytes());
     });
   }
+}
+
+void AveragedWeights::exchange() {
+  if (!variables_.contains(flat::average)) return;
+  variables_.exchange(flat::master, flat::average);
+  refresh_low_precision(variables_, LowCopies::all);
 }
 
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values) {

@@ -32,6 +32,20 @@ enum class LowCopies { all, untrained };
 /// Copies every fp32 master into its low-precision copy (O2), after the masters were written.
 void refresh_low_precision(Variables& variables, LowCopies which);
 
+/// While it lives, the parameters are their moving average, where one is kept.
+class AveragedWeights {
+ public:
+  explicit AveragedWeights(Variables& variables) : variables_(variables) { exchange(); }
+  ~AveragedWeights() { exchange(); }
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  void exchange();
+
+  Variables& variables_;
+};
+
 /// A tensor in the file's layout from the variable's, and back. Shapes as the mapping says.
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values);
 void from_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> external,

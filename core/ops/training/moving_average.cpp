@@ -1,0 +1,16 @@
+#include "core/ops/training/moving_average.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace ptrain {
+
+std::string MovingAverage::attributes() const { return fmt::format("decay={}", decay_); }
+
+std::vector<TensorDesc> MovingAverage::infer(std::span<const TensorDesc> inputs) const {
+  if (inputs[average].shape != inputs[x].shape) throw std::invalid_argument("the two tensors differ in shape");
+  return {};
+}
+
+}  // namespace ptrain

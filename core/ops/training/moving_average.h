@@ -1,0 +1,26 @@
+// An exponential moving average of a tensor: of parameters, for evaluations that jump less than training does.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+/// Inputs: [average f32[N] (written in place), x f32[N]]. No outputs. average becomes decay * average + (1 - decay) *
+/// x.
+class MovingAverage final : public Op {
+ public:
+  enum Input { average, x };
+  explicit MovingAverage(float decay) : decay_(decay) {}
+  float decay() const { return decay_; }
+
+  std::string_view type() const override { return "moving_average"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input == average; }
+
+ private:
+  float decay_;
+};
+
+}  // namespace ptrain
