@@ -137,6 +137,7 @@ struct EvalConfig {
   AmpLevel amp = AmpLevel::O0;
   std::int64_t batch_size = 0;   // 0: data.batch_size
   std::int64_t max_samples = 0;  // 0: all
+  bool flip = false;             // each image mirrored too, and the logits added up
 
   bool any() const { return every_epochs > 0 || every_steps > 0; }
 };

@@ -10,11 +10,23 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace ptrain {
 namespace {
 
 const TensorDesc& logits_of(const Plan& plan) { return plan.graph().desc(plan.graph().find_output(model_io::logits)); }
+
+/// Every image of the batch from right to left.
+Batch mirrored(const Batch& batch) {
+  Batch mirror = batch;
+  const auto width = static_cast<std::ptrdiff_t>(batch.image_size) * 3;
+  for (auto row = mirror.pixels.begin(); row != mirror.pixels.end(); row += width) {
+    std::reverse(row, row + width);  // and the colours of each pixel
+    for (auto pixel = row; pixel != row + width; pixel += 3) std::swap(pixel[0], pixel[2]);
+  }
+  return mirror;
+}
 
 }  // namespace
 
@@ -58,7 +70,14 @@ EvalResult Evaluator::evaluate() {
     float loss = 0;
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
-    metrics.add(read_logits(plan), std::span(batch.labels).first(static_cast<std::size_t>(valid)));
+    std::vector<float> logits = read_logits(plan);
+    if (config_.eval.flip) {
+      feed(plan, mirrored(batch), valid);
+      plan.run(Phase::forward, Phase::forward);
+      const std::vector<float> others = read_logits(plan);
+      std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(), std::plus<>());
+    }
+    metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
   std::array<double, 7> sums = metrics.sums();

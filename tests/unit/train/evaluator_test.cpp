@@ -1,0 +1,65 @@
+// Evaluations of images and of their mirror images.
+#include "core/train/evaluator.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+enum class Side { as_they_are, mirrored };
+
+/// The images of another data set, the labels by number.
+class Mirror final : public Dataset {
+ public:
+  Mirror(const Dataset& images, Side side) : images_(images), side_(side) { info_ = images.info(); }
+  std::int64_t size() const override { return images_.size(); }
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    const std::int32_t label = images_.load(index, random, scratch, out);
+    if (side_ == Side::as_they_are) return label;
+    const std::ptrdiff_t width = std::ptrdiff_t{3} * info_.image_size;
+    for (auto row = out.pixels.begin(); row != out.pixels.end(); row += width) {
+      for (std::ptrdiff_t x = 0; x < info_.image_size / 2; ++x) {
+        std::swap_ranges(row + 3 * x, row + 3 * x + 3, row + width - 3 * x - 3);
+      }
+    }
+    return label;
+  }
+
+ private:
+  const Dataset& images_;
+  Side side_;
+};
+
+double top1_of(const Config& config, Side side) {
+  set_thread_count(1);
+  const auto training = open_dataset(data_settings(config), Split::train);
+  const auto evaluation = open_dataset(data_settings(config), Split::eval);
+  const Mirror images(*evaluation, side);
+  const auto model = make_model(config, training->info());
+  const auto backend = make_test_backend();
+  NoteKeeper observer;
+  Trainer trainer(config, "hash", *backend, *model, *training, &images, observer);
+  trainer.compile();
+  trainer.prepare();
+  trainer.train();
+  return trainer.result().evaluations.at(0).top1;
+}
+
+TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {
+  Config config = resnet_config();
+  config.data.synthetic_samples = 512;
+  config.data.image_size = 12;
+  config.train.steps = 6;
+  config.eval.every_epochs = 1;
+  EXPECT_NE(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "or this shows nothing";
+  config.eval.flip = true;
+  EXPECT_EQ(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored));
+}
+
+}  // namespace
+}  // namespace ptrain
