@@ -64,6 +64,9 @@ std::vector<Key> data_keys() {
       data_key("vocab", &DataConfig::vocab, "WordPiece vocabulary file (vocab.txt)"),
       data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased vocabularies want"),
       data_key("augment", &DataConfig::augment, "of training images; auto: by source"),
+      data_key("random_erasing", &DataConfig::random_erasing,
+               "probability that a rectangle of a training image is blanked (Zhong et al. 2017)")
+          .between(0, 1),
       data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
           .between(0, kManySamples),
       data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples of an epoch of synthetic data")

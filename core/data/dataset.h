@@ -34,6 +34,7 @@ struct DatasetInfo {
 struct ImageForm {
   int size = 0;                 // px, height and width; 0: DatasetInfo's
   float smallest_crop = 0.08f;  // share of an image's area that a random crop has at least
+  float erasing = 0;            // probability that a rectangle of it is blanked
 };
 
 /// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and

@@ -9,15 +9,19 @@
 namespace ptrain {
 
 /// Consumers of data randomness; each is a Philox stream of its own.
-enum class DataStream : std::uint32_t { shuffle = 0xDA7A0001u, augment = 0xDA7A0002u, synthetic = 0xDA7A0003u };
+enum class DataStream : std::uint32_t {
+  shuffle = 0xDA7A0001u,
+  augment = 0xDA7A0002u,
+  synthetic = 0xDA7A0003u,
+  erase = 0xDA7A0004u
+};
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next
 /// sample's; augmentation needs at most 43.
 class SampleRandom {
  public:
-  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::int64_t index)
-      : stream_{seed, epoch, static_cast<std::uint32_t>(DataStream::augment)},
-        element_(static_cast<std::uint64_t>(index) * 64) {}
+  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::int64_t index, DataStream stream = DataStream::augment)
+      : stream_{seed, epoch, static_cast<std::uint32_t>(stream)}, element_(static_cast<std::uint64_t>(index) * 64) {}
 
   /// Uniform in [0, 1).
   float uniform() { return stream_.uniform(element_++); }

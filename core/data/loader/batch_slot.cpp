@@ -1,6 +1,8 @@
 // Filling, compacting and padding the rows of a batch.
 #include "core/data/loader/batch_slot.h"
 
+#include "core/data/image/random_erasing.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -64,6 +66,10 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         const SampleRandom random(options.seed, static_cast<std::uint64_t>(batch.epoch), index);
         batch.labels[at] = dataset.load(index, random, scratch, view);
         batch.sample_indices[at] = index;
+        if (options.images.erasing > 0 && batch.image_size > 0) {
+          erase_randomly(view.pixels, view.form.size, options.images.erasing, mean_colour(dataset.info()),
+                         {options.seed, static_cast<std::uint64_t>(batch.epoch), index, DataStream::erase});
+        }
         return;
       } catch (const BadSample& bad) {
         slot.bad_rows[at].push_back({index, bad.what()});
