@@ -39,10 +39,11 @@ std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
 }
 
 const std::vector<Row>& rows() {
-  static const std::vector<std::string> resnet_keys{"model.stem",           "model.zero_init_residual",
-                                                    "data.image_size",      "data.augment",
-                                                    "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  static const std::vector<std::string> mobilenet_v1_keys{"model.stem", "data.image_size", "data.augment",
+  static const std::vector<std::string> resnet_keys{
+      "model.stem",           "model.zero_init_residual",    "data.image_size", "data.augment", "data.random_erasing",
+      "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const std::vector<std::string> mobilenet_v1_keys{"model.stem",           "data.image_size",
+                                                          "data.augment",         "data.random_erasing",
                                                           "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
   static const std::vector<std::string> mobilenet_v2_keys = [] {
     std::vector<std::string> keys = mobilenet_v1_keys;
