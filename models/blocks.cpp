@@ -35,8 +35,11 @@ ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t clas
   return linear(name, x, std::move(matrix), std::move(offsets));
 }
 
-void Blocks::add_labels(std::int64_t batch) {
-  labels_ = graph_.add_input(model_io::labels, {DType::i32, Shape{batch}});
+void Blocks::add_labels(const BatchShape& batch) {
+  labels_ = graph_.add_input(model_io::labels, {DType::i32, Shape{batch.rows}});
+  if (!batch.mixed || !training()) return;
+  other_labels_ = graph_.add_input(model_io::other_labels, {DType::i32, Shape{batch.rows}});
+  own_share_ = graph_.add_input(model_io::own_share, {DType::f32, Shape{1}});
 }
 
 void Blocks::add_rng() {
@@ -50,7 +53,9 @@ ValueId Blocks::dropout(const std::string& name, ValueId x) {
 
 void Blocks::add_loss(ValueId logits, float label_smoothing) {
   const float smoothing = training() ? label_smoothing : 0.0f;
-  const ValueId value = add("loss", std::make_shared<SoftmaxCrossEntropy>(smoothing), {logits, labels_});
+  std::vector<ValueId> inputs{logits, labels_};
+  if (other_labels_ != no_value) inputs.insert(inputs.end(), {other_labels_, own_share_});
+  const ValueId value = add("loss", std::make_shared<SoftmaxCrossEntropy>(smoothing), std::move(inputs));
   graph_.set_output(model_io::loss, value);
   graph_.set_output(model_io::logits, logits);
 }

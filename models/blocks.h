@@ -35,7 +35,8 @@ class Blocks {
   /// The linear layer that the data set decides on: weights files may lack it or have another number of classes.
   ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
                      const Initializer& bias);
-  void add_labels(std::int64_t batch);
+  /// In training, two for each row where the batch is mixed.
+  void add_labels(const BatchShape& batch);
   /// The input that dropout draws by; none without dropout.
   void add_rng();
   ValueId dropout(const std::string& name, ValueId x);
@@ -51,7 +52,7 @@ class Blocks {
  private:
   Mode mode_;
   std::uint32_t streams_ = 0;
-  ValueId labels_ = no_value;
+  ValueId labels_ = no_value, other_labels_ = no_value, own_share_ = no_value;
   std::vector<ModelVariable> variables_;
 };
 

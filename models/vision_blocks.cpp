@@ -45,7 +45,7 @@ std::int64_t multiple_of_eight(double channels) {
 ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale) {
   const std::int64_t size = batch.image_size > 0 ? batch.image_size : usual_size;
   const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch.rows, size, size, image_channels}});
-  add_labels(batch.rows);
+  add_labels(batch);
   add_rng();
   NormalizeImage::Attributes attrs;
   attrs.mean = scale.mean;

@@ -172,6 +172,9 @@ void check_run(const Config& config, const Refusal& refuse) {
   if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
     refuse("train.patience", "needs output.keep_best, the metric that has to get better");
   }
+  if ((config.train.mixup > 0 || config.train.cutmix > 0) && find_model(config.model.name).reads == DataKind::text) {
+    refuse(config.train.mixup > 0 ? "train.mixup" : "train.cutmix", "{} reads text", config.model.name);
+  }
   if (config.eval.flip && find_model(config.model.name).reads == DataKind::text) {
     refuse("eval.flip", "{} reads text", config.model.name);
   }

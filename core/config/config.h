@@ -120,6 +120,8 @@ struct TrainConfig {
   PhasesConfig phases;
   ResizeConfig resize;
   double label_smoothing = 0.0;
+  double mixup = 0.0;      // a of Beta(a, a), from which shares of mixed images are drawn; 0: none are mixed
+  double cutmix = 0.0;     // likewise, of images with a rectangle of others
   double ema_decay = 0.0;  // of the moving average of the weights that is evaluated and exported; 0: none
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
   std::int64_t accumulate_steps = 1;

@@ -121,6 +121,12 @@ std::vector<Key> train_keys() {
           .at_least(0)
           .below(1),
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
+      train_key("mixup", &TrainConfig::mixup,
+                "mixes pairs of images in shares drawn from Beta(a, a) with this a (Zhang et al. 2018); 0: does not")
+          .between(0, 4),
+      train_key("cutmix", &TrainConfig::cutmix,
+                "puts rectangles of images into others, shares drawn likewise (Yun et al. 2019); 0: does not")
+          .between(0, 4),
       train_key(
           "ema_decay", &TrainConfig::ema_decay,
           "decay of the exponential moving average of the weights that is evaluated and exported; 0: none is kept")

@@ -9,14 +9,16 @@ namespace ptrain {
 /// Rows from `count` on are padding: zero pixels, or one [PAD] token of length 1; label 0.
 struct Batch {
   std::int64_t epoch = 0;
-  std::int64_t index = 0;                 // within the epoch
-  std::int64_t count = 0;                 // valid rows of this rank; 0 is possible on the last batch of an evaluation
-  std::int64_t image_size = 0;            // images: H = W, px
-  std::vector<std::uint8_t> pixels;       // images: [batch, H, W, 3]
-  std::vector<std::int32_t> ids;          // text: [batch, max_length]
-  std::vector<std::int32_t> token_types;  // text: [batch, max_length]
-  std::vector<std::int32_t> lengths;      // text: [batch]
-  std::vector<std::int32_t> labels;       // [batch]
+  std::int64_t index = 0;                  // within the epoch
+  std::int64_t count = 0;                  // valid rows of this rank; 0 is possible on the last batch of an evaluation
+  std::int64_t image_size = 0;             // images: H = W, px
+  std::vector<std::uint8_t> pixels;        // images: [batch, H, W, 3]
+  std::vector<std::int32_t> ids;           // text: [batch, max_length]
+  std::vector<std::int32_t> token_types;   // text: [batch, max_length]
+  std::vector<std::int32_t> lengths;       // text: [batch]
+  std::vector<std::int32_t> labels;        // [batch]
+  std::vector<std::int32_t> other_labels;  // [batch] of images that were mixed with others; empty: none were
+  float own_share = 1;                     // what `labels` have of them
   std::vector<std::int64_t> sample_indices;  // [batch], position in the data set; -1 for padding
 };
 

@@ -8,12 +8,13 @@ namespace ptrain {
 /// Rows with this label count neither in the loss nor in the mean.
 inline constexpr std::int32_t ignored_label = -1;
 
-/// inputs:  logits [B, C]; labels i32 [B], 0..C-1 or ignored_label.
+/// inputs:  logits [B, C]; labels i32 [B], 0..C-1 or ignored_label; of mixed samples also other_labels i32 [B], 0..C-1,
+///          and own_share f32 [1]: the loss is own_share times that by labels, the rest that by other_labels.
 /// outputs: loss f32 [], the mean over the rows that count (0 when there are none); probabilities f32 [B, C].
 /// With smoothing e the target is 1 - e + e / C for the label and e / C elsewhere (PyTorch's definition).
 class SoftmaxCrossEntropy final : public Op {
  public:
-  enum Input { logits, labels };
+  enum Input { logits, labels, other_labels, own_share };
   explicit SoftmaxCrossEntropy(float label_smoothing = 0);
   float label_smoothing() const { return label_smoothing_; }
 
@@ -33,10 +34,11 @@ struct SoftmaxCrossEntropyGradAttributes {
   DType dtype = DType::f32;  // of dlogits
 };
 
-/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 [].  outputs: dlogits [B, C].
+/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 []; other_labels and own_share, or neither.
+/// outputs: dlogits [B, C].
 class SoftmaxCrossEntropyGrad final : public OpWith<SoftmaxCrossEntropyGradAttributes> {
  public:
-  enum Input { probabilities, labels, dloss };
+  enum Input { probabilities, labels, dloss, other_labels, own_share };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "softmax_cross_entropy_grad"; }

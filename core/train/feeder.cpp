@@ -74,6 +74,10 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
   }
   write(plan, model_io::lengths, batch.lengths);
   if (!plan.has_input(model_io::labels)) return;
+  if (plan.has_input(model_io::other_labels)) {
+    write(plan, model_io::other_labels, batch.other_labels);
+    plan.write_input(model_io::own_share, &batch.own_share, sizeof batch.own_share);
+  }
   if (valid == static_cast<std::int64_t>(batch.labels.size())) {
     write(plan, model_io::labels, batch.labels);
     return;

@@ -3,6 +3,7 @@
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
 #include "core/train/feeder.h"
+#include "core/train/mix.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t
   RankStep& mine = launched.mine;
   Stopwatch watch;
   ranks_.note("waiting for data", step + 1);
-  const Batch& batch = loader.next();
+  const Batch& batch = mixed(loader.next());
   mine.reader_seconds += watch.restart();
   mine.samples += static_cast<double>(batch.count);
   ranks_.note("forward and backward", step + 1);
@@ -87,6 +88,14 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
   finish();  // the step before, which would end only when the plan is set up
   mine.sets_up = 1;
   return found != nullptr ? *found : plans.for_batch(batch);
+}
+
+const Batch& Stepping::mixed(const Batch& batch) {
+  if (!mixes(config_.train)) return batch;
+  mixed_ = batch;
+  const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
+  mix_rows(mixed_, draw_mix(config_, static_cast<int>(batch.image_size), batch.epoch, number));
+  return mixed_;
 }
 
 double Stepping::learning_rate(std::int64_t step) const {

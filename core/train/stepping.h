@@ -60,6 +60,8 @@ class Stepping {
   /// phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Phase last, RankStep& mine);
   double learning_rate(std::int64_t step) const;
+  /// `batch`, or where the configuration says so its images mixed.
+  const Batch& mixed(const Batch& batch);
   /// What differs between steps and micro-batches beside the batch.
   void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
   void finish(StepInFlight& launched);
@@ -76,6 +78,7 @@ class Stepping {
   OnStep on_step_;
   std::array<StepInFlight, 2> steps_;  // the one being launched and, on a device that runs ahead, the one before it
   StepInFlight* in_flight_ = nullptr;
+  Batch mixed_;  // the last one, where batches are mixed
   LossScales loss_scales_;
   Stopwatch clock_;
   double last_finish_ = 0;  // on `clock_`

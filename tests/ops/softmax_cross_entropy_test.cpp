@@ -22,8 +22,9 @@ std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in, do
     if (in[1].values[r] < 0) continue;
     ++counted;
     for (std::size_t c = 0; c < classes; ++c) {
-      const double target =
-          smoothing / static_cast<double>(classes) + (in[1].values[r] == static_cast<double>(c) ? 1 - smoothing : 0);
+      const auto is = [&](std::size_t input) { return in[input].values[r] == static_cast<double>(c) ? 1.0 : 0.0; };
+      const double label = in.size() > 2 ? in[3].values[0] * is(1) + (1 - in[3].values[0]) * is(2) : is(1);
+      const double target = smoothing / static_cast<double>(classes) + (1 - smoothing) * label;
       loss -= target * std::log(probabilities[r * classes + c]);
     }
   }
@@ -45,6 +46,17 @@ TEST(SoftmaxCrossEntropy, MatchesReferenceInEveryDtype) {
     check_op(make_case(10, dtype, 0, {3, 9, 0, 5}));
     check_op(make_case(2, dtype, 0, {1}));
     check_op(make_case(101, dtype, 0.1f, {100, 0}));
+  }
+}
+
+TEST(SoftmaxCrossEntropy, WeighsTwoLabelsOfMixedSamples) {
+  for (const float smoothing : {0.0f, 0.1f}) {
+    for (const double share : {0.0, 0.3, 1.0}) {
+      OpCase c = make_case(7, DType::f32, smoothing, {3, 6, -1, 5});
+      c.inputs.push_back(tensor(DType::i32, Shape{4}, {2, 6, 1, 0}));  // the second row's are the same
+      c.inputs.push_back(tensor(DType::f32, Shape{1}, {share}));
+      check_op(c);
+    }
   }
 }
 

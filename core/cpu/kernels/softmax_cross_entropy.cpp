@@ -3,6 +3,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
 #include "core/ops/math/exp.h"
+#include "core/ops/math/mixed_label.h"
 
 #include <cmath>
 
@@ -13,9 +14,10 @@ std::int64_t counted_rows(const std::int32_t* labels, std::int64_t rows) {
   return std::count_if(labels, labels + rows, [](std::int32_t label) { return label != ignored_label; });
 }
 
-/// Writes softmax(logits) of one row and returns its cross entropy.
+/// Writes softmax(logits) of row `r` and returns its cross entropy.
 template <typename T>
-float softmax_row(const T* logits, std::int64_t classes, std::int32_t label, float smoothing, float* probabilities) {
+float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
+                  float* probabilities) {
   float largest = -std::numeric_limits<float>::infinity();
   float mean = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
@@ -32,9 +34,10 @@ float softmax_row(const T* logits, std::int64_t classes, std::int32_t label, flo
   }
   const float scale = 1 / sum;
   for (std::int64_t c = 0; c < classes; ++c) probabilities[c] *= scale;
-  if (label == ignored_label) return 0;
+  if (labels.own[r] == ignored_label) return 0;
   const float log_sum = largest + std::log(sum);
-  return log_sum - (1 - smoothing) * static_cast<float>(logits[label]) - smoothing * mean;
+  const float of_labels = labels.mean(r, [logits](std::int32_t label) { return static_cast<float>(logits[label]); });
+  return log_sum - (1 - smoothing) * of_labels - smoothing * mean;
 }
 
 class SoftmaxCrossEntropyKernel final : public Kernel {
@@ -45,7 +48,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    const MixedLabels labels = labels_of(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
     auto* losses = static_cast<float*>(args.workspace);
     auto* probabilities = static_cast<float*>(args.outputs[1]);
     const std::int64_t rows = logits_.shape[0];
@@ -54,13 +57,13 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       const auto* logits = static_cast<const decltype(zero)*>(args.inputs[0]);
       parallel_for(rows, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-          losses[r] = softmax_row(logits + r * classes, classes, labels[r], smoothing_, probabilities + r * classes);
+          losses[r] = softmax_row(logits + r * classes, classes, labels, r, smoothing_, probabilities + r * classes);
         }
       });
     });
     double total = 0;
     for (std::int64_t r = 0; r < rows; ++r) total += static_cast<double>(losses[r]);
-    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels, rows));
+    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels.own, rows));
     *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / static_cast<double>(counted));
   }
 
@@ -76,10 +79,11 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const auto* probabilities = static_cast<const float*>(args.inputs[0]);
-    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    const MixedLabels labels =
+        labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
     const std::int64_t rows = shape_[0];
     const std::int64_t classes = shape_[1];
-    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels, rows));
+    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels.own, rows));
     const float scale = *static_cast<const float*>(args.inputs[2]) / static_cast<float>(counted);
     const float everywhere = attributes_.label_smoothing / static_cast<float>(classes);
     visit_floating(attributes_.dtype, [&](auto zero) {
@@ -87,11 +91,11 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
       auto* dlogits = static_cast<T*>(args.outputs[0]);
       parallel_for(rows, 1 + 16384 / classes, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-          const float row_scale = labels[r] == ignored_label ? 0.0f : scale;
+          const float row_scale = labels.own[r] == ignored_label ? 0.0f : scale;
           const float* p = probabilities + r * classes;
           T* d = dlogits + r * classes;
           for (std::int64_t c = 0; c < classes; ++c) {
-            const float target = everywhere + (c == labels[r] ? 1 - attributes_.label_smoothing : 0.0f);
+            const float target = everywhere + (1 - attributes_.label_smoothing) * labels.weight(r, c);
             d[c] = T(row_scale == 0 ? 0.0f : (p[c] - target) * row_scale);
           }
         }

@@ -5,6 +5,7 @@
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
+#include "core/ops/math/mixed_label.h"
 
 #include <cmath>
 
@@ -15,8 +16,8 @@ constexpr int warp = 32;
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    softmax_kernel(const T* all_logits, const std::int32_t* labels, std::int64_t rows, std::int64_t classes,
-                   float smoothing, float* all_probabilities, float* losses) {
+    softmax_kernel(const T* all_logits, MixedLabels labels, std::int64_t rows, std::int64_t classes, float smoothing,
+                   float* all_probabilities, float* losses) {
   const std::int64_t r = grid_thread() / warp;
   if (r >= rows) return;
   const T* logits = all_logits + r * classes;
@@ -41,10 +42,12 @@ __global__ void __launch_bounds__(block_threads)
   const float scale = 1 / sum;
   for (std::int64_t c = lane; c < classes; c += warp) probabilities[c] *= scale;
   if (lane != 0) return;
-  const std::int32_t label = labels[r];
-  losses[r] = label == ignored_label
-                  ? 0.0f
-                  : largest + logf(sum) - (1 - smoothing) * to_float(logits[label]) - smoothing * mean;
+  if (labels.own[r] == ignored_label) {
+    losses[r] = 0;
+    return;
+  }
+  const float of_labels = labels.mean(r, [logits](std::int32_t label) { return to_float(logits[label]); });
+  losses[r] = largest + logf(sum) - (1 - smoothing) * of_labels - smoothing * mean;
 }
 
 /// In thread 0: the rows that count, at least 1. All threads of the block call it.
@@ -72,13 +75,13 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    grad_kernel(const float* probabilities, const std::int32_t* labels, std::int64_t rows, std::int64_t classes,
+    grad_kernel(const float* probabilities, MixedLabels labels, std::int64_t rows, std::int64_t classes,
                 float smoothing, const float* row_scale, T* dlogits) {
   const float everywhere = smoothing / static_cast<float>(classes);
   for (std::int64_t i = grid_thread(); i < rows * classes; i += grid_threads()) {
-    const std::int32_t label = labels[i / classes];
-    const float scale = label == ignored_label ? 0.0f : *row_scale;
-    const float target = everywhere + (i % classes == label ? 1 - smoothing : 0.0f);
+    const std::int64_t r = i / classes;
+    const float scale = labels.own[r] == ignored_label ? 0.0f : *row_scale;
+    const float target = everywhere + (1 - smoothing) * labels.weight(r, i % classes);
     dlogits[i] = from_float<T>(scale == 0 ? 0.0f : (probabilities[i] - target) * scale);
   }
 }
@@ -93,7 +96,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    const MixedLabels labels = labels_of(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = logits_.shape[0], classes = logits_.shape[1];
     visit_floating(logits_.dtype, [&](auto zero) {
@@ -101,7 +104,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
              static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
              static_cast<float*>(args.outputs[1]), losses);
     });
-    launch(mean_kernel, 1, block_threads, device_, losses, labels, rows, static_cast<float*>(args.outputs[0]));
+    launch(mean_kernel, 1, block_threads, device_, losses, labels.own, rows, static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -120,10 +123,11 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const auto* labels = static_cast<const std::int32_t*>(args.inputs[1]);
+    const MixedLabels labels =
+        labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
     auto* row_scale = static_cast<float*>(args.workspace);
     const std::int64_t rows = shape_[0], classes = shape_[1];
-    launch(row_scale_kernel, 1, block_threads, device_, labels, rows, static_cast<const float*>(args.inputs[2]),
+    launch(row_scale_kernel, 1, block_threads, device_, labels.own, rows, static_cast<const float*>(args.inputs[2]),
            row_scale);
     visit_floating(attributes_.dtype, [&](auto zero) {
       launch(grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,

@@ -1,6 +1,7 @@
 #include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
+#include "core/train/mix.h"
 #include "core/train/phases.h"
 #include "core/train/settings.h"
 
@@ -76,7 +77,11 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;
   PlanSet::Shapes shapes;
-  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
+  shapes.planned = [this](const BatchShape& batch) {
+    BatchShape shape = planned_shape(batch);
+    shape.mixed = mixes(config_.train);
+    return shape;
+  };
   shapes.build = [this, options](const BatchShape& shape) {
     PipelineResult built = build_training_graph(model_.build(shape, Mode::training), options);
     figures_.amp = built.amp;

@@ -1,0 +1,84 @@
+#include "core/train/mix.h"
+
+#include "core/base/parallel.h"
+#include "core/base/rng.h"
+#include "core/data/sample_random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// The draws of one micro-batch.
+class Draws {
+ public:
+  Draws(std::int64_t seed, std::int64_t epoch, std::int64_t number)
+      : stream_{static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(epoch),
+                static_cast<std::uint32_t>(DataStream::mix)},
+        element_(static_cast<std::uint64_t>(number) << 16) {}
+
+  double uniform() { return static_cast<double>(stream_.uniform(element_++)); }
+  int below(int count) { return std::min(count - 1, static_cast<int>(uniform() * count)); }
+  /// From Beta(a, a), by Jöhnk's method.
+  double beta(double a) {
+    for (;;) {
+      const double x = std::pow(uniform(), 1 / a), y = std::pow(uniform(), 1 / a);
+      if (x + y > 0 && x + y <= 1) return x / (x + y);
+    }
+  }
+
+ private:
+  RandomStream stream_;
+  std::uint64_t element_;
+};
+
+}  // namespace
+
+MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_t number) {
+  const double mixup = config.train.mixup, cutmix = config.train.cutmix;
+  Draws draws(config.seed, epoch, number);
+  MixDraw draw;
+  draw.cut = cutmix > 0 && (mixup == 0 || draws.uniform() < 0.5);
+  draw.share = draws.beta(draw.cut ? cutmix : mixup);
+  if (!draw.cut) return draw;
+  const int x = draws.below(size), y = draws.below(size);
+  const int half = static_cast<int>(0.5 * std::sqrt(1 - draw.share) * size);
+  draw.left = std::max(0, x - half), draw.right = std::min(size, x + half);
+  draw.top = std::max(0, y - half), draw.bottom = std::min(size, y + half);
+  draw.share = 1 - static_cast<double>((draw.right - draw.left) * (draw.bottom - draw.top)) / (size * size);
+  return draw;
+}
+
+void mix_rows(Batch& batch, const MixDraw& draw) {
+  const auto rows = static_cast<std::size_t>(batch.count);
+  batch.other_labels = batch.labels;
+  batch.own_share = static_cast<float>(draw.share);
+  if (rows < 2) return;
+  std::rotate_copy(batch.labels.begin(), batch.labels.begin() + batch.count - 1, batch.labels.begin() + batch.count,
+                   batch.other_labels.begin());
+  const auto size = static_cast<std::size_t>(batch.image_size);
+  const std::vector<std::uint8_t> before = batch.pixels;
+  const auto share = static_cast<float>(draw.share);
+  parallel_for(batch.count, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      std::uint8_t* own = batch.pixels.data() + row * size * size * 3;
+      const std::uint8_t* other = before.data() + (row + rows - 1) % rows * size * size * 3;
+      if (!draw.cut) {
+        for (std::size_t i = 0; i < size * size * 3; ++i) {
+          const float mixed = share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);
+          own[i] = static_cast<std::uint8_t>(mixed + 0.5f);
+        }
+        continue;
+      }
+      for (int y = draw.top; y < draw.bottom; ++y) {
+        const std::size_t line = static_cast<std::size_t>(y) * size;
+        std::copy(other + 3 * (line + static_cast<std::size_t>(draw.left)),
+                  other + 3 * (line + static_cast<std::size_t>(draw.right)),
+                  own + 3 * (line + static_cast<std::size_t>(draw.left)));
+      }
+    }
+  });
+}
+
+}  // namespace ptrain

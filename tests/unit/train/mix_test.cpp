@@ -1,0 +1,130 @@
+#include "core/train/mix.h"
+
+#include "tests/unit/train/data_parallel.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+/// Rows of 8 x 8 px, each of one grey, which is ten times its label.
+Batch greys(const std::vector<int>& values) {
+  Batch batch;
+  batch.image_size = 8;
+  batch.count = static_cast<std::int64_t>(values.size());
+  for (const int value : values) {
+    batch.labels.push_back(value / 10);
+    batch.pixels.insert(batch.pixels.end(), 8 * 8 * 3, static_cast<std::uint8_t>(value));
+  }
+  return batch;
+}
+
+TEST(Mix, AddsEachRowToTheOneBeforeIt) {
+  Batch batch = greys({10, 20, 40});
+  MixDraw draw;
+  draw.share = 0.75;
+  mix_rows(batch, draw);
+  EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{1, 2, 4}));
+  EXPECT_EQ(batch.other_labels, (std::vector<std::int32_t>{4, 1, 2}));
+  EXPECT_EQ(batch.own_share, 0.75f);
+  EXPECT_EQ(batch.pixels[0], 18) << "17.5";
+  EXPECT_EQ(batch.pixels[8 * 8 * 3], 18) << "17.5";
+  EXPECT_EQ(batch.pixels[2 * 8 * 8 * 3], 35);
+}
+
+TEST(Mix, CutsARectangleOutOfTheOther) {
+  Batch batch = greys({10, 20});
+  MixDraw draw;
+  draw.cut = true;
+  draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
+  draw.share = 1 - 6.0 / 64;
+  mix_rows(batch, draw);
+  EXPECT_EQ(std::count(batch.pixels.begin(), batch.pixels.begin() + 8 * 8 * 3, 20), 6 * 3);
+  EXPECT_EQ(batch.pixels[3 * (1 * 8 + 2)], 20);
+  EXPECT_EQ(batch.pixels[3 * (1 * 8 + 5)], 10);
+  EXPECT_EQ(batch.pixels[3 * (3 * 8 + 2)], 10);
+}
+
+TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
+  Batch batch = greys({10, 20, 30});
+  batch.count = 1;
+  const std::vector<std::uint8_t> before = batch.pixels;
+  MixDraw draw;
+  draw.share = 0.5;
+  mix_rows(batch, draw);
+  EXPECT_EQ(batch.pixels, before);
+  EXPECT_EQ(batch.other_labels, batch.labels);
+}
+
+TEST(Mix, DrawsSharesFromBeta) {
+  for (const double a : {0.2, 1.0, 2.0}) {
+    Config config;
+    config.train.mixup = a;
+    double mean = 0, squares = 0;
+    constexpr int draws = 20000;
+    for (int i = 0; i < draws; ++i) {
+      const double share = draw_mix(config, 32, 3, i).share;
+      mean += share / draws;
+      squares += share * share / draws;
+    }
+    EXPECT_NEAR(mean, 0.5, 0.01) << a;
+    EXPECT_NEAR(squares - mean * mean, 1 / (4 * (2 * a + 1)), 0.005) << a;  // Beta(a, a)'s variance
+  }
+}
+
+TEST(Mix, GivesRectanglesTheSizeOfTheirShare) {
+  Config config;
+  config.train.cutmix = 1;
+  int cut_off = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const MixDraw draw = draw_mix(config, 32, 1, i);
+    EXPECT_TRUE(draw.cut);
+    EXPECT_GE(draw.left, 0);
+    EXPECT_LE(draw.bottom, 32);
+    EXPECT_DOUBLE_EQ(draw.share, 1 - (draw.right - draw.left) * (draw.bottom - draw.top) / 1024.0);
+    cut_off += draw.right - draw.left != draw.bottom - draw.top;
+  }
+  EXPECT_GT(cut_off, 200) << "those at the border";
+  config.train.mixup = 0.2;
+  int cuts = 0;
+  for (int i = 0; i < 2000; ++i) cuts += draw_mix(config, 32, 1, i).cut;
+  EXPECT_NEAR(cuts, 1000, 120);
+}
+
+TEST(Mix, TrainsReproduciblyAndResumes) {
+  Config config = resnet_config();
+  config.train.mixup = 0.4;
+  config.train.cutmix = 1;
+  expect_resumes_exactly(config, 3, 10);
+  config.train.steps = 10;
+  EXPECT_EQ(losses(config), losses(config));
+  Config plain = config;
+  plain.train.mixup = plain.train.cutmix = 0;
+  EXPECT_NE(losses(config), losses(plain));
+}
+
+TEST(Mix, IsThatOfTheWholeStepOnTwoRanks) {
+  Config config = resnet_config();
+  config.train.mixup = 0.4;
+  config.dist.reproducible = true;
+  const std::vector<double> two = train_on_ranks(config, 2).front().result.losses;
+  config.train.accumulate_steps = 2;
+  EXPECT_EQ(two, losses(config));
+}
+
+TEST(Mix, LearnsAndEvaluatesPlainImages) {
+  Config config = resnet_config();
+  config.data.synthetic_samples = 256;
+  config.train.steps = 120;
+  config.train.mixup = 0.2;
+  config.eval.every_epochs = 100;
+  EXPECT_GT(train(config).result.evaluations.at(0).top1, 0.5);
+}
+
+}  // namespace
+}  // namespace ptrain
