@@ -6,8 +6,8 @@
 # --limit ends what takes longer as Ctrl-C does, but for installing, building and sweeps: a run then has to leave its
 # report.
 # --data is the folder of data sets that the README calls FOLDER, photos in it; --keep leaves the root where it is.
-# Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes hours without
-# --limit; apt's and pip's settings of this system are those of the root.
+# Exit code 1: a command failed; 77: no right to change the root, or no Debian 12 to install from. Takes three quarters
+# of an hour on two cores without --limit; apt's and pip's settings of this system are those of the root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
