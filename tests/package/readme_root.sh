@@ -26,7 +26,7 @@ while (($#)); do
       ;;
     --keep) keep=true ;;
     *)
-      sed -n '5,10s/^# \{0,1\}//p' "$0"
+      sed -n '5,11s/^# \{0,1\}//p' "$0"
       exit 2
       ;;
   esac
