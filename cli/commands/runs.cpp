@@ -37,7 +37,7 @@ std::string settings_text(const Report& report) {
   const nlohmann::json now = work_of(config_of(report)), defaults = work_of(Config{});
   std::string text;
   for (const auto& [key, value] : now.items()) {
-    if (defaults.at(key) != value) text += fmt::format("  {}: {}\n", key, text_of(value));
+    if (defaults.at(key) != value) text += fmt::format("  {}: {}\n", key, ptrain::text_of(value));
   }
   return text;
 }

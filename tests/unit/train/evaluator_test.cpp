@@ -54,7 +54,7 @@ TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {
   Config config = resnet_config();
   config.data.synthetic_samples = 512;
   config.data.image_size = 12;
-  config.train.steps = 6;
+  config.train.steps = 24;
   config.eval.every_epochs = 1;
   EXPECT_NE(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "or this shows nothing";
   config.eval.flip = true;

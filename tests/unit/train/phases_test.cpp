@@ -1,5 +1,7 @@
 // A training in phases: which steps are whose, and that nothing of it depends on where a run was cut.
 #include "core/train/phases.h"
+
+#include "core/passes/optimizer.h"
 #include "core/train/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "tests/error_message.h"
@@ -160,7 +162,7 @@ TEST(Phases, ScaleTheLearningRate) {
   config.train.steps = 5;
   const Outcome first = train_and_save(config);
   const auto weights = [](const Outcome& outcome) {
-    const std::vector<std::byte>& bytes = outcome.state.at("fc.weight");
+    const std::vector<std::byte>& bytes = outcome.state.at(flat::master);
     return std::vector<float>(reinterpret_cast<const float*>(bytes.data()),
                               reinterpret_cast<const float*>(bytes.data() + bytes.size()));
   };
