@@ -49,7 +49,7 @@ struct RunFigures {
     field("memory_bytes", memory_bytes, "measured peak, else the planned one");
     field("top1", top1, "0 to 1; null without an evaluation");
     field("eval_samples", eval_samples, "");
-    field("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached; null: it was not");
+    field.maybe("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached, where it was");
   }
 };
 

@@ -100,6 +100,23 @@ std::vector<Key> train_keys() {
       schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
       schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
       schedule_key("end_lr", &ScheduleConfig::end_lr, "cosine, linear: learning rate at the end").at_least(0),
+      train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
+      train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
+      train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
+          .between(1, 65536),
+      train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")
+          .between(0, kManySteps),
+      train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
+          .between(1, kManySteps),
+      train_key("test_delay_percent", &TrainConfig::test_delay_percent,
+                "for tests of ptrain compare: makes every step this much longer by waiting")
+          .between(0, 1000)
+          .no_work(),
+  };
+}
+
+std::vector<Key> method_keys() {
+  return {
       phases_key("until", &PhasesConfig::until, "share of the training that each phase ends at; the last at 1")
           .between(0.0001, 1),
       phases_key("until_epoch", &PhasesConfig::until_epoch, "or: epochs that each phase ends at").above(0),
@@ -120,7 +137,6 @@ std::vector<Key> train_keys() {
       resize_key("finetune", &ResizeConfig::finetune, "share of the training at data.image_size, at its end")
           .at_least(0)
           .below(1),
-      train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("mixup", &TrainConfig::mixup,
                 "mixes pairs of images in shares drawn from Beta(a, a) with this a (Zhang et al. 2018); 0: does not")
           .between(0, 4),
@@ -132,13 +148,6 @@ std::vector<Key> train_keys() {
           "decay of the exponential moving average of the weights that is evaluated and exported; 0: none is kept")
           .at_least(0)
           .below(1),
-      train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
-      train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
-          .between(1, 65536),
-      train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")
-          .between(0, kManySteps),
-      train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
-          .between(1, kManySteps),
       train_key("patience", &TrainConfig::patience,
                 "evaluations without a better output.keep_best after which training ends; 0: it goes on")
           .between(0, 1'000'000),
@@ -149,10 +158,6 @@ std::vector<Key> train_keys() {
       train_key("time_limit_seconds", &TrainConfig::time_limit_seconds,
                 "training time after which it ends in order, with checkpoint and evaluation; 0: none")
           .at_least(0),
-      train_key("test_delay_percent", &TrainConfig::test_delay_percent,
-                "for tests of ptrain compare: makes every step this much longer by waiting")
-          .between(0, 1000)
-          .no_work(),
   };
 }
 

@@ -118,12 +118,12 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
   info.model = model_.signature();
   info.config_hash = config_hash_;
   info.state = {{"first_loss", state.first_loss},
-                {"seconds", state.seconds},
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_samples_},
                 {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
                 {"best", {{"metric", choice_name(config_.output.keep_best)}, {"state", state.best}}},
                 {"config", work_of(config_)}};
+  if (config_.train.target > 0) info.state["seconds"] = state.seconds;  // equal runs have equal checkpoints otherwise
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
 }
