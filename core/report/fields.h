@@ -90,10 +90,14 @@ class Fields {
     if (use_ == Use::schema) nullable(name);
   }
   /// Left out when absent.
-  template <Described T>
+  template <typename T>
   void maybe(const char* name, std::optional<T>& value, const char* help) {
     if (use_ == Use::write && !value) return;
-    present(name, value, help);
+    if constexpr (Described<T>) {
+      present(name, value, help);
+    } else {
+      (*this)(name, value, help);
+    }
     if (use_ == Use::schema) required_.erase(required_.size() - 1);
   }
   template <Described T>
