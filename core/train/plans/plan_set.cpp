@@ -2,24 +2,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/train/plans/estimate.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace ptrain {
-namespace {
-
-Cost step_cost(const Plan& plan) {
-  Cost total;
-  for (const NodeProfile& node : plan.profile()) {
-    if (node.phase > Phase::backward) continue;
-    total.flops += node.cost.flops;
-    total.bytes += node.cost.bytes;
-  }
-  return total;
-}
-
-}  // namespace
 
 PlanSet::PlanSet(Shapes shapes, std::int64_t most_tokens, Backend& backend, Variables& variables,
                  const PlanOptions& options)
@@ -31,7 +19,7 @@ PlanSet::Member& PlanSet::compile(std::int64_t capacity) {
   const Stopwatch watch;
   Plan plan(shapes_.build(capacity), backend_, variables_, options_);
   compile_seconds_ += watch.seconds();
-  const Cost cost = step_cost(plan);
+  const Cost cost = step_cost(plan.graph());
   Member& member = members_.try_emplace(capacity, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.enable_profile();
   if (memory_ != nullptr) bind(member.plan);

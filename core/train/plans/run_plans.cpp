@@ -1,6 +1,7 @@
 #include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
+#include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -10,14 +11,6 @@ namespace {
 
 /// Batches that are looked at before training.
 constexpr int first_batches = 32;
-
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const WeightMapping& mapping : model.weights()) {
-    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
-  }
-  return count;
-}
 
 }  // namespace
 
