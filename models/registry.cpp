@@ -5,6 +5,7 @@
 #include "models/bert.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
+#include "models/vgg.h"
 
 #include <algorithm>
 
@@ -43,6 +44,11 @@ std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) 
   return make_mobilenet(mobilenet_spec(version, config, data));
 }
 
+template <VggForm form>
+std::unique_ptr<Model> vgg(const Config& config, const DatasetInfo& data) {
+  return make_vgg(vgg_spec(form, config, data));
+}
+
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(config, data));
 }
@@ -55,6 +61,8 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 const std::vector<Row>& rows() {
   using Keys = std::vector<std::string>;
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const Keys vgg_keys{"model.dropout", "data.image_size", "data.augment"};
+  static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
   static const Keys mobilenet_v1_keys = joined({"model.stem", "data.image_size", "data.augment"}, norm_keys);
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual"});
@@ -81,6 +89,8 @@ const std::vector<Row>& rows() {
                 "torchvision", {{71.90, "Fluid 1.3"}}),
       image_row("mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", mobilenet_v2_keys,
                 mobilenet<MobileNetVersion::v3_large>, "torchvision", {{74.04, "torchvision"}}),
+      image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, vgg<VggForm::plain>, "torchvision", {{72.0, "PaddleClas"}}),
+      image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, vgg<VggForm::batch_norm>, "torchvision"),
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert},
   };
   return table;

@@ -63,7 +63,7 @@ class ExitCodes(ProgramTest):
         """As torchvision and transformers count them, and the arithmetic that a plan says."""
         entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").stdout)}
         known = {"resnet50": 25557032, "resnext50_32x4d": 25028904, "mobilenet_v2": 3504872,
-                 "mobilenet_v3_large": 5483032,
+                 "mobilenet_v3_large": 5483032, "vgg16": 138357544, "vgg16_bn": 138365992,
                  "bert": 109483778}
         self.assertEqual({name: entries[name]["parameters"] for name in known}, known)
         entry = entries["mobilenet_v2"]
@@ -92,6 +92,10 @@ class ExitCodes(ProgramTest):
         for file in files:
             with self.subTest(file.name):
                 self.assert_one_line_error(run("validate", file), 2, file.name)
+
+    def test_images_that_a_model_leaves_nothing_of(self):
+        result = run("validate", self.config, "-o", "model.name=vgg16", "-o", "data.image_size=28")
+        self.assert_one_line_error(result, 2, "data.image_size", "vgg16", "32 px", "28")
 
     def test_missing_data(self):
         vocabulary = self.folder / "vocab.txt"

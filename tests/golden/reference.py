@@ -34,6 +34,8 @@ CASES = {case.name: case for case in (
     Case("mobilenet_v1", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v2", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v3_large", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}),
+    Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,

@@ -3,11 +3,13 @@
 #include "core/ops/activation.h"
 #include "core/ops/dropout.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "models/mobilenet.h"
+#include "models/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -70,6 +72,18 @@ TEST(Fuse, JoinsEveryActivationOfMobileNetWithTheNormBeforeIt) {
     if (node.op->type() == "batch_norm") with_relu6 += op_as<BatchNorm>(node).attrs().activation == Activation::relu6;
   }
   EXPECT_EQ(with_relu6, 35);
+}
+
+TEST(Fuse, JoinsTheReluBehindAConvolutionWithABias) {
+  const Graph fused = fuse(make_vgg({.image_size = 32})->build(2, Mode::training));
+  ASSERT_NO_THROW(verify(fused));
+  auto types = node_types(fused);
+  EXPECT_EQ(types["conv2d"], 13);
+  EXPECT_EQ(types["relu"], 0);
+  for (const Node& node : fused.nodes()) {
+    if (node.op->type() != "conv2d") continue;
+    EXPECT_EQ(op_as<Conv2d>(node).activation(), Activation::relu) << node.name;
+  }
 }
 
 TEST(Fuse, JoinsEveryLayerOfBert) {
