@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "models/bert.h"
+#include "models/efficientnet.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
@@ -49,6 +50,10 @@ std::unique_ptr<Model> vgg(const Config& config, const DatasetInfo& data) {
   return make_vgg(vgg_spec(form, config, data));
 }
 
+std::unique_ptr<Model> efficientnet_b0(const Config& config, const DatasetInfo& data) {
+  return make_efficientnet_b0(efficientnet_spec(config, data));
+}
+
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(config, data));
 }
@@ -65,6 +70,7 @@ const std::vector<Row>& rows() {
   static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
   static const Keys mobilenet_v1_keys = joined({"model.stem", "data.image_size", "data.augment"}, norm_keys);
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
+  static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual"});
   static const Keys bert_keys{"model.size",       "model.attention",     "model.gelu",      "model.dropout",
                               "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
@@ -91,6 +97,8 @@ const std::vector<Row>& rows() {
                 mobilenet<MobileNetVersion::v3_large>, "torchvision", {{74.04, "torchvision"}}),
       image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, vgg<VggForm::plain>, "torchvision", {{72.0, "PaddleClas"}}),
       image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, vgg<VggForm::batch_norm>, "torchvision"),
+      image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, efficientnet_b0,
+                "torchvision", {{77.38, "PaddleClas"}}),
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert},
   };
   return table;

@@ -79,6 +79,10 @@ ValueId VisionBlocks::conv_norm_relu(const std::string& conv, const std::string&
   return relu(norm + ".relu", conv_norm(conv, norm, x, spec));
 }
 
+ValueId VisionBlocks::conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation) {
+  return activate(activation, name + ".2", conv_norm(name + ".0", name + ".1", x, spec));
+}
+
 ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {
   const Shape width{channels(x)};
   const Initializer one = constant_start(1), zero = constant_start(0);

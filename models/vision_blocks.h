@@ -57,6 +57,12 @@ class VisionBlocks : public Blocks {
   ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                     NormStart start = NormStart::one);
   ValueId conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec);
+  /// torchvision's Conv2dNormActivation: convolution `name`.0 and norm `name`.1.
+  ValueId conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation);
+  /// One filter to each channel.
+  ConvSpec depthwise(ValueId x, int stride, int kernel = 3) const {
+    return {channels(x), kernel, stride, static_cast<int>(channels(x))};
+  }
   ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
   ValueId activate(Activation activation, const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }

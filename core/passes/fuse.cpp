@@ -33,6 +33,13 @@ class Fuser {
     return node != nullptr && node->op->type() == type ? node : nullptr;
   }
 
+  /// The dropout of single elements that makes `id`'s value, which layer norms take in.
+  const Node* element_dropout(ValueId id) const {
+    const Node* node = sole_producer(id, "dropout");
+    const bool fits = node != nullptr && static_cast<const Dropout&>(*node->op).attrs().unit == DropoutUnit::element;
+    return fits ? node : nullptr;
+  }
+
   void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }
 
   /// The chain that ends in an activation that norms take in: batch_norm, or batch_norm + add with the other side as
@@ -97,7 +104,7 @@ class Fuser {
       } else if (type == "layer_norm") {
         if (const Node* add = sole_producer(node.inputs[0], "add")) {
           swallow(add);
-          if (const Node* dropout = sole_producer(add->inputs[0], "dropout")) swallow(dropout);
+          if (const Node* dropout = element_dropout(add->inputs[0])) swallow(dropout);
         }
       }
     }
@@ -138,7 +145,7 @@ class Fuser {
   bool emit_residual_norm(const Node& norm) {
     const Node* add = sole_producer(norm.inputs[0], "add");
     if (add == nullptr) return false;
-    const Node* dropout = sole_producer(add->inputs[0], "dropout");
+    const Node* dropout = element_dropout(add->inputs[0]);
     DropoutAddLayerNormAttributes attrs;
     attrs.epsilon = static_cast<const LayerNorm&>(*norm.op).epsilon();
     ValueId x = add->inputs[0], rng = no_value;

@@ -85,6 +85,15 @@ class Onnx(trained.TrainedModels, ProgramTest):
         self.assertLessEqual({"HardSwish", "HardSigmoid", "Mul"}, nodes)
         self.check_images(folder, session)
 
+    def test_squeezed_images_behind_sigmoids(self):
+        folder = self.folder / "silu"
+        result = run("run", self.root / "images.yaml", "-o", "model.name=efficientnet_b0", "-o", "model.dropout=0",
+                     "-o", "train.steps=20", "-o", f"output.dir={folder}", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported("images", folder)
+        self.assertIn("Sigmoid", {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
+        self.check_images(folder, session)
+
     def test_grids_of_means(self):
         """Fewer pixels than windows, and a layer behind them that reads channels innermost."""
         folder = self.folder / "grid"

@@ -201,6 +201,8 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"relu6", translate_activation_op},
                                 {"hard_sigmoid", translate_activation_op},
                                 {"hard_swish", translate_activation_op},
+                                {"sigmoid", translate_activation_op},
+                                {"silu", translate_activation_op},
                                 {"gelu", translate_activation_op},
                                 {"tanh", translate_activation_op}};
 
@@ -259,6 +261,10 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
       return t.to().add(x + ".act", "HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
     case Activation::hard_swish:
       return apply("HardSwish", {x});
+    case Activation::sigmoid:
+      return apply("Sigmoid", {x});
+    case Activation::silu:
+      return apply("Mul", {x, apply("Sigmoid", {x})});
     case Activation::tanh:
       return apply("Tanh", {x});
     case Activation::gelu_erf:

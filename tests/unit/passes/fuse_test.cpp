@@ -157,9 +157,9 @@ struct Parts {
   ValueId layer_norm(ValueId from) {
     return graph.add("ln", std::make_shared<LayerNorm>(1e-5f), {from, channel("g"), channel("b")});
   }
-  ValueId dropout(ValueId from) {
+  ValueId dropout(ValueId from, DropoutUnit unit = DropoutUnit::element) {
     const ValueId rng = graph.add_input("rng", {DType::i64, Shape{3}});
-    return graph.add("dropout", std::make_shared<Dropout>(DropoutAttributes{0.1f, 1}), {from, rng});
+    return graph.add("dropout", std::make_shared<Dropout>(DropoutAttributes{0.1f, 1, unit}), {from, rng});
   }
   void expect_left_alone(ValueId result) {
     graph.set_output("result", result);
@@ -206,6 +206,15 @@ TEST(Fuse, LeavesAResidualSumThatIsReadTwice) {
   const ValueId sum = p.sum(p.dropout(p.x), p.other);
   p.graph.set_output("sum", sum);
   p.expect_left_alone(p.layer_norm(sum));
+}
+
+TEST(Fuse, KeepsADropoutOfSamplesOutOfTheJoint) {
+  Parts p;
+  p.graph.set_output("result", p.layer_norm(p.sum(p.dropout(p.x, DropoutUnit::sample), p.other)));
+  const Graph fused = fuse(p.graph);
+  auto types = node_types(fused);
+  EXPECT_EQ(types["dropout"], 1);
+  EXPECT_EQ(op_as<DropoutAddLayerNorm>(node_of_type(fused, "dropout_add_layer_norm")).attrs().dropout, 0.0f);
 }
 
 TEST(Fuse, KeepsADropoutThatIsReadTwiceOutOfTheJoint) {
