@@ -43,12 +43,18 @@ void Blocks::add_labels(const BatchShape& batch) {
 }
 
 void Blocks::add_rng() {
-  if (dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
+  if (dropout_ > 0 || sample_dropout_ > 0) rng_ = graph_.add_input(model_io::rng, {DType::i64, Shape{3}});
 }
 
 ValueId Blocks::dropout(const std::string& name, ValueId x) {
   if (dropout_ <= 0) return x;
   return add(name, std::make_shared<Dropout>(DropoutAttributes{dropout_, next_stream()}), {x, rng_});
+}
+
+ValueId Blocks::sample_dropout(const std::string& name, ValueId x, float share) {
+  const float p = share * sample_dropout_;
+  if (p <= 0) return x;
+  return add(name, std::make_shared<Dropout>(DropoutAttributes{p, next_stream(), DropoutUnit::sample}), {x, rng_});
 }
 
 void Blocks::add_loss(ValueId logits, float label_smoothing) {

@@ -16,8 +16,11 @@ ModelVariable variable_of(const std::string& name, const Shape& shape, Initializ
 
 class Blocks {
  public:
-  /// `dropout` is the probability in training.
-  explicit Blocks(Mode mode, float dropout = 0) : dropout_(mode == Mode::training ? dropout : 0.0f), mode_(mode) {}
+  /// `dropout` is the probability in training, and `sample_dropout` the largest of leaving a sample's branch out.
+  explicit Blocks(Mode mode, float dropout = 0, float sample_dropout = 0)
+      : dropout_(mode == Mode::training ? dropout : 0.0f),
+        sample_dropout_(mode == Mode::training ? sample_dropout : 0.0f),
+        mode_(mode) {}
   BuiltModel take() { return {std::move(graph_), std::move(variables_)}; }
 
  protected:
@@ -37,16 +40,18 @@ class Blocks {
                      const Initializer& bias);
   /// In training, two for each row where the batch is mixed.
   void add_labels(const BatchShape& batch);
-  /// The input that dropout draws by; none without dropout.
+  /// The input that dropout draws by; none without any.
   void add_rng();
   ValueId dropout(const std::string& name, ValueId x);
+  /// All of a sample zeroed by `share` of the largest probability.
+  ValueId sample_dropout(const std::string& name, ValueId x, float share);
   std::uint32_t next_stream() { return ++streams_; }
   /// Softmax cross entropy of the logits [N, classes] against the labels [N]; both become outputs. Labels are smoothed
   /// in training only.
   void add_loss(ValueId logits, float label_smoothing);
 
   Graph graph_;
-  float dropout_;
+  float dropout_, sample_dropout_;
   ValueId rng_ = no_value;
 
  private:

@@ -75,16 +75,8 @@ class MobileNetBuilder final : public VisionBlocks {
     throw std::logic_error("a version without its layers");
   }
 
-  /// torchvision's Conv2dNormActivation: convolution `name`.0 and norm `name`.1.
-  ValueId conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation) {
-    return activate(activation, name + ".2", conv_norm(name + ".0", name + ".1", x, spec));
-  }
   ValueId conv_norm_relu6(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec) {
     return activate(Activation::relu6, norm + ".relu6", conv_norm(conv, norm, x, spec));
-  }
-  /// One filter to each channel.
-  ConvSpec depthwise(ValueId x, int stride, int kernel = 3) const {
-    return {channels(x), kernel, stride, static_cast<int>(channels(x))};
   }
 
   ValueId separable_blocks(ValueId x) {

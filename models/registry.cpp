@@ -3,18 +3,29 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "models/bert.h"
+#include "models/efficientnet.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
+#include "models/vgg.h"
 
 #include <algorithm>
 
 namespace ptrain {
 namespace {
 
+using MakeModel = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
+
 struct Row {
   ModelEntry entry;
-  std::unique_ptr<Model> (*make)(const Config& config, const DatasetInfo& data);
+  MakeModel make;
 };
+
+Row image_row(std::string name, std::vector<std::string> other_names, std::string family, std::vector<std::string> keys,
+              MakeModel make, std::string weights, std::optional<PublishedAccuracy> published = {}) {
+  return {{std::move(name), std::move(other_names), std::move(family), DataKind::image, std::move(keys),
+           std::move(weights), std::move(published)},
+          make};
+}
 
 template <int depth, int groups = 1, int group_width = 64, ResNetForm form = ResNetForm::plain>
 std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
@@ -34,44 +45,62 @@ std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) 
   return make_mobilenet(mobilenet_spec(version, config, data));
 }
 
+template <VggForm form>
+std::unique_ptr<Model> vgg(const Config& config, const DatasetInfo& data) {
+  return make_vgg(vgg_spec(form, config, data));
+}
+
+std::unique_ptr<Model> efficientnet_b0(const Config& config, const DatasetInfo& data) {
+  return make_efficientnet_b0(efficientnet_spec(config, data));
+}
+
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(config, data));
 }
 
+std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
 const std::vector<Row>& rows() {
-  static const std::vector<std::string> resnet_keys{
-      "model.stem",           "model.zero_init_residual",    "data.image_size", "data.augment", "data.random_erasing",
-      "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  static const std::vector<std::string> mobilenet_v1_keys{"model.stem",           "data.image_size",
-                                                          "data.augment",         "data.random_erasing",
-                                                          "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  static const std::vector<std::string> mobilenet_v2_keys = [] {
-    std::vector<std::string> keys = mobilenet_v1_keys;
-    keys.push_back("model.dropout");
-    return keys;
-  }();
-  static const std::vector<std::string> bert_keys{"model.size",      "model.attention",  "model.gelu",
-                                                  "model.dropout",   "model.vocab_size", "model.max_positions",
-                                                  "data.max_length", "data.padding"};
+  using Keys = std::vector<std::string>;
+  static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const Keys vgg_keys{"model.dropout", "data.image_size", "data.augment", "data.random_erasing"};
+  static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
+  static const Keys mobilenet_v1_keys =
+      joined({"model.stem", "data.image_size", "data.augment", "data.random_erasing"}, norm_keys);
+  static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
+  static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
+  static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual"});
+  static const Keys bert_keys{"model.size",       "model.attention",     "model.gelu",      "model.dropout",
+                              "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const std::vector<Row> table{
-      {{"resnet18", {}, "ResNet", DataKind::image, resnet_keys}, resnet<18>},
-      {{"resnet34", {}, "ResNet", DataKind::image, resnet_keys}, resnet<34>},
-      {{"resnet50", {"ResNet50", "ResNet50_dist"}, "ResNet", DataKind::image, resnet_keys}, resnet<50>},
-      {{"resnet101", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101>},
-      {{"resnet152", {}, "ResNet", DataKind::image, resnet_keys}, resnet<152>},
-      {{"resnet50_vd", {"ResNet50_vd"}, "ResNet", DataKind::image, resnet_keys}, resnet_vd<50>},
-      {{"resnet101_vd", {}, "ResNet", DataKind::image, resnet_keys}, resnet_vd<101>},
-      {{"resnext50_32x4d", {"ResNeXt50_32x4d"}, "ResNet", DataKind::image, resnet_keys}, resnet<50, 32, 4>},
-      {{"resnext101_32x8d", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101, 32, 8>},
-      {{"wide_resnet50_2", {}, "ResNet", DataKind::image, resnet_keys}, resnet<50, 1, 128>},
-      {{"wide_resnet101_2", {}, "ResNet", DataKind::image, resnet_keys}, resnet<101, 1, 128>},
-      {{"mobilenet_v1", {"MobileNetV1"}, "MobileNet", DataKind::image, mobilenet_v1_keys},
-       mobilenet<MobileNetVersion::v1>},
-      {{"mobilenet_v2", {"MobileNetV2"}, "MobileNet", DataKind::image, mobilenet_v2_keys},
-       mobilenet<MobileNetVersion::v2>},
-      {{"mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", DataKind::image, mobilenet_v2_keys},
-       mobilenet<MobileNetVersion::v3_large>},
-      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys}, bert},
+      image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
+      image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
+      image_row("resnet50", {"ResNet50", "ResNet50_dist"}, "ResNet", resnet_keys, resnet<50>, "torchvision",
+                {{76.5, "configs/recipes/imagenet_resnet50_120ep.yaml"}}),
+      image_row("resnet101", {}, "ResNet", resnet_keys, resnet<101>, "torchvision"),
+      image_row("resnet152", {}, "ResNet", resnet_keys, resnet<152>, "torchvision"),
+      image_row("resnet50_vd", {"ResNet50_vd"}, "ResNet", resnet_keys, resnet_vd<50>, "timm resnet50d",
+                {{79.12, "PaddleClas"}}),
+      image_row("resnet101_vd", {}, "ResNet", resnet_keys, resnet_vd<101>, "timm resnet101d"),
+      image_row("resnext50_32x4d", {"ResNeXt50_32x4d"}, "ResNet", resnet_keys, resnet<50, 32, 4>, "torchvision",
+                {{77.75, "PaddleClas"}}),
+      image_row("resnext101_32x8d", {}, "ResNet", resnet_keys, resnet<101, 32, 8>, "torchvision"),
+      image_row("wide_resnet50_2", {}, "ResNet", resnet_keys, resnet<50, 1, 128>, "torchvision"),
+      image_row("wide_resnet101_2", {}, "ResNet", resnet_keys, resnet<101, 1, 128>, "torchvision"),
+      image_row("mobilenet_v1", {"MobileNetV1"}, "MobileNet", mobilenet_v1_keys, mobilenet<MobileNetVersion::v1>,
+                "timm mobilenetv1_100", {{70.99, "PaddleClas"}}),
+      image_row("mobilenet_v2", {"MobileNetV2"}, "MobileNet", mobilenet_v2_keys, mobilenet<MobileNetVersion::v2>,
+                "torchvision", {{71.90, "Fluid 1.3"}}),
+      image_row("mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", mobilenet_v2_keys,
+                mobilenet<MobileNetVersion::v3_large>, "torchvision", {{74.04, "torchvision"}}),
+      image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, vgg<VggForm::plain>, "torchvision", {{72.0, "PaddleClas"}}),
+      image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, vgg<VggForm::batch_norm>, "torchvision"),
+      image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, efficientnet_b0,
+                "torchvision", {{77.38, "PaddleClas"}}),
+      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert},
   };
   return table;
 }
@@ -84,6 +113,23 @@ std::vector<ModelEntry> model_entries() {
   std::vector<ModelEntry> entries;
   for (const Row& row : rows()) entries.push_back(row.entry);
   return entries;
+}
+
+DatasetInfo described_data(DataKind kind) {
+  DatasetInfo data;
+  data.kind = kind;
+  switch (kind) {
+    case DataKind::image:
+      data.classes = 1000;
+      data.image_size = static_cast<int>(Config{}.data.image_size);
+      break;
+    case DataKind::text:
+      data.classes = 2;
+      data.max_length = static_cast<int>(Config{}.data.max_length);
+      data.vocab_size = static_cast<int>(BertSpec{}.vocab_size);
+      break;
+  }
+  return data;
 }
 
 std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data) {

@@ -14,6 +14,10 @@ struct Config;
 /// The rows as the configuration knows them, in the order to list them: for use_models.
 std::vector<ModelEntry> model_entries();
 
+/// What figures of a model are told for: images of 1000 classes or texts of two, in the size that configurations
+/// default to.
+DatasetInfo described_data(DataKind kind);
+
 /// The model that `config` asks for, made to read `data`. Throws Error{usage} when the two do not fit (an image model
 /// over text, a vocabulary larger than the embedding table, more classes in the data than in the model).
 std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data);

@@ -1,6 +1,7 @@
 #include "models/vision_blocks.h"
 
 #include "core/ops/elementwise.h"
+#include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/global_average_pool.h"
@@ -55,20 +56,32 @@ ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, c
   return images_;
 }
 
-ValueId VisionBlocks::conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
-                                NormStart start) {
+ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
   const std::int64_t in_files = x == images_ ? image_channels : channels(x);
-  const ValueId weight = parameter(filters(conv + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups));
+  std::vector<ValueId> inputs{
+      x, parameter(filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups))};
+  if (spec.bias == ConvBias::zero) {
+    inputs.push_back(parameter(variable_of(name + ".bias", Shape{spec.channels}, constant_start(0))));
+  }
   Conv2dAttributes attrs;
   attrs.stride = spec.stride;
   attrs.padding = spec.kernel / 2;
   attrs.groups = spec.groups;
-  return batch_norm(norm, add(conv, std::make_shared<Conv2d>(attrs), {x, weight}), start);
+  return add(name, std::make_shared<Conv2d>(attrs), std::move(inputs));
+}
+
+ValueId VisionBlocks::conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
+                                NormStart start) {
+  return batch_norm(norm, convolution(conv, x, spec), start);
 }
 
 ValueId VisionBlocks::conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x,
                                      const ConvSpec& spec) {
   return relu(norm + ".relu", conv_norm(conv, norm, x, spec));
+}
+
+ValueId VisionBlocks::conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation) {
+  return activate(activation, name + ".2", conv_norm(name + ".0", name + ".1", x, spec));
 }
 
 ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {
@@ -120,6 +133,15 @@ ValueId VisionBlocks::max_pool(const std::string& name, ValueId x, int kernel, i
 
 ValueId VisionBlocks::avg_pool(const std::string& name, ValueId x, int size) {
   return add(name, std::make_shared<AvgPool2d>(AvgPool2dAttributes{size, size}), {x});
+}
+
+ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
+                                  std::int64_t outputs, const Initializer& weight) {
+  x = add(pool, std::make_shared<AdaptiveAvgPool2d>(AdaptiveAvgPool2dAttributes{size}), {x});
+  ModelVariable matrix = variable_of(linear + ".weight", Shape{outputs, channels(x)}, weight);
+  matrix.files.front().layout = WeightMapping::Layout::image_row;
+  matrix.files.front().pixels = size * size;
+  return Blocks::linear(linear, x, std::move(matrix), variable_of(linear + ".bias", Shape{outputs}, constant_start(0)));
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,

@@ -15,11 +15,15 @@ struct PixelScale {
   std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
 };
 
+/// Whether a convolution adds a bias, which starts at 0, to each channel that it makes.
+enum class ConvBias { none, zero };
+
 struct ConvSpec {
   std::int64_t channels;  // it makes
   int kernel;             // height and width; padded by half of it
   int stride = 1;
   int groups = 1;  // that divide the channels, in and out
+  ConvBias bias = ConvBias::none;
 };
 
 /// What a norm's scale starts at: 1, or 0 where a residual branch is to start as nothing (Goyal et al. 2017).
@@ -47,10 +51,18 @@ class VisionBlocks : public Blocks {
   /// fourth channel, which the first convolution runs faster with.
   ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale);
 
-  /// Convolution without bias and batch norm. Filters start by He et al. 2015 over what goes out, as torchvision's.
+  /// Filters start by He et al. 2015 over what goes out, as torchvision's.
+  ValueId convolution(const std::string& name, ValueId x, const ConvSpec& spec);
+  /// Convolution and batch norm.
   ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                     NormStart start = NormStart::one);
   ValueId conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec);
+  /// torchvision's Conv2dNormActivation: convolution `name`.0 and norm `name`.1.
+  ValueId conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation);
+  /// One filter to each channel.
+  ConvSpec depthwise(ValueId x, int stride, int kernel = 3) const {
+    return {channels(x), kernel, stride, static_cast<int>(channels(x))};
+  }
   ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
   ValueId activate(Activation activation, const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
@@ -62,6 +74,10 @@ class VisionBlocks : public Blocks {
   ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
   /// The mean of each square of `size` pixels a side.
   ValueId avg_pool(const std::string& name, ValueId x, int size);
+  /// The means of a grid of `size` windows a side, as one row, and a linear layer that reads it, without the activation
+  /// behind. Files have the layer's columns channel by channel.
+  ValueId grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
+                      std::int64_t outputs, const Initializer& weight);
   /// Mean over the image, dropout and a linear classifier, which starts as PyTorch's linear layers do.
   ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
 

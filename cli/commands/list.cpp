@@ -1,14 +1,13 @@
 // ptrain list: what can be asked for.
 #include "cli/commands.h"
+#include "cli/model_list.h"
 #include "cli/output_format.h"
 #include "core/analysis/markdown.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
-#include "core/config/model_catalog.h"
 #include "core/config/text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>
@@ -17,16 +16,6 @@
 
 namespace ptrain {
 namespace {
-
-void list_models() {
-  for (const ModelEntry& model : known_models()) fmt::print("{}\n", model.name);
-  fmt::print("\nThe suite's names are taken too: {}.", fmt::join(other_model_names(), ", "));
-  for (const ModelEntry& model : known_models()) {
-    if (!model.reads_key("model.size")) continue;
-    fmt::print(" {}'s sizes (model.size): {}.", model.family, fmt::join(find_key("model.size")->choices, ", "));
-  }
-  fmt::print("\n");
-}
 
 struct SourceHelp {
   std::string_view name;
@@ -111,7 +100,10 @@ void add_list_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("list", "list models, data sources, flags or configuration keys");
   command->require_subcommand(1);
   command->footer("Example:\n  ptrain list keys");
-  command->add_subcommand("models", "what model.name takes")->callback(list_models);
+  CLI::App* models = command->add_subcommand("models", "what model.name takes: parameters, arithmetic, weights");
+  const auto models_format = std::make_shared<FormatOptions>();
+  models_format->add_to(*models);
+  models->callback([models_format] { list_models(*models_format); });
   command->add_subcommand("data", "what data.source takes, and the files each reads")->callback(list_data);
   command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags", {}); });
   const auto section = std::make_shared<std::string>();

@@ -20,6 +20,8 @@ struct ModelConfig {
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;
+  double stochastic_depth =
+      0.2;                      // probability that the last residual branch is left out of a sample; earlier ones less
   std::int64_t vocab_size = 0;  // 0: as the vocabulary file has
   std::int64_t max_positions = 512;
   std::string weights;  // safetensors file to start from; empty: random

@@ -51,6 +51,10 @@ std::vector<Key> model_keys() {
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
       model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
+      model_key("stochastic_depth", &ModelConfig::stochastic_depth,
+                "probability that a sample skips the last residual branch; branch i of n: i / n of it")
+          .at_least(0)
+          .below(1),
       model_key("vocab_size", &ModelConfig::vocab_size, "token ids; 0: as data.vocab has").between(0, 10'000'000),
       model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
       model_key("max_positions", &ModelConfig::max_positions, "longest sequence there are positions for")

@@ -4,11 +4,18 @@
 
 #include "core/base/data_kind.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ptrain {
+
+/// What others came to with a model, and where they say so.
+struct PublishedAccuracy {
+  double top1 = 0;  // %
+  std::string source;
+};
 
 struct ModelEntry {
   std::string name;                      // what model.name takes and reports say
@@ -16,6 +23,8 @@ struct ModelEntry {
   std::string family;                    // as it is published
   DataKind reads = DataKind::image;
   std::vector<std::string> keys;  // read by this model, but not by every other
+  std::string weights = {};       // the library whose names its weights bear in files, and its model where named apart
+  std::optional<PublishedAccuracy> published = {};
 
   bool reads_key(std::string_view key) const;
 };

@@ -30,7 +30,9 @@ void write_folded(const FoldedNorm& norm, const Variables& from, Variables& to) 
   std::vector<float> filters = from.read_f32(norm.filters);
   const std::vector<float> gamma = from.read_f32(norm.gamma), beta = from.read_f32(norm.beta),
                            mean = from.read_f32(norm.mean), variance = from.read_f32(norm.variance);
-  const std::vector<float> bias = fold_norm({gamma, beta, mean, variance, norm.epsilon}, filters);
+  std::vector<float> before;
+  if (!norm.bias.empty()) before = from.read_f32(norm.bias);
+  const std::vector<float> bias = fold_norm({gamma, beta, mean, variance, norm.epsilon, before}, filters);
   write(to, norm.folded_filters, filters);
   write(to, norm.folded_bias, bias);
 }

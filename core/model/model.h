@@ -41,12 +41,14 @@ struct WeightMapping {
   enum class Layout {
     rows,       // there [rows, ...]: rows `row_begin`.. of the variable here
     conv_krsc,  // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
+    image_row,  // here [K,P C], of a layer that reads an image of P pixels as one row; there [K,C P]
   };
   std::string variable;
   std::string external;  // torchvision's or transformers' name
   Shape external_shape;
   Layout layout = Layout::rows;
   std::int64_t row_begin = 0;
+  std::int64_t pixels = 1;  // P of image_row
   bool head =
       false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
   std::vector<std::string> other_names = {};  // names that other files have for it, the likelier first

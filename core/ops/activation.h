@@ -8,7 +8,7 @@
 namespace ptrain {
 
 /// `none` is for ops that fuse an activation; ActivationOp does not take it.
-enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu, relu6, hard_sigmoid, hard_swish };
+enum class Activation { none, gelu_erf, gelu_tanh, tanh, relu, relu6, hard_sigmoid, hard_swish, sigmoid, silu };
 
 /// What an activation's gradient is computed from.
 enum class ActivationSaved { input, output };
@@ -24,7 +24,7 @@ struct ActivationTraits {
 };
 
 /// All activations, in the order of the enumerators.
-inline constexpr std::array<ActivationTraits, 8> activations{{
+inline constexpr std::array<ActivationTraits, 10> activations{{
     {Activation::none, "none", "", "", "", ActivationSaved::output, true},
     {Activation::gelu_erf, "gelu_erf", "gelu", "gelu_grad", "", ActivationSaved::input},
     {Activation::gelu_tanh, "gelu_tanh", "gelu", "gelu_grad", "approximate=tanh", ActivationSaved::input},
@@ -33,6 +33,8 @@ inline constexpr std::array<ActivationTraits, 8> activations{{
     {Activation::relu6, "relu6", "relu6", "relu6_grad", "", ActivationSaved::output, true},
     {Activation::hard_sigmoid, "hard_sigmoid", "hard_sigmoid", "hard_sigmoid_grad", "", ActivationSaved::output},
     {Activation::hard_swish, "hard_swish", "hard_swish", "hard_swish_grad", "", ActivationSaved::input, true},
+    {Activation::sigmoid, "sigmoid", "sigmoid", "sigmoid_grad", "", ActivationSaved::output},
+    {Activation::silu, "silu", "silu", "silu_grad", "", ActivationSaved::input, true},
 }};
 
 constexpr const ActivationTraits& traits_of(Activation activation) {

@@ -6,12 +6,15 @@
 namespace ptrain {
 namespace {
 
-std::string describe(const DropoutAttributes& a) { return fmt::format("p={} stream={}", a.p, a.stream); }
+std::string describe(const DropoutAttributes& a) {
+  return fmt::format("p={} stream={}{}", a.p, a.stream, a.unit == DropoutUnit::sample ? " of samples" : "");
+}
 
 std::vector<TensorDesc> infer_same(std::span<const TensorDesc> inputs) {
   require_count(inputs, 2, 2);
   require_floating(inputs[Dropout::x], "x");
   require_rng(inputs[Dropout::rng]);
+  require(inputs[Dropout::x].shape.rank() > 0, "x: expected an axis at least");
   return {inputs[Dropout::x]};
 }
 

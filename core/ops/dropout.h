@@ -1,17 +1,25 @@
-// Dropout: elements are zeroed with probability p and the others scaled by 1 / (1 - p); and its gradient.
+// Dropout: elements, or whole samples, are zeroed with probability p and the others scaled by 1 / (1 - p); and its
+// gradient.
 #pragma once
 
 #include "core/graph/op.h"
 
 namespace ptrain {
 
+/// What is kept or zeroed as one: an element, or all of a sample (stochastic depth: Huang et al. 2016).
+enum class DropoutUnit { element, sample };
+
 struct DropoutAttributes {
   float p = 0.1f;
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
+  DropoutUnit unit = DropoutUnit::element;
+
+  /// Elements of x [...] that one draw decides on: samples are x's first axis.
+  std::int64_t elements_per_draw(const Shape& x) const { return unit == DropoutUnit::element ? 1 : x.count() / x[0]; }
 };
 
 /// inputs: x [...]; rng i64 [3] = {seed, step, part}.  outputs: y [...] in x's dtype.
-/// The mask is a function of (seed, step, stream, element) alone: see core/ops/math/dropout.h.
+/// The mask is a function of (seed, step, stream, element or sample) alone: see core/ops/math/dropout.h.
 class Dropout final : public OpWith<DropoutAttributes> {
  public:
   enum Input { x, rng };

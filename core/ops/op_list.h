@@ -10,6 +10,8 @@
   OP(accumulate)                    \
   OP(activation)                    \
   OP(activation_grad)               \
+  OP(adaptive_avg_pool2d)           \
+  OP(adaptive_avg_pool2d_grad)      \
   OP(add)                           \
   OP(attention)                     \
   OP(attention_grad)                \
@@ -27,6 +29,7 @@
   OP(conv2d_batch_norm)             \
   OP(conv2d_batch_norm_grad_input)  \
   OP(conv2d_batch_norm_grad_weight) \
+  OP(conv2d_grad_bias)              \
   OP(conv2d_grad_input)             \
   OP(conv2d_grad_weight)            \
   OP(dropout)                       \

@@ -5,6 +5,7 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/passes/rewriter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -35,16 +36,19 @@ class Folder {
   const Node* folded_convolution(const Node& node) const {
     if (node.op->type() != "batch_norm" || static_cast<const BatchNorm&>(*node.op).attrs().training) return nullptr;
     const Node* conv = sole_producer(graph_, readers_, node.inputs[BatchNorm::x]);
-    if (conv == nullptr || conv->op->type() != "conv2d" || conv->inputs.size() != 2) return nullptr;
+    if (conv == nullptr || conv->op->type() != "conv2d" || conv->inputs.size() > Conv2d::residual) return nullptr;
     const bool plain = static_cast<const Conv2d&>(*conv->op).activation() == Activation::none;
-    return plain && graph_.value(conv->inputs[Conv2d::w]).storage == Storage::parameter ? conv : nullptr;
+    const bool constant = std::all_of(conv->inputs.begin() + Conv2d::w, conv->inputs.end(),
+                                      [&](ValueId id) { return graph_.value(id).storage == Storage::parameter; });
+    return plain && constant ? conv : nullptr;
   }
 
   void emit(const Node& conv, const Node& norm) {
     const auto& attrs = static_cast<const BatchNorm&>(*norm.op).attrs();
     const auto name = [&](int input) { return graph_.value(norm.inputs[static_cast<std::size_t>(input)]).name; };
     const ValueId filters = conv.inputs[Conv2d::w];
-    norms_.push_back({graph_.value(filters).name, name(BatchNorm::gamma), name(BatchNorm::beta),
+    const std::string bias = conv.inputs.size() > Conv2d::bias ? graph_.value(conv.inputs[Conv2d::bias]).name : "";
+    norms_.push_back({graph_.value(filters).name, bias, name(BatchNorm::gamma), name(BatchNorm::beta),
                       name(BatchNorm::running_mean), name(BatchNorm::running_var), attrs.epsilon,
                       conv.name + ".folded_filters", conv.name + ".folded_bias"});
     Graph& to = rewriter_.graph();
@@ -77,7 +81,9 @@ std::vector<float> fold_norm(const NormValues& norm, std::span<float> filters) {
     const double factor = static_cast<double>(norm.gamma[k]) / deviation;
     for (float& value : filters.subspan(k * each, each))
       value = static_cast<float>(factor * static_cast<double>(value));
-    bias[k] = static_cast<float>(static_cast<double>(norm.beta[k]) - factor * static_cast<double>(norm.mean[k]));
+    const double before = norm.bias.empty() ? 0.0 : static_cast<double>(norm.bias[k]);
+    bias[k] =
+        static_cast<float>(static_cast<double>(norm.beta[k]) + factor * (before - static_cast<double>(norm.mean[k])));
   }
   return bias;
 }

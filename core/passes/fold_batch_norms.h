@@ -9,6 +9,7 @@ namespace ptrain {
 /// The variables of a model that one convolution's filters and bias are made of.
 struct FoldedNorm {
   std::string filters;                      // [K,R,S,C]
+  std::string bias;                         // [K], of the convolution; empty where it has none
   std::string gamma, beta, mean, variance;  // [K]
   float epsilon = 0;
   std::string folded_filters, folded_bias;  // parameters of the folded graph
@@ -20,7 +21,7 @@ struct FoldedGraph {
 };
 
 /// Makes
-///   conv2d -> batch_norm [+ residual] [-> activation taken in by the norm]
+///   conv2d [with a bias] -> batch_norm [+ residual] [-> activation taken in by the norm]
 /// one conv2d with a bias and the norm's residual and activation, where nothing else reads what is between them. Norms
 /// in training mode, and those behind anything else, stay.
 FoldedGraph fold_batch_norms(const Graph& graph);
@@ -29,10 +30,11 @@ FoldedGraph fold_batch_norms(const Graph& graph);
 struct NormValues {
   std::span<const float> gamma, beta, mean, variance;  // [K]
   float epsilon = 0;
+  std::span<const float> bias = {};  // [K], of the convolution; empty where it has none
 };
 
 /// Multiplies the K filters, of filters.size() / K values each, by gamma / sqrt(variance + epsilon), computed in
-/// double, and returns the bias beta - mean gamma / sqrt(variance + epsilon).
+/// double, and returns the bias beta + (bias - mean) gamma / sqrt(variance + epsilon).
 std::vector<float> fold_norm(const NormValues& norm, std::span<float> filters);
 
 }  // namespace ptrain

@@ -2,6 +2,7 @@
 
 #include "core/ops/activation.h"
 #include "core/ops/dropout.h"
+#include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
@@ -30,6 +31,13 @@ class Fuser {
   const Node* sole_producer(ValueId id, std::string_view type) const {
     const Node* node = ptrain::sole_producer(graph_, uses_, id);
     return node != nullptr && node->op->type() == type ? node : nullptr;
+  }
+
+  /// The dropout of single elements that makes `id`'s value, which layer norms take in.
+  const Node* element_dropout(ValueId id) const {
+    const Node* node = sole_producer(id, "dropout");
+    const bool fits = node != nullptr && static_cast<const Dropout&>(*node->op).attrs().unit == DropoutUnit::element;
+    return fits ? node : nullptr;
   }
 
   void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }
@@ -68,8 +76,16 @@ class Fuser {
     return attrs.activation == Activation::none && node.inputs.size() <= BatchNorm::residual;
   }
 
-  static bool is_plain_linear(const Node& node) {
-    return static_cast<const Linear&>(*node.op).attrs().activation == Activation::none;
+  /// The layer that takes an activation in: a linear one GELU and ReLU, a convolution with a bias ReLU.
+  const Node* activated_layer(const Node& activation) const {
+    const std::string_view type = activation.op->type();
+    if (type != "gelu" && type != "relu") return nullptr;
+    if (const Node* linear = sole_producer(activation.inputs[0], "linear")) {
+      return static_cast<const Linear&>(*linear->op).attrs().activation == Activation::none ? linear : nullptr;
+    }
+    const Node* conv = type == "relu" ? sole_producer(activation.inputs[0], "conv2d") : nullptr;
+    if (conv == nullptr || conv->inputs.size() != Conv2d::residual) return nullptr;
+    return static_cast<const Conv2d&>(*conv->op).activation() == Activation::none ? conv : nullptr;
   }
 
   void mark() {
@@ -83,13 +99,12 @@ class Fuser {
           continue;
         }
       }
-      if (type == "gelu" || type == "relu") {
-        const Node* linear = sole_producer(node.inputs[0], "linear");
-        if (linear != nullptr && is_plain_linear(*linear)) swallow(linear);
+      if (const Node* layer = activated_layer(node)) {
+        swallow(layer);
       } else if (type == "layer_norm") {
         if (const Node* add = sole_producer(node.inputs[0], "add")) {
           swallow(add);
-          if (const Node* dropout = sole_producer(add->inputs[0], "dropout")) swallow(dropout);
+          if (const Node* dropout = element_dropout(add->inputs[0])) swallow(dropout);
         }
       }
     }
@@ -98,7 +113,7 @@ class Fuser {
   void emit(const Node& node) {
     const std::string_view type = node.op->type();
     if (node.op->kernel() == "activation" && emit_norm_activation(node)) return;
-    if ((type == "gelu" || type == "relu") && emit_linear_activation(node)) return;
+    if (const Node* layer = activated_layer(node)) return emit_activated_layer(*layer, node);
     if (type == "layer_norm" && emit_residual_norm(node)) return;
     rewriter_.copy(node);
   }
@@ -114,20 +129,23 @@ class Fuser {
     return true;
   }
 
-  bool emit_linear_activation(const Node& activation) {
-    const Node* linear = sole_producer(activation.inputs[0], "linear");
-    if (linear == nullptr || !is_plain_linear(*linear)) return false;
-    LinearAttributes attrs;
-    attrs.activation = activation_of(activation);
-    attrs.save_pre = true;
-    replace(*linear, std::make_shared<Linear>(attrs), rewriter_.mapped(linear->inputs), activation);
-    return true;
+  void emit_activated_layer(const Node& layer, const Node& activation) {
+    OpPtr op;
+    if (layer.op->type() == "conv2d") {
+      op = std::make_shared<Conv2d>(static_cast<const Conv2d&>(*layer.op).attrs(), activation_of(activation));
+    } else {
+      LinearAttributes attrs;
+      attrs.activation = activation_of(activation);
+      attrs.save_pre = true;
+      op = std::make_shared<Linear>(attrs);
+    }
+    replace(layer, std::move(op), rewriter_.mapped(layer.inputs), activation);
   }
 
   bool emit_residual_norm(const Node& norm) {
     const Node* add = sole_producer(norm.inputs[0], "add");
     if (add == nullptr) return false;
-    const Node* dropout = sole_producer(add->inputs[0], "dropout");
+    const Node* dropout = element_dropout(add->inputs[0]);
     DropoutAddLayerNormAttributes attrs;
     attrs.epsilon = static_cast<const LayerNorm&>(*norm.op).epsilon();
     ValueId x = add->inputs[0], rng = no_value;

@@ -1,4 +1,5 @@
-// Joins chains of nodes into the fused ops: batch_norm[+add]+activation, linear+activation, dropout+add+layer_norm.
+// Joins chains of nodes into the fused ops: batch_norm[+add]+activation, linear+activation, conv2d with a bias+ReLU,
+// dropout+add+layer_norm.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -78,6 +78,7 @@ class Analysis {
       const NodeId convolution = graph_.value(graph_.node(id).inputs[BatchNorm::x]).producer;
       if (!attrs.training || attrs.sync || !is(convolution, "conv2d") || norm_after(convolution) != nullptr) continue;
       if (static_cast<const Conv2d&>(*graph_.node(convolution).op).attrs().groups != 1) continue;
+      if (graph_.node(convolution).inputs.size() > Conv2d::bias) continue;
       norms_.push_back({.node = id, .convolution = convolution, .group = norms_.size()});
     }
   }

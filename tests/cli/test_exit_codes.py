@@ -48,6 +48,30 @@ class ExitCodes(ProgramTest):
         keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
         self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
 
+    def test_the_table_of_models_is_what_the_program_lists(self):
+        document = (ROOT / "models/README.md").read_text()
+        listed = run("list", "models", "--markdown").stdout
+        table = re.search(r"(?ms)^\| `model.name`.*?\n(?!\|)", document + "\n")[0]
+        self.assertEqual(table, listed, "models/README.md: ptrain list models --markdown")
+        entries = json.loads(run("list", "models", "--json").stdout)
+        self.assertEqual([entry["name"] for entry in entries], re.findall(r"(?m)^\| `(\w+)`", listed))
+        text = run("list", "models").stdout
+        for entry in entries:
+            self.assertRegex(text, rf"(?m)^{entry['name']}$")
+
+    def test_models_have_the_parameters_of_those_they_are_named_after(self):
+        """As torchvision and transformers count them, and the arithmetic that a plan says."""
+        entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").stdout)}
+        known = {"resnet50": 25557032, "resnext50_32x4d": 25028904, "mobilenet_v2": 3504872,
+                 "mobilenet_v3_large": 5483032, "efficientnet_b0": 5288548, "vgg16": 138357544, "vgg16_bn": 138365992,
+                 "bert": 109483778}
+        self.assertEqual({name: entries[name]["parameters"] for name in known}, known)
+        entry = entries["mobilenet_v2"]
+        plan = run("plan", ROOT / "configs/zoo/mobilenet_v2.yaml", "--json", "-o", "data.source=synthetic", "-o", "device=cpu",
+                   "-o", f"model.classes={entry['classes']}", "-o", f"data.image_size={entry['image_size']}", "-o",
+                   "data.batch_size=2", "-o", "amp.level=O0", "-o", "eval.every_epochs=0")
+        self.assertAlmostEqual(json.loads(plan.stdout)["flops_per_sample"] / entry["flops_per_sample"], 1, 3, plan.stderr)
+
     def test_json_is_asked_for_by_one_word(self):
         table = run("table", ROOT / "tests/cli/frozen", "--json")
         self.assertEqual(json.loads(table.stdout), json.loads(run("table", ROOT / "tests/cli/frozen", "--format", "json").stdout))
@@ -68,6 +92,10 @@ class ExitCodes(ProgramTest):
         for file in files:
             with self.subTest(file.name):
                 self.assert_one_line_error(run("validate", file), 2, file.name)
+
+    def test_images_that_a_model_leaves_nothing_of(self):
+        result = run("validate", self.config, "-o", "model.name=vgg16", "-o", "data.image_size=28")
+        self.assert_one_line_error(result, 2, "data.image_size", "vgg16", "32 px", "28")
 
     def test_missing_data(self):
         vocabulary = self.folder / "vocab.txt"

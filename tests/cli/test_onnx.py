@@ -85,10 +85,29 @@ class Onnx(trained.TrainedModels, ProgramTest):
         self.assertLessEqual({"HardSwish", "HardSigmoid", "Mul"}, nodes)
         self.check_images(folder, session)
 
-    def check_images(self, folder, session, **limits):
+    def test_squeezed_images_behind_sigmoids(self):
+        folder = self.folder / "silu"
+        result = run("run", self.root / "images.yaml", "-o", "model.name=efficientnet_b0", "-o", "model.dropout=0",
+                     "-o", "train.steps=20", "-o", f"output.dir={folder}", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported("images", folder)
+        self.assertIn("Sigmoid", {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
+        self.check_images(folder, session)
+
+    def test_grids_of_means(self):
+        """Fewer pixels than windows, and a layer behind them that reads channels innermost."""
+        folder = self.folder / "grid"
+        result = run("run", self.root / "images.yaml", "-o", "model.name=vgg16", "-o", "model.dropout=0", "-o", "train.steps=1",
+                     "-o", "train.optimizer.lr=1e-5", "-o", "data.image_size=64", "-o", "data.batch_size=4", "-o",
+                     "eval.every_epochs=0", "-o", f"output.dir={folder}", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_images(folder, self.exported("images", folder), enlarged=4)
+
+    def check_images(self, folder, session, enlarged=1, **limits):
         paths, pixels = [], []
         for i, colour in enumerate(sorted(trained.COLOURS)):
-            pixels.append(trained.picture(colour, i))
+            picture = trained.picture(colour, i)
+            pixels.append([[pixel for pixel in row for _ in range(enlarged)] for row in picture for _ in range(enlarged)])
             paths.append(self.folder / f"{i}.png")
             paths[-1].write_bytes(trained.png(pixels[-1]))
         (logits,) = session.run(None, {"images": numpy.array(pixels, numpy.uint8)})

@@ -118,9 +118,11 @@ INSTANTIATE_TEST_SUITE_P(All, ModelGolden,
                                            Case{"resnet50_vd", Fusion::full}, Case{"resnext50_32x4d", Fusion::full},
                                            Case{"wide_resnet50_2", Fusion::full}, Case{"mobilenet_v1", Fusion::full},
                                            Case{"mobilenet_v2", Fusion::full}, Case{"mobilenet_v3_large", Fusion::full},
-                                           Case{"mobilenet_v3_large", Fusion::off}, Case{"minilm", Fusion::full},
-                                           Case{"minilm", Fusion::off}, Case{"bert_base", Fusion::full},
-                                           Case{"bert_base", Fusion::off}),
+                                           Case{"mobilenet_v3_large", Fusion::off},
+                                           Case{"efficientnet_b0", Fusion::full}, Case{"efficientnet_b0", Fusion::off},
+                                           Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full},
+                                           Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off},
+                                           Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
                          testing::case_name);
 
 }  // namespace

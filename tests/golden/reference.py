@@ -41,6 +41,9 @@ CASES = {case.name: case for case in (
     Case("mobilenet_v2", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v3_large", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
+    Case("efficientnet_b0", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}),
+    Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
@@ -152,7 +155,7 @@ def build(case, dtype):
         import torchvision
         model = getattr(torchvision.models, case.model or case.name)(num_classes=case.classes)
         for part in model.modules():
-            if isinstance(part, torch.nn.Dropout):
+            if isinstance(part, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
                 part.p = 0.0
     with torch.no_grad():
         for name, parameter in model.named_parameters():

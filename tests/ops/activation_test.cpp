@@ -42,6 +42,8 @@ TEST(Activation, KeepsRelativeAccuracyInTheTails) {
         << x;
     EXPECT_NEAR(activate<Activation::tanh>(f), std::tanh(static_cast<double>(f)), 3e-7 * std::abs(std::tanh(x)) + 1e-12)
         << x;
+    const double sigmoid = activation_reference(Activation::sigmoid, static_cast<double>(f));
+    EXPECT_NEAR(activate<Activation::sigmoid>(f), sigmoid, 1e-6 * sigmoid) << x;
   }
 }
 

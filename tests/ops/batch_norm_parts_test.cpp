@@ -79,7 +79,7 @@ TEST(BatchNormParts, ApplyAgreesWithReferenceInEveryDtype) {
     for (const Shape& shape : shapes) {
       for (const Residual residual : {Residual::none, Residual::plain, Residual::normed}) {
         for (const Activation activation :
-             {Activation::none, Activation::relu, Activation::relu6, Activation::hard_swish}) {
+             {Activation::none, Activation::relu, Activation::relu6, Activation::hard_swish, Activation::silu}) {
           check_op(apply_case(shape, dtype, activation, residual));
         }
       }

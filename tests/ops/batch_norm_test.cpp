@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{9, 5}, Activation::relu, true}, Problem{{1, 9, 9, 1}},
                       Problem{{1, 5, 7, 3}, Activation::relu}, Problem{{2, 3, 5, 16}, Activation::relu6},
                       Problem{{2, 3, 5, 16}, Activation::relu6, true}, Problem{{2, 3, 5, 16}, Activation::hard_swish},
-                      Problem{{1, 9, 7, 21}, Activation::hard_swish}),
+                      Problem{{1, 9, 7, 21}, Activation::hard_swish}, Problem{{2, 3, 5, 16}, Activation::silu},
+                      Problem{{1, 9, 7, 21}, Activation::silu}),
     case_name);
 
 TEST(BatchNorm, KeepsPrecisionWhenTheMeanIsLarge) {

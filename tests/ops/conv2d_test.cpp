@@ -83,6 +83,43 @@ TEST_P(Conv2dCases, TakeInBiasResidualAndActivationForInference) {
   }
 }
 
+/// Channels whose bias opens the ReLU and channels whose bias closes it by turns: far from where it bends.
+OpCase biased_case(const Problem& p, Dtypes dtypes, Activation activation) {
+  OpCase c = make_case(p, dtypes.data, dtypes.weights);
+  c.op = std::make_shared<Conv2d>(p.conv, activation);
+  c.inputs.push_back(random_tensor(DType::f32, Shape{p.w[0]}, 3));
+  std::vector<double>& bias = c.inputs.back().values;
+  for (std::size_t k = 0; k < bias.size(); ++k) bias[k] += activation == Activation::none ? 0 : k % 2 == 0 ? 32 : -32;
+  c.gradient_inputs = {0, 1, 2};
+  c.reference = [conv = p.conv, activation](const auto& in) {
+    std::vector<double> y = reference_conv2d(conv, in[0], in[1]);
+    const std::vector<double>& added = in[2].values;
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = activation_reference(activation, y[i] + added[i % added.size()]);
+    return std::vector<std::vector<double>>{y};
+  };
+  c.tolerance_scale = 2;
+  return c;
+}
+
+TEST_P(Conv2dCases, TrainABias) {
+  for (const Dtypes dtypes : {Dtypes{DType::f32, DType::f32},
+                              {DType::bf16, DType::bf16},
+                              {DType::bf16, DType::f32},
+                              {DType::f16, DType::f16}}) {
+    check_op(biased_case(GetParam(), dtypes, Activation::none));
+    check_op(biased_case(GetParam(), dtypes, Activation::relu));
+  }
+}
+
+TEST(Conv2d, SumsTheBiasGradientOfManyPixels) {
+  OpCase c = biased_case({{3, 65, 63, 4}, {21, 1, 1, 4}, {}}, {DType::f32, DType::f32}, Activation::none);
+  std::vector<HostTensor> inputs = c.inputs;
+  const HostTensor dy = random_tensor(DType::f32, run_op(c.op, inputs)[0].desc.shape, 5, 0, 1);
+  std::vector<double> sums(21);
+  for (std::size_t i = 0; i < dy.values.size(); ++i) sums[i % sums.size()] += dy.values[i];
+  expect_close(run_gradient(c, {dy})[2].values, sums, tolerance(DType::f32), "bias gradient");
+}
+
 /// The weight gradient by the kernel that is preferred when nothing is timed: with AVX-512 the own one.
 template <typename Data, typename Result>
 std::vector<double> preferred_grad_weight(const Conv2dGradWeight& op, const std::vector<HostTensor>& inputs) {

@@ -31,6 +31,24 @@ TEST(Dropout, MatchesReferenceInEveryDtype) {
   }
 }
 
+TEST(Dropout, OfSamplesKeepsOrDropsEachWhole) {
+  for (const Shape& shape : {Shape{9, 3, 5, 2}, Shape{5, 1}, Shape{3, 5000}}) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+      OpCase c = make_case(shape.count(), dtype, 0.4f);
+      c.op = std::make_shared<Dropout>(DropoutAttributes{0.4f, 3, DropoutUnit::sample});
+      c.inputs[0] = random_tensor(dtype, shape, 1);
+      c.reference = [shape](const std::vector<HostTensor>& in) {
+        const DropoutMask mask(0.4f, 1234567890123, 5, 3);
+        const auto each = static_cast<std::size_t>(shape.count() / shape[0]);
+        std::vector<double> y = in[0].values;
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] *= static_cast<double>(mask.factor(i / each));
+        return std::vector<std::vector<double>>{y};
+      };
+      check_op(c);
+    }
+  }
+}
+
 TEST(Dropout, MaskDoesNotDependOnHowElementsAreSplit) {
   OpCase c = make_case(40001, DType::f32, 0.3f);
   c.gradient_inputs.clear();

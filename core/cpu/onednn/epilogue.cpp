@@ -33,6 +33,12 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
     case Activation::hard_swish:
       append_eltwise(ops, dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
       break;
+    case Activation::sigmoid:
+      append_eltwise(ops, dnnl::algorithm::eltwise_logistic);
+      break;
+    case Activation::silu:
+      append_eltwise(ops, dnnl::algorithm::eltwise_swish, 1);
+      break;
   }
   if (ops.len() > 0) attributes.set_post_ops(ops);
   return attributes;

@@ -30,6 +30,17 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// A draw for each sample of `each` elements. y may be x.
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    sample_dropout_kernel(std::int64_t samples, std::int64_t each, DropoutAttributes attributes,
+                          const std::int64_t* rng, const T* x, T* y) {
+  const DropoutMask mask = dropout_mask(attributes.p, rng, attributes.stream, samples);
+  for (std::int64_t i = grid_thread(); i < samples * each; i += grid_threads()) {
+    y[i] = from_float<T>(to_float(x[i]) * mask.factor(static_cast<std::uint64_t>(i / each)));
+  }
+}
+
 /// Forward and backward are the same product with the mask.
 class DropoutKernel final : public Kernel {
  public:
@@ -39,9 +50,17 @@ class DropoutKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      launch(dropout_kernel<T>, grid_blocks(device_, x_.count() / pack + 1), block_threads, device_, x_.count(),
-             attributes_, static_cast<const std::int64_t*>(args.inputs[1]), static_cast<const T*>(args.inputs[0]),
-             static_cast<T*>(args.outputs[0]));
+      const auto* rng = static_cast<const std::int64_t*>(args.inputs[1]);
+      const auto* x = static_cast<const T*>(args.inputs[0]);
+      auto* y = static_cast<T*>(args.outputs[0]);
+      if (attributes_.unit == DropoutUnit::sample) {
+        const std::int64_t each = attributes_.elements_per_draw(x_.shape);
+        launch(sample_dropout_kernel<T>, grid_blocks(device_, x_.count()), block_threads, device_, x_.count() / each,
+               each, attributes_, rng, x, y);
+      } else {
+        launch(dropout_kernel<T>, grid_blocks(device_, x_.count() / pack + 1), block_threads, device_, x_.count(),
+               attributes_, rng, x, y);
+      }
     });
   }
 

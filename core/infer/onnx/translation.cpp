@@ -1,17 +1,21 @@
 // The ONNX form (opset 17) of every op that a deployed graph has.
 #include "core/infer/onnx/translation.h"
 
+#include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
+#include "core/ops/math/adaptive_pool.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/text/gather_token.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numbers>
 
 namespace ptrain {
@@ -89,6 +93,35 @@ void translate_global_average_pool(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {pooled}, {{"axis", std::int64_t{1}}}));
 }
 
+/// Means along an axis of `pixels` as the product with a matrix [size, pixels].
+std::vector<float> window_means(std::int64_t size, std::int64_t pixels) {
+  std::vector<float> matrix(static_cast<std::size_t>(size * pixels));
+  for (std::int64_t i = 0; i < size; ++i) {
+    const AdaptiveWindow window = adaptive_window(i, size, pixels);
+    const auto row = matrix.begin() + i * pixels;
+    std::fill(row + window.begin, row + window.end, 1.0f / static_cast<float>(window.end - window.begin));
+  }
+  return matrix;
+}
+
+/// ONNX has no adaptive pooling: the means down and across, then a row of each image with channels innermost.
+void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
+  const std::int64_t size = op_of<AdaptiveAvgPool2d>(node).attrs().size;
+  const Shape& s = t.shape(node.inputs[0]);
+  std::string x = t.name(node.inputs[0]);
+  if (s[1] != size) {
+    const std::string down = t.to().constant(node.name + ".down", {size, s[1]}, window_means(size, s[1]));
+    x = t.to().add(node.name + ".rows", "MatMul", {down, x});
+  }
+  if (s[2] != size) {
+    const std::string means = t.to().constant(node.name + ".across", {size, s[2]}, window_means(size, s[2]));
+    const std::string across = t.to().add(node.name + ".transposed", "Transpose", {means}, {{"perm", Ints{1, 0}}});
+    x = t.to().add(node.name + ".columns", "MatMul", {x, across});
+  }
+  x = t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
+  t.name(node.outputs[0], t.to().add(node.name, "Flatten", {x}, {{"axis", std::int64_t{1}}}));
+}
+
 void translate_linear(const Node& node, Translation& t) {
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
@@ -150,6 +183,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"batch_norm", translate_batch_norm},
                                 {"max_pool2d", translate_max_pool2d},
                                 {"avg_pool2d", translate_avg_pool2d},
+                                {"adaptive_avg_pool2d", translate_adaptive_avg_pool2d},
                                 {"global_average_pool", translate_global_average_pool},
                                 {"scale_channels", translate_scale_channels},
                                 {"linear", translate_linear},
@@ -167,6 +201,8 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"relu6", translate_activation_op},
                                 {"hard_sigmoid", translate_activation_op},
                                 {"hard_swish", translate_activation_op},
+                                {"sigmoid", translate_activation_op},
+                                {"silu", translate_activation_op},
                                 {"gelu", translate_activation_op},
                                 {"tanh", translate_activation_op}};
 
@@ -225,6 +261,10 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
       return t.to().add(x + ".act", "HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
     case Activation::hard_swish:
       return apply("HardSwish", {x});
+    case Activation::sigmoid:
+      return apply("Sigmoid", {x});
+    case Activation::silu:
+      return apply("Mul", {x, apply("Sigmoid", {x})});
     case Activation::tanh:
       return apply("Tanh", {x});
     case Activation::gelu_erf:

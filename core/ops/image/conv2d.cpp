@@ -56,8 +56,16 @@ std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const 
 }
 
 void Conv2d::gradient(GradientBuilder& builder) const {
-  invariant(activation_ == Activation::none, "a convolution with an activation has no gradient");
-  const ValueId dy = builder.output_gradient(0);
+  invariant(builder.input(residual) == no_value, "a convolution with a residual has no gradient");
+  ValueId dy = builder.output_gradient(0);
+  if (activation_ != Activation::none) {
+    invariant(traits_of(activation_).saved == ActivationSaved::output,
+              "a convolution saves only its result for the gradient of its activation");
+    dy = builder.emit(std::make_shared<ActivationGrad>(activation_), {builder.output(0), dy})[0];
+  }
+  if (builder.input(bias) != no_value && builder.needs_gradient(bias)) {
+    builder.set_input_gradient(bias, builder.emit(std::make_shared<Conv2dGradBias>(), {dy})[0]);
+  }
   if (builder.needs_gradient(w)) {
     auto op =
         std::make_shared<Conv2dGradWeight>(Conv2dGradWeight::Attributes{attributes_, builder.desc(builder.input(w))});
@@ -100,6 +108,18 @@ std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inpu
 
 Cost Conv2dGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   return {flops(inputs[dy].shape, attributes_.weight.shape), traffic(inputs, outputs)};
+}
+
+std::vector<TensorDesc> Conv2dGradBias::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 1, 1);
+  require_floating(inputs[0], "dy");
+  const Shape& dy = inputs[0].shape;
+  require(dy.rank() == 4, "expected images [N,P,Q,K], got {}", dy.to_string());
+  return {{DType::f32, Shape{dy[3]}}};
+}
+
+Cost Conv2dGradBias::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {static_cast<double>(inputs[0].count()), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

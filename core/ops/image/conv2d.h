@@ -1,4 +1,4 @@
-// Two-dimensional convolution (cross-correlation, as frameworks define it), and its two gradients.
+// Two-dimensional convolution (cross-correlation, as frameworks define it), and its gradients.
 #pragma once
 
 #include "core/graph/op.h"
@@ -19,8 +19,8 @@ struct Conv2dAttributes {
   std::int64_t output_size(std::int64_t size, std::int64_t kernel) const;
 };
 
-/// y = activation(conv2d(x, w) + bias + residual). What follows the sums is for inference: with any of it there is no
-/// gradient.
+/// y = activation(conv2d(x, w) + bias + residual). Residuals, and activations whose gradient needs their input, are for
+/// inference: with them there is no gradient.
 /// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer);
 /// optional bias[K] f32; optional residual of y's descriptor. Output: y[N,P,Q,K] in x's dtype.
 class Conv2d final : public OpWith<Conv2dAttributes> {
@@ -76,6 +76,15 @@ class Conv2dGradWeight final : public OpWith<Conv2dGradWeightAttributes> {
 
   std::string_view type() const override { return "conv2d_grad_weight"; }
   std::string attributes() const override { return attributes_.conv.to_string(); }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::white; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+/// Input: dy[N,P,Q,K]. Output: db[K], the sums over all pixels, in f32.
+class Conv2dGradBias final : public Op {
+ public:
+  std::string_view type() const override { return "conv2d_grad_bias"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;

@@ -61,6 +61,10 @@ PTRAIN_HD_INLINE V activate(V x) {
     return activate<Activation::relu6>(x + 3.0f) * (1.0f / 6.0f);
   } else if constexpr (kind == Activation::hard_swish) {
     return x * activate<Activation::hard_sigmoid>(x);
+  } else if constexpr (kind == Activation::sigmoid) {
+    return 1.0f / (1.0f + fast_exp(-x));
+  } else if constexpr (kind == Activation::silu) {
+    return x * activate<Activation::sigmoid>(x);
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
     return x;
@@ -89,6 +93,11 @@ PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
     return ((saved > 0.0f) & (saved < 1.0f)) ? dy * (1.0f / 6.0f) : V{};
   } else if constexpr (kind == Activation::hard_swish) {
     return saved < -3.0f ? V{} : saved > 3.0f ? dy : dy * (saved * (1.0f / 3.0f) + 0.5f);
+  } else if constexpr (kind == Activation::sigmoid) {
+    return dy * (saved * (1.0f - saved));
+  } else if constexpr (kind == Activation::silu) {
+    const V s = activate<Activation::sigmoid>(saved);
+    return dy * (s * (1.0f + saved * (1.0f - s)));
   } else {
     static_assert(kind == Activation::none, "an activation without arithmetic");
     return dy;

@@ -7,6 +7,25 @@
 
 namespace ptrain {
 
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const WeightMapping& mapping : model.weights()) {
+    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
+  }
+  return count;
+}
+
+Cost step_cost(const Graph& graph) {
+  Cost total;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase > Phase::backward) continue;
+    const Cost cost = node.op->cost(graph.input_descs(node), graph.output_descs(node));
+    total.flops += cost.flops;
+    total.bytes += cost.bytes;
+  }
+  return total;
+}
+
 MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model,
                                const BatchShape& batch) {
   PipelineOptions options = training_options(config, backend.preferred_low_precision());

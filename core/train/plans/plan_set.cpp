@@ -1,24 +1,12 @@
 #include "core/train/plans/plan_set.h"
 
 #include "core/base/clock.h"
+#include "core/train/plans/estimate.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace ptrain {
-namespace {
-
-Cost step_cost(const Plan& plan) {
-  Cost total;
-  for (const NodeProfile& node : plan.profile()) {
-    if (node.phase > Phase::backward) continue;
-    total.flops += node.cost.flops;
-    total.bytes += node.cost.bytes;
-  }
-  return total;
-}
-
-}  // namespace
 
 BatchShape shape_of(const Batch& batch) {
   return {static_cast<std::int64_t>(batch.labels.size()),
@@ -35,7 +23,7 @@ PlanSet::Member& PlanSet::compile(const BatchShape& shape) {
   const Stopwatch watch;
   Plan plan(shapes_.build(shape), backend_, variables_, options_);
   compile_seconds_ += watch.seconds();
-  const Cost cost = step_cost(plan);
+  const Cost cost = step_cost(plan.graph());
   Member& member = members_.try_emplace(shape, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.enable_profile();
   if (memory_ != nullptr) bind(member.plan);

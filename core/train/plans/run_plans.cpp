@@ -3,6 +3,7 @@
 #include "core/exec/fusion_choice.h"
 #include "core/train/mix.h"
 #include "core/train/phases.h"
+#include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -12,14 +13,6 @@ namespace {
 
 /// Batches that are looked at before training.
 constexpr int first_batches = 32;
-
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const WeightMapping& mapping : model.weights()) {
-    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
-  }
-  return count;
-}
 
 }  // namespace
 

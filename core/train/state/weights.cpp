@@ -6,20 +6,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <stdexcept>
 
 namespace ptrain {
 namespace {
 
-/// Calls visit(inner, outer) with the element index here and there of every convolution weight the file has.
+/// How a variable lies here, where channels are innermost, and there, where pixels are.
+struct ChannelsLast {
+  std::int64_t rows, pixels;
+  std::int64_t channels, file_channels;  // of each pixel
+};
+
+/// Nothing where the order is the same in both places.
+std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Shape& shape) {
+  switch (mapping.layout) {
+    case WeightMapping::Layout::rows:
+      return {};
+    case WeightMapping::Layout::conv_krsc:
+      return ChannelsLast{shape[0], shape[1] * shape[2], shape[3], mapping.external_shape[1]};
+    case WeightMapping::Layout::image_row:
+      return ChannelsLast{shape[0], mapping.pixels, shape[1] / mapping.pixels, shape[1] / mapping.pixels};
+  }
+  throw std::logic_error("internal error: a layout without an order");
+}
+
+/// Calls visit(here, there) with the indices of every element that the file has.
 template <typename Visit>
-void for_each_conv_weight(const WeightMapping& mapping, const Shape& shape, Visit&& visit) {
-  const std::int64_t channels = mapping.external_shape[1], r = shape[1], s = shape[2];
+void for_each_element(const ChannelsLast& order, Visit&& visit) {
   std::size_t there = 0;
-  for (std::int64_t k = 0; k < shape[0]; ++k) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t pixel = 0; pixel < r * s; ++pixel) {
-        visit(static_cast<std::size_t>((k * r * s + pixel) * shape[3] + c), there++);
+  for (std::int64_t k = 0; k < order.rows; ++k) {
+    for (std::int64_t c = 0; c < order.file_channels; ++c) {
+      for (std::int64_t pixel = 0; pixel < order.pixels; ++pixel) {
+        visit(static_cast<std::size_t>((k * order.pixels + pixel) * order.channels + c), there++);
       }
     }
   }
@@ -67,8 +87,8 @@ void AveragedWeights::exchange() {
 
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values) {
   std::vector<float> external(static_cast<std::size_t>(mapping.external_shape.count()));
-  if (mapping.layout == WeightMapping::Layout::conv_krsc) {
-    for_each_conv_weight(mapping, shape, [&](std::size_t here, std::size_t there) { external[there] = values[here]; });
+  if (const auto order = channels_last(mapping, shape)) {
+    for_each_element(*order, [&](std::size_t here, std::size_t there) { external[there] = values[here]; });
   } else {
     const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
     std::copy_n(values.begin() + mapping.row_begin * row, external.size(), external.begin());
@@ -78,8 +98,8 @@ std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape,
 
 void from_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> external,
                    std::span<float> values) {
-  if (mapping.layout == WeightMapping::Layout::conv_krsc) {
-    for_each_conv_weight(mapping, shape, [&](std::size_t here, std::size_t there) { values[here] = external[there]; });
+  if (const auto order = channels_last(mapping, shape)) {
+    for_each_element(*order, [&](std::size_t here, std::size_t there) { values[here] = external[there]; });
   } else {
     const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
     std::copy(external.begin(), external.end(), values.begin() + mapping.row_begin * row);

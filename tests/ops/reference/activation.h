@@ -25,6 +25,10 @@ inline double activation_reference(Activation activation, double x) {
       return std::clamp((x + 3) / 6, 0.0, 1.0);
     case Activation::hard_swish:
       return x * std::clamp((x + 3) / 6, 0.0, 1.0);
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
     case Activation::none:
       break;
   }
@@ -48,6 +52,8 @@ inline double derivative_reference(Activation activation, double saved) {
       return saved > 0 && saved < 6 ? 1 : 0;
     case Activation::hard_sigmoid:
       return saved > 0 && saved < 1 ? 1.0 / 6 : 0;
+    case Activation::sigmoid:
+      return saved * (1 - saved);
     default:
       return (activation_reference(activation, saved + step) - activation_reference(activation, saved - step)) /
              (2 * step);

@@ -2,6 +2,7 @@
 #include "core/model/model.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
+#include "models/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -106,6 +107,29 @@ TEST(Deployed, FoldingIsTheNormsAffineMap) {
   EXPECT_FLOAT_EQ(filters[3], 4 * second);
   EXPECT_FLOAT_EQ(bias[0], 0.5f - 1);
   EXPECT_FLOAT_EQ(bias[1], 3 + 2 * second);
+}
+
+TEST(Deployed, AConvolutionsBiasIsFoldedToo) {
+  const std::vector<float> gamma{2, -1}, beta{0.5f, 3}, mean{1, -2}, variance{3, 3}, before{4, 5};
+  std::vector<float> filters{1, 2};
+  const std::vector<float> bias = fold_norm({gamma, beta, mean, variance, 1, before}, filters);
+  EXPECT_FLOAT_EQ(bias[0], 0.5f + (4 - 1) * 1.0f);
+  EXPECT_FLOAT_EQ(bias[1], 3 - (5 + 2) * 0.5f);
+}
+
+TEST(Deployed, VggIsConvolutionsPoolsAndProductsWithOrWithoutNorms) {
+  for (const VggForm form : {VggForm::plain, VggForm::batch_norm}) {
+    const DeployedGraph result = deployed(make_vgg({.form = form, .image_size = 64})->build(2, Mode::evaluation));
+    const std::map<std::string, int> expected{
+        {"normalize_image", 1}, {"conv2d", 13}, {"max_pool2d", 5}, {"adaptive_avg_pool2d", 1}, {"linear", 3}};
+    EXPECT_EQ(node_types(result.graph), expected);
+    for (const FoldedNorm& norm : result.folded) EXPECT_TRUE(norm.bias.ends_with(".bias")) << norm.filters;
+    for (const Node& node : result.graph.nodes()) {
+      if (node.op->type() != "conv2d") continue;
+      EXPECT_EQ(op_as<Conv2d>(node).activation(), Activation::relu) << node.name;
+      EXPECT_EQ(node.inputs.size(), std::size_t{Conv2d::residual}) << node.name;
+    }
+  }
 }
 
 }  // namespace

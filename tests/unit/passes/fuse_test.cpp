@@ -3,11 +3,13 @@
 #include "core/ops/activation.h"
 #include "core/ops/dropout.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "models/mobilenet.h"
+#include "models/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -70,6 +72,18 @@ TEST(Fuse, JoinsEveryActivationOfMobileNetWithTheNormBeforeIt) {
     if (node.op->type() == "batch_norm") with_relu6 += op_as<BatchNorm>(node).attrs().activation == Activation::relu6;
   }
   EXPECT_EQ(with_relu6, 35);
+}
+
+TEST(Fuse, JoinsTheReluBehindAConvolutionWithABias) {
+  const Graph fused = fuse(make_vgg({.image_size = 32})->build(2, Mode::training));
+  ASSERT_NO_THROW(verify(fused));
+  auto types = node_types(fused);
+  EXPECT_EQ(types["conv2d"], 13);
+  EXPECT_EQ(types["relu"], 0);
+  for (const Node& node : fused.nodes()) {
+    if (node.op->type() != "conv2d") continue;
+    EXPECT_EQ(op_as<Conv2d>(node).activation(), Activation::relu) << node.name;
+  }
 }
 
 TEST(Fuse, JoinsEveryLayerOfBert) {
@@ -143,9 +157,9 @@ struct Parts {
   ValueId layer_norm(ValueId from) {
     return graph.add("ln", std::make_shared<LayerNorm>(1e-5f), {from, channel("g"), channel("b")});
   }
-  ValueId dropout(ValueId from) {
+  ValueId dropout(ValueId from, DropoutUnit unit = DropoutUnit::element) {
     const ValueId rng = graph.add_input("rng", {DType::i64, Shape{3}});
-    return graph.add("dropout", std::make_shared<Dropout>(DropoutAttributes{0.1f, 1}), {from, rng});
+    return graph.add("dropout", std::make_shared<Dropout>(DropoutAttributes{0.1f, 1, unit}), {from, rng});
   }
   void expect_left_alone(ValueId result) {
     graph.set_output("result", result);
@@ -192,6 +206,15 @@ TEST(Fuse, LeavesAResidualSumThatIsReadTwice) {
   const ValueId sum = p.sum(p.dropout(p.x), p.other);
   p.graph.set_output("sum", sum);
   p.expect_left_alone(p.layer_norm(sum));
+}
+
+TEST(Fuse, KeepsADropoutOfSamplesOutOfTheJoint) {
+  Parts p;
+  p.graph.set_output("result", p.layer_norm(p.sum(p.dropout(p.x, DropoutUnit::sample), p.other)));
+  const Graph fused = fuse(p.graph);
+  auto types = node_types(fused);
+  EXPECT_EQ(types["dropout"], 1);
+  EXPECT_EQ(op_as<DropoutAddLayerNorm>(node_of_type(fused, "dropout_add_layer_norm")).attrs().dropout, 0.0f);
 }
 
 TEST(Fuse, KeepsADropoutThatIsReadTwiceOutOfTheJoint) {

@@ -98,6 +98,19 @@ TEST_F(Weights, ConvolutionsAreStoredAsKCRSWithoutThePaddedChannel) {
   for (std::size_t i = 3; i < here.size(); i += 4) ASSERT_EQ(here[i], 0.0f) << "the fourth channel";
 }
 
+TEST(WeightLayout, RowsOfAnImageHaveTheirChannelsOutermostInFiles) {
+  // Two rows of three pixels of two channels; a value says row, pixel and channel.
+  const std::vector<float> here{0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121};
+  const std::vector<float> there{0, 10, 20, 1, 11, 21, 100, 110, 120, 101, 111, 121};
+  WeightMapping mapping{.variable = "w", .external = "w", .external_shape = {2, 6}};
+  mapping.layout = WeightMapping::Layout::image_row;
+  mapping.pixels = 3;
+  EXPECT_EQ(to_external(mapping, {2, 6}, here), there);
+  std::vector<float> back(here.size());
+  from_external(mapping, {2, 6}, there, back);
+  EXPECT_EQ(back, here);
+}
+
 TEST_F(Weights, QueryKeyAndValueAreSlicesOfOneMatrix) {
   const auto model = bert_tiny();
   save(*model);

@@ -1,0 +1,112 @@
+#include "cli/model_list.h"
+
+#include "core/analysis/markdown.h"
+#include "core/config/keys.h"
+#include "core/config/model_catalog.h"
+#include "core/train/plans/estimate.h"
+#include "core/train/settings.h"
+#include "models/registry.h"
+
+#include <fmt/ranges.h>
+
+#include <cstdio>
+
+namespace ptrain {
+namespace {
+
+struct DescribedModel {
+  const ModelEntry& entry;
+  DatasetInfo data;  // that the figures are told for
+  std::int64_t parameters;
+  double flops_per_sample;  // forward and backward
+};
+
+/// As `ptrain plan` finds them, without a device.
+DescribedModel described_model(const ModelEntry& entry) {
+  const DatasetInfo data = described_data(entry.reads);
+  Config config;
+  config.model.name = entry.name;
+  config.model.classes = data.classes;
+  const std::unique_ptr<Model> model = make_model(config, data);
+  const Graph forward = model->build(config.data.batch_size, Mode::training);
+  const Graph step = build_training_graph(forward, training_options(config, DType::bf16)).graph;
+  return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
+}
+
+/// The names of sizes where the model has several; its figures are those of the default.
+std::vector<std::string> model_sizes(const ModelEntry& entry) {
+  return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
+}
+
+std::string default_model_size() { return default_of(*find_key("model.size")).get<std::string>(); }
+
+std::string listed_data(const DescribedModel& model) {
+  return model.data.kind == DataKind::image ? fmt::format("images, {} px", model.data.image_size)
+                                            : fmt::format("text, {} tokens", model.data.max_length);
+}
+
+std::string listed_accuracy(const ModelEntry& entry) {
+  return entry.published ? fmt::format("{:g} ({})", entry.published->top1, entry.published->source) : "";
+}
+
+nlohmann::json listed_json(const DescribedModel& model) {
+  nlohmann::json json = {
+      {"name", model.entry.name},          {"other_names", model.entry.other_names},
+      {"family", model.entry.family},      {"reads", model.data.kind == DataKind::image ? "images" : "text"},
+      {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
+      {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
+      {"weights", model.entry.weights},    {"published", nullptr}};
+  if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
+  if (model.data.kind == DataKind::text) json["max_length"] = model.data.max_length;
+  if (const auto& published = model.entry.published) {
+    json["published"] = {{"top1", published->top1}, {"source", published->source}};
+  }
+  return json;
+}
+
+std::string listed_markdown(const DescribedModel& model) {
+  const std::vector<std::string> sizes = model_sizes(model.entry);
+  const std::string size =
+      sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", default_model_size(), fmt::join(sizes, ", "));
+  return fmt::format("| `{}`{} | {} | {} | {} | {:.1f} | {:.1f} | {} | {} |\n", model.entry.name, size,
+                     markdown_cell(fmt::format("{}", fmt::join(model.entry.other_names, ", "))), model.entry.family,
+                     listed_data(model), static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9,
+                     markdown_cell(listed_accuracy(model.entry)), markdown_cell(model.entry.weights));
+}
+
+std::string listed_text(const DescribedModel& model) {
+  std::string text =
+      fmt::format("{}\n    {}; {}; {:.1f} million parameters, {:.1f} GFLOP a sample; weights as in {}\n",
+                  model.entry.name, model.entry.family, listed_data(model),
+                  static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9, model.entry.weights);
+  if (const std::string accuracy = listed_accuracy(model.entry); !accuracy.empty()) {
+    text += fmt::format("    published top-1 on ImageNet: {}\n", accuracy);
+  }
+  if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
+  if (const auto sizes = model_sizes(model.entry); !sizes.empty()) {
+    text += fmt::format("    these are of {}; model.size takes {}\n", default_model_size(), fmt::join(sizes, ", "));
+  }
+  return text;
+}
+
+}  // namespace
+
+void list_models(const FormatOptions& format) {
+  if (format.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const ModelEntry& entry : known_models()) list.push_back(listed_json(described_model(entry)));
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  if (format.markdown) {
+    fmt::print(
+        "| `model.name` | also | family | reads | million parameters | GFLOP a sample | published top-1 on ImageNet | "
+        "weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
+  }
+  for (const ModelEntry& entry : known_models()) {
+    const DescribedModel model = described_model(entry);
+    fmt::print("{}", format.markdown ? listed_markdown(model) : listed_text(model));
+  }
+}
+
+}  // namespace ptrain

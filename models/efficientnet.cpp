@@ -1,0 +1,114 @@
+#include "models/efficientnet.h"
+
+#include "core/ops/image/global_average_pool.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// Blocks alike: the first has the stride.
+struct MbConvStage {
+  int blocks;
+  int expansion;  // how many times as many channels are filtered as come in
+  int kernel;
+  std::int64_t channels;  // each makes
+  int stride;
+};
+
+constexpr std::array<MbConvStage, 7> b0_stages{{{1, 1, 3, 16, 1},
+                                                {2, 6, 3, 24, 2},
+                                                {2, 6, 5, 40, 2},
+                                                {3, 6, 3, 80, 2},
+                                                {3, 6, 5, 112, 1},
+                                                {4, 6, 5, 192, 2},
+                                                {1, 6, 3, 320, 1}}};
+constexpr int b0_blocks = [] {
+  int total = 0;
+  for (const MbConvStage& stage : b0_stages) total += stage.blocks;
+  return total;
+}();
+constexpr std::int64_t b0_stem = 32, b0_features = 1280, b0_squeeze = 4;
+
+class EfficientNetBuilder final : public VisionBlocks {
+ public:
+  EfficientNetBuilder(const EfficientNetSpec& spec, Mode mode)
+      : VisionBlocks(mode, spec.dropout, spec.stochastic_depth), spec_(spec) {}
+
+  BuiltModel build(const BatchShape& batch) {
+    const ValueId images = inputs(batch, spec_.image_size, spec_.pixels);
+    const int stride = spec_.stem == Stem::small ? 1 : 2;
+    ValueId x = blocks(conv_norm_act("features.0", images, {b0_stem, 3, stride}, Activation::silu));
+    x = conv_norm_act(fmt::format("features.{}", b0_stages.size() + 1), x, {b0_features, 1}, Activation::silu);
+    x = dropout("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
+    const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(spec_.classes)));
+    add_loss(classifier("classifier.1", x, spec_.classes, start, constant_start(0)), spec_.label_smoothing);
+    return take();
+  }
+
+ private:
+  ValueId blocks(ValueId x) {
+    int index = 0;
+    for (std::size_t stage = 0; stage < b0_stages.size(); ++stage) {
+      for (int i = 0; i < b0_stages[stage].blocks; ++i) {
+        const float depth = static_cast<float>(index++) / static_cast<float>(b0_blocks);
+        x = block(fmt::format("features.{}.{}", stage + 1, i), x, b0_stages[stage],
+                  i == 0 ? b0_stages[stage].stride : 1, depth);
+      }
+    }
+    return x;
+  }
+
+  /// torchvision's MBConv; `depth` in [0, 1).
+  ValueId block(const std::string& name, ValueId x, const MbConvStage& stage, int stride, float depth) {
+    ValueId y = x;
+    int part = 0;
+    const auto next = [&] { return fmt::format("{}.block.{}", name, part++); };
+    if (stage.expansion > 1) y = conv_norm_act(next(), y, {channels(x) * stage.expansion, 1}, Activation::silu);
+    y = conv_norm_act(next(), y, depthwise(y, stride, stage.kernel), Activation::silu);
+    y = squeeze_excite(next(), y, {channels(x) / b0_squeeze, Activation::silu, Activation::sigmoid});
+    const std::string last = next();
+    y = conv_norm(last + ".0", last + ".1", y, {stage.channels, 1});
+    if (stride > 1 || channels(x) != stage.channels) return y;
+    return sum(name + ".add", x, sample_dropout(name + ".stochastic_depth", y, depth));
+  }
+
+  const EfficientNetSpec& spec_;
+};
+
+class EfficientNet final : public Model {
+ public:
+  explicit EfficientNet(const EfficientNetSpec& spec) : spec_(spec) {}
+
+  std::string name() const override { return "efficientnet_b0"; }
+  std::string signature() const override {
+    return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
+  }
+  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
+    return EfficientNetBuilder(spec_, mode).build(batch);
+  }
+  bool is_text() const override { return false; }
+
+ private:
+  EfficientNetSpec spec_;
+};
+
+}  // namespace
+
+EfficientNetSpec efficientnet_spec(const Config& config, const DatasetInfo& data) {
+  EfficientNetSpec spec;
+  spec.classes = config.model.classes;
+  spec.image_size = data.image_size;
+  spec.stem = stem_for(config.model.stem, data.image_size);
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  spec.dropout = static_cast<float>(config.model.dropout);
+  spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
+  spec.pixels = {data.mean, data.stddev};
+  return spec;
+}
+
+std::unique_ptr<Model> make_efficientnet_b0(const EfficientNetSpec& spec) {
+  return std::make_unique<EfficientNet>(spec);
+}
+
+}  // namespace ptrain
