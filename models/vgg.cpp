@@ -67,6 +67,10 @@ class Vgg final : public Model {
   std::string name() const override { return spec_.form == VggForm::plain ? "vgg16" : "vgg16_bn"; }
   std::string signature() const override { return fmt::format("{} classes={}", name(), spec_.classes); }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
+    if (batch.image_size > 0 && batch.image_size < smallest_vgg_image) {
+      fail_usage("train.phases.image_size: {} halves images five times: expected {} px or more, got {}", name(),
+                 smallest_vgg_image, batch.image_size);
+    }
     return VggBuilder(spec_, mode).build(batch);
   }
   bool is_text() const override { return false; }
