@@ -51,15 +51,24 @@ struct FlagsConfig {
   std::int64_t conv_workspace_size_limit = 512;  // MiB
 };
 
+/// Names of a text table's columns; empty: found by the usual names.
+struct ColumnsConfig {
+  std::string text;
+  std::string second;
+  std::string label;
+};
+
 struct DataConfig {
   DataSource source = DataSource::idx;   // required
   std::string path;                      // folder of the data set
   std::string train_file = "train.tsv";  // tsv, relative to path
   std::string dev_file = "dev.tsv";
-  std::int64_t image_size = 224;  // px, height and width
-  std::int64_t batch_size = 32;   // samples per rank and step
-  std::int64_t workers = 2;       // 0: load on the training thread
-  std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
+  ColumnsConfig columns;
+  std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
+  std::int64_t image_size = 224;    // px, height and width
+  std::int64_t batch_size = 32;     // samples per rank and step
+  std::int64_t workers = 2;         // 0: load on the training thread
+  std::int64_t max_length = 128;    // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
   std::string vocab;  // WordPiece vocabulary file
   bool lowercase = true;

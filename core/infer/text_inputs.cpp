@@ -43,7 +43,7 @@ void add_lines(std::string_view content, const std::string& name, std::vector<Te
 
 void add_table(const std::string& path, TableForm form, const DatasetInfo& data, const std::string& column,
                std::vector<Text>& texts) {
-  TextTable table = parse_text_table(read_file(path), path, form, TableLabels::optional, column);
+  TextTable table = parse_text_table(read_file(path), path, form, TableLabels::optional, {.first = column});
   for (TextRow& row : table.rows) {
     const std::int32_t truth = row.label.empty() ? no_truth : class_of(data, row.label);
     if (!row.label.empty() && truth == no_truth) {
@@ -54,17 +54,17 @@ void add_table(const std::string& path, TableForm form, const DatasetInfo& data,
 }
 
 void add(const std::string& argument, const DatasetInfo& data, const InputOptions& options, std::vector<Text>& texts) {
-  const std::string suffix = fs::path(argument).extension().string();
+  const std::optional<TableForm> form = table_form_of(argument);
   if (argument == "-") {
     add_lines(read_standard_input(), "standard input", texts);
-  } else if (suffix == ".tsv" || suffix == ".csv") {
-    add_table(argument, suffix == ".csv" ? TableForm::csv : TableForm::tsv, data, options.column, texts);
-  } else if (suffix == ".txt") {
+  } else if (form) {
+    add_table(argument, *form, data, options.column, texts);
+  } else if (fs::path(argument).extension() == ".txt") {
     add_lines(read_file(argument), argument, texts);
   } else {
     std::error_code error;
     if (fs::exists(argument, error)) {
-      fail("{}: expected a .tsv, .csv or .txt file, a sentence, or - for standard input", argument);
+      fail("{}: expected a .tsv, .csv, .jsonl, .json or .txt file, a sentence, or - for standard input", argument);
     }
     add_lines(argument, "the command line", texts);
   }
