@@ -63,6 +63,7 @@ void infer(const InferArguments& arguments) {
   const auto format = choice_of<AnswerFormat>("--format", arguments.format);
   const OpenedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
+  for (const std::string& note : inputs->notes()) print_error_line("note: " + note);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.batch_size = std::min(options.batch_size, inputs->size());

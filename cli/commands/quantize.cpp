@@ -115,6 +115,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.bytes_before = bytes_of(opened.trained.weights().file);
   report.bytes_after = bytes_of(weights);
   report.notes = notes_on(*calibration);
+  report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
     DeployedModel before(*backend, *opened.model, opened.trained.weights(), deploy_options);
     report.speed = compare_speed(before, *quantized.model, *calibration, arguments.speed_seconds);

@@ -63,6 +63,7 @@ struct DataConfig {
   std::string path;                      // folder of the data set
   std::string train_file = "train.tsv";  // tsv, relative to path
   std::string dev_file = "dev.tsv";
+  TextEncoding encoding = TextEncoding::automatic;  // tsv
   ColumnsConfig columns;
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
   std::int64_t image_size = 224;    // px, height and width

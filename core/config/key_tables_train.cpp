@@ -51,6 +51,8 @@ std::vector<Key> data_keys() {
       data_key("train_file", &DataConfig::train_file,
                "tsv: training file below data.path; .csv, .jsonl and .json are read as such, others as TSV"),
       data_key("dev_file", &DataConfig::dev_file, "tsv: evaluation file below data.path"),
+      data_key("encoding", &DataConfig::encoding, "tsv: of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
+          .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
       column_key("text", &ColumnsConfig::text, "tsv: the sentences' name in the table's first row; empty: a usual one"),
       column_key("second", &ColumnsConfig::second, "tsv: name of a second sentence's column; empty with text: none"),
       column_key("label", &ColumnsConfig::label, "tsv: the labels' name in the table's first row; empty: a usual one"),

@@ -16,9 +16,10 @@ struct DataSettings {
   DataSource source = DataSource::idx;
   DataKind synthetic_kind = DataKind::image;  // of a synthetic source
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
-  std::string train_file = {};           // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json
-  std::string dev_file = {};             // tsv: relative to path; empty: dev.tsv and so on
-  ColumnNames columns = {};              // tsv: of both files
+  std::string train_file = {};                      // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json
+  std::string dev_file = {};                        // tsv: relative to path; empty: dev.tsv and so on
+  ColumnNames columns = {};                         // tsv: of both files
+  TextEncoding encoding = TextEncoding::automatic;  // tsv
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder and packs)
   Augmentation augment = Augmentation::automatic;

@@ -108,6 +108,20 @@ struct ModelReport {
   }
 };
 
+/// What a run reads.
+struct DataReport {
+  std::int64_t training_samples = 0;
+  std::optional<std::int64_t> evaluation_samples;
+  std::optional<double> unknown_tokens;
+
+  void describe(Fields& field) {
+    field("training_samples", training_samples, "");
+    field("evaluation_samples", evaluation_samples, "null: nothing is evaluated");
+    field("unknown_tokens", unknown_tokens,
+          "part of the training text's tokens that the vocabulary has no entry for; null but of text that it reads");
+  }
+};
+
 struct TokenReport {
   std::int64_t valid = 0;
   std::int64_t computed = 0;

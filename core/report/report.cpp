@@ -35,6 +35,7 @@ void Report::describe(Fields& field) {
   field("flags", flags, "by name");
   field("amp", amp, "automatic mixed precision");
   field("model", model, "");
+  field.maybe("data", data, "what is read; left out where that was not opened");
   field("global_batch_size", global_batch_size, "samples per step of all ranks");
   field("progress", progress, "how far the run came");
   field("throughput", throughput, "null when no step was measured");

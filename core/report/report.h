@@ -29,6 +29,7 @@ struct Report {
   std::map<std::string, FlagState> flags;
   AmpReport amp;
   ModelReport model;
+  std::optional<DataReport> data;  // once it is open
   std::int64_t global_batch_size = 0;
   ProgressReport progress;
   std::optional<Throughput> throughput;

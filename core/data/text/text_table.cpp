@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/data/text/table_columns.h"
+#include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 
@@ -217,6 +218,14 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
     read_separated(text, form, labels, columns, table);
     if (table.rows.empty()) fail("{}: has no samples (only a header)", name);
   }
+  return table;
+}
+
+TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options) {
+  DecodedText file = decode_text(read_file(path), path.string(), options.encoding);
+  TextTable table = parse_text_table(file.text, path.string(), table_form_of(path).value_or(TableForm::tsv),
+                                     options.labels, options.columns);
+  table.note = std::move(file.note);
   return table;
 }
 

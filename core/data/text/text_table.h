@@ -1,6 +1,8 @@
 // Text classification in tables: TSV, CSV and JSON lines.
 #pragma once
 
+#include "core/base/choices.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -21,6 +23,7 @@ struct TextTable {
   std::string name;
   bool has_second = false;
   std::vector<TextRow> rows;
+  std::string note = {};  // a line on the file's encoding; empty where it is UTF-8, or was given
 };
 
 /// jsonl: an object per line, whose keys are the columns.
@@ -50,5 +53,15 @@ struct ColumnNames {
 /// that is read, when a column that `columns` names is not there, and when there are no rows.
 TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form,
                            TableLabels labels = TableLabels::required, const ColumnNames& columns = {});
+
+struct TextTableOptions {
+  TableLabels labels = TableLabels::required;
+  ColumnNames columns = {};
+  TextEncoding encoding = TextEncoding::automatic;
+};
+
+/// The table in a file, of the form that its ending says, else TSV. Throws as parse_text_table and decode_text do, and
+/// where the file cannot be read.
+TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options);
 
 }  // namespace ptrain

@@ -1,5 +1,4 @@
 // Text classification from TSV, CSV or JSON lines, tokenised sample by sample in the loader's threads.
-#include "core/data/file_bytes.h"
 #include "core/data/sources.h"
 #include "core/data/text/text_table.h"
 #include "core/data/text/wordpiece.h"
@@ -28,11 +27,7 @@ fs::path find_table(const DataSettings& settings, Split split) {
 }
 
 TextTable read_table(const DataSettings& settings, Split split) {
-  const fs::path path = find_table(settings, split);
-  std::vector<std::uint8_t> bytes;
-  read_file(path, bytes);
-  return parse_text_table({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
-                          table_form_of(path).value_or(TableForm::tsv), TableLabels::required, settings.columns);
+  return read_text_table(find_table(settings, split), {.columns = settings.columns, .encoding = settings.encoding});
 }
 
 constexpr std::int32_t most_classes = 100'000;
@@ -66,6 +61,7 @@ class TextDataset : public Dataset {
         table_(read_table(settings, split)),
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
+    if (!table_.note.empty()) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_.vocab_size();
@@ -98,6 +94,21 @@ class TextDataset : public Dataset {
     *out.length =
         tokenizer_.assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
     return labels_[static_cast<std::size_t>(index)];
+  }
+
+  std::optional<TokenCount> count_unknown() const override {
+    constexpr std::size_t most_rows = 10'000;
+    const std::size_t stride = (table_.rows.size() + most_rows - 1) / most_rows;
+    TokenCount count;
+    std::vector<std::int32_t> ids;
+    for (std::size_t i = 0; i < table_.rows.size(); i += stride) {
+      ids.clear();
+      tokenizer_.tokenize(table_.rows[i].first, ids);
+      if (table_.has_second) tokenizer_.tokenize(table_.rows[i].second, ids);
+      count.tokens += static_cast<std::int64_t>(ids.size());
+      count.unknown += std::count(ids.begin(), ids.end(), tokenizer_.unknown_id());
+    }
+    return count;
   }
 
  private:
