@@ -25,7 +25,8 @@ struct SourceHelp {
 void list_data() {
   constexpr SourceHelp kSources[] = {
       {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
-      {"image_folder", "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/"},
+      {"image_folder",
+       "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
       {"packed", "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder"},
       {"cifar",
        "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin"},

@@ -81,6 +81,10 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
+  if (config.data.split.dev > 0 && source != DataSource::tsv && source != DataSource::image_folder) {
+    refuse("data.split.dev", "is made for tsv and image_folder, {} has evaluation samples of its own",
+           choice_name(source));
+  }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
            config.model.max_positions);

@@ -58,6 +58,11 @@ struct ColumnsConfig {
   std::string label;
 };
 
+/// What of the training samples is not trained on.
+struct SplitConfig {
+  double dev = 0;  // part of each class that is kept for evaluation; 0: none
+};
+
 struct DataConfig {
   DataSource source = DataSource::idx;   // required
   std::string path;                      // folder of the data set
@@ -66,10 +71,11 @@ struct DataConfig {
   TextEncoding encoding = TextEncoding::automatic;  // tsv
   ColumnsConfig columns;
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
-  std::int64_t image_size = 224;    // px, height and width
-  std::int64_t batch_size = 32;     // samples per rank and step
-  std::int64_t workers = 2;         // 0: load on the training thread
-  std::int64_t max_length = 128;    // tokens per sequence, [CLS] and [SEP] included
+  SplitConfig split;
+  std::int64_t image_size = 224;  // px, height and width
+  std::int64_t batch_size = 32;   // samples per rank and step
+  std::int64_t workers = 2;       // 0: load on the training thread
+  std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
   std::string vocab;  // WordPiece vocabulary file
   bool lowercase = true;

@@ -58,6 +58,12 @@ std::vector<Key> data_keys() {
       column_key("label", &ColumnsConfig::label, "tsv: the labels' name in the table's first row; empty: a usual one"),
       data_key("labels", &DataConfig::labels,
                "tsv: the labels in the order of their numbers; empty: numbers, or words sorted, of the training file"),
+      make_key("data.split.dev",
+               "tsv and image_folder without evaluation samples: part of each class's training samples that takes "
+               "their place, drawn by seed; 0: none",
+               &Config::data, &DataConfig::split, &SplitConfig::dev)
+          .at_least(0)
+          .below(1),
       data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),

@@ -29,7 +29,8 @@ struct DataSettings {
   int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
-  std::uint64_t seed = 0;           // synthetic: what the samples are made from
+  double dev_share = 0;             // tsv, image_folder: part of each class kept for evaluation; 0: read as it lies
+  std::uint64_t seed = 0;           // what synthetic samples are made from, and those for evaluation drawn by
 };
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,

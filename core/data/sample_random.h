@@ -9,7 +9,12 @@
 namespace ptrain {
 
 /// Consumers of data randomness; each is a Philox stream of its own.
-enum class DataStream : std::uint32_t { shuffle = 0xDA7A0001u, augment = 0xDA7A0002u, synthetic = 0xDA7A0003u };
+enum class DataStream : std::uint32_t {
+  shuffle = 0xDA7A0001u,
+  augment = 0xDA7A0002u,
+  synthetic = 0xDA7A0003u,
+  split = 0xDA7A0004u
+};
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next
 /// sample's; augmentation needs at most 43.

@@ -108,17 +108,30 @@ struct ModelReport {
   }
 };
 
+/// How evaluation samples were taken from the training samples.
+struct SplitReport {
+  double dev = 0;
+  std::int64_t seed = 0;
+
+  void describe(Fields& field) {
+    field("dev", dev, "part of each class that is kept for evaluation");
+    field("seed", seed, "which samples these are is drawn by it");
+  }
+};
+
 /// What a run reads.
 struct DataReport {
   std::int64_t training_samples = 0;
   std::optional<std::int64_t> evaluation_samples;
   std::optional<double> unknown_tokens;
+  std::optional<SplitReport> split;
 
   void describe(Fields& field) {
     field("training_samples", training_samples, "");
     field("evaluation_samples", evaluation_samples, "null: nothing is evaluated");
     field("unknown_tokens", unknown_tokens,
           "part of the training text's tokens that the vocabulary has no entry for; null but of text that it reads");
+    field("split", split, "null where evaluation samples are the data's own");
   }
 };
 

@@ -13,6 +13,12 @@ DataFindings examine_data(const Config& config, const Dataset& training, const D
     found.report.evaluation_samples = evaluation->size();
     found.notes.insert(found.notes.end(), evaluation->notes().begin(), evaluation->notes().end());
   }
+  if (const double dev = config.data.split.dev; dev > 0) {
+    found.report.split = {dev, config.seed};
+    found.notes.push_back(fmt::format(
+        "data.split.dev {}: {} samples train{}, the same part of each class by seed {}", dev, training.size(),
+        evaluation == nullptr ? "" : fmt::format(", {} evaluate", evaluation->size()), config.seed));
+  }
   const std::optional<TokenCount> count = training.count_unknown();
   if (!count || count->tokens == 0) return found;
   const double share = static_cast<double>(count->unknown) / static_cast<double>(count->tokens);

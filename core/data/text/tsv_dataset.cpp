@@ -1,5 +1,6 @@
 // Text classification from TSV, CSV or JSON lines, tokenised sample by sample in the loader's threads.
 #include "core/data/sources.h"
+#include "core/data/split.h"
 #include "core/data/text/text_table.h"
 #include "core/data/text/wordpiece.h"
 #include "core/io/atomic_file.h"
@@ -14,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path find_table(const DataSettings& settings, Split split) {
+/// Where a file is named it is that, whether it is there or not; empty where none is named or there.
+fs::path table_path(const DataSettings& settings, Split split) {
   const bool train = split == Split::train;
   const std::string& named = train ? settings.train_file : settings.dev_file;
   const fs::path directory = settings.path;
@@ -23,7 +25,21 @@ fs::path find_table(const DataSettings& settings, Split split) {
   for (const char* suffix : {".tsv", ".csv", ".jsonl", ".json"}) {
     if (fs::exists(directory / (stem + suffix))) return directory / (stem + suffix);
   }
-  fail("{}: not found, nor with .csv, .jsonl or .json", (directory / (stem + ".tsv")).string());
+  return {};
+}
+
+/// The file that the samples of a split lie in.
+fs::path find_table(const DataSettings& settings, Split split) {
+  const fs::path own = table_path(settings, split);
+  if (is_parted(settings)) {
+    const fs::path other = table_path(settings, Split::eval);
+    if (!other.empty() && fs::exists(other)) refuse_parting(other);
+    if (split == Split::eval) return find_table(settings, Split::train);
+  }
+  if (!own.empty() && (split == Split::train || fs::exists(own))) return own;
+  const fs::path usual = fs::path(settings.path) / (split == Split::train ? "train.tsv" : "dev.tsv");
+  fail("{}: not found{}{}", (own.empty() ? usual : own).string(), own.empty() ? ", nor with .csv, .jsonl or .json" : "",
+       split == Split::eval ? "; data.split.dev keeps a part of the training file for evaluation instead" : "");
 }
 
 TextTable read_table(const DataSettings& settings, Split split) {
@@ -61,13 +77,15 @@ class TextDataset : public Dataset {
         table_(read_table(settings, split)),
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
-    if (!table_.note.empty()) notes_.push_back(table_.note);
+    const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
+    if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_.vocab_size();
-    info_.class_names = labels_are_given_
-                            ? settings.labels
-                            : class_names_of(split == Split::train ? table_ : read_table(settings, Split::train));
+    const bool has_all = split == Split::train || is_parted(settings);
+    info_.class_names = labels_are_given_ ? settings.labels
+                        : has_all         ? class_names_of(table_)
+                                          : class_names_of(read_table(settings, Split::train));
     const int found = static_cast<int>(info_.class_names.size());
     info_.classes = settings.classes > 0 ? settings.classes : found;
     const bool numbered = !labels_are_given_ && number_of(info_.class_names.back()) == found - 1;
@@ -81,6 +99,7 @@ class TextDataset : public Dataset {
     }
     labels_.reserve(table_.rows.size());
     for (const TextRow& row : table_.rows) labels_.push_back(numbered ? numbered_label(row) : named_label(row));
+    if (is_parted(settings)) keep_part(settings, split);
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(table_.rows.size()); }
@@ -97,8 +116,10 @@ class TextDataset : public Dataset {
   }
 
   std::optional<TokenCount> count_unknown() const override {
-    constexpr std::size_t most_rows = 10'000;
-    const std::size_t stride = (table_.rows.size() + most_rows - 1) / most_rows;
+    constexpr std::size_t most_rows = 10'000, most_bytes = 8 << 20;
+    std::size_t bytes = 0;
+    for (const TextRow& row : table_.rows) bytes += row.first.size() + row.second.size();
+    const std::size_t stride = 1 + std::max(table_.rows.size() / most_rows, bytes / most_bytes);
     TokenCount count;
     std::vector<std::int32_t> ids;
     for (std::size_t i = 0; i < table_.rows.size(); i += stride) {
@@ -112,6 +133,12 @@ class TextDataset : public Dataset {
   }
 
  private:
+  void keep_part(const DataSettings& settings, Split split) {
+    const std::vector<std::int64_t> part = stratified_part(labels_, settings, split, table_.name);
+    table_.rows = gathered(std::move(table_.rows), part);
+    labels_ = gathered(std::move(labels_), part);
+  }
+
   std::int32_t numbered_label(const TextRow& row) const {
     const std::int32_t label = number_of(row.label);
     if (label < 0 || label >= info_.classes) {
