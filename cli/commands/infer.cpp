@@ -100,8 +100,7 @@ void add_infer_command(CLI::App& program) {
       ->type_name("text|jsonl|csv");
   command->add_flag_callback(
       "--json", [arguments] { arguments->format = "jsonl"; }, "as --format jsonl");
-  command->add_option("--column", arguments->options.column, "of a table: the sentences' name in its first row")
-      ->type_name("NAME");
+  add_column_options(*command, arguments->options);
   command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")
       ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")

@@ -32,7 +32,8 @@ class InputSet : public Dataset {
 };
 
 struct InputOptions {
-  std::string column;  // of tables: the header's name of the sentences; empty: found by the usual names
+  // Of tables: names in the header of the sentences and of their labels; empty: found by the usual names.
+  std::string column = {}, label_column = {};
 };
 
 /// `arguments` as the command line gives them. Of images: files; folders, whose images are found at any depth and have

@@ -39,7 +39,7 @@ class TextInputs final : public InputSet {
     if (argument == "-") {
       add_lines(read_standard_input(), "standard input");
     } else if (table_form_of(argument)) {
-      add_table(argument, options.column);
+      add_table(argument, options);
     } else if (fs::path(argument).extension() == ".txt") {
       DecodedText file = decode_text(read_file(argument), argument, TextEncoding::automatic);
       add_note(std::move(file.note));
@@ -57,8 +57,9 @@ class TextInputs final : public InputSet {
     for (const InputLine& line : lines_of(content, name)) texts_.push_back({sentences_of(line.text)});
   }
 
-  void add_table(const std::string& path, const std::string& column) {
-    TextTable table = read_text_table(path, {.labels = TableLabels::optional, .columns = {.first = column}});
+  void add_table(const std::string& path, const InputOptions& options) {
+    TextTable table = read_text_table(
+        path, {.labels = TableLabels::optional, .columns = {.first = options.column, .label = options.label_column}});
     add_note(std::move(table.note));
     for (TextRow& row : table.rows) {
       const std::int32_t truth = row.label.empty() ? no_truth : class_of(info_, row.label);
