@@ -34,8 +34,9 @@ void print_summary(const InferenceReport& report) {
   if (!report.accuracy) return;
   const std::string top5 =
       report.class_names.size() > 5 ? fmt::format(", {:.4f} top-5", report.accuracy->top5) : std::string{};
-  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known", report.accuracy->top1,
-                               top5, report.accuracy->samples));
+  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known (majority class {:.4f})",
+                               report.accuracy->top1, top5, report.accuracy->samples,
+                               report.accuracy->majority.value_or(0)));
 }
 
 InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,

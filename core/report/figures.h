@@ -2,6 +2,7 @@
 // schema follows from describe(). Fields are only added within one version; readers ignore what they do not know.
 #pragma once
 
+#include "core/report/accuracy_figures.h"
 #include "core/report/fields.h"
 #include "core/report/statistics.h"
 
@@ -237,38 +238,6 @@ struct LossReport {
   void describe(Fields& field) {
     field.any_sign("first", first, "of step 1");
     field.any_sign("last", last, "of the last step; null when not finite");
-  }
-};
-
-struct AccuracyReport {
-  std::optional<double> top1;
-  std::optional<double> top5;
-  std::optional<double> f1;
-  std::optional<double> loss;
-  std::int64_t eval_samples = 0;
-
-  void describe(Fields& field) {
-    field("top1", top1, "0 to 1");
-    field("top5", top5, "null with 5 classes or fewer");
-    field("f1", f1, "of class 1; null unless two classes of text");
-    field.any_sign("loss", loss, "evaluation loss");
-    field("eval_samples", eval_samples, "");
-  }
-};
-
-/// One evaluation of the run, in order; the last one is the report's accuracy.
-struct EvaluationReport {
-  std::int64_t step = 0;
-  std::int64_t epoch = 0;
-  AccuracyReport accuracy;
-  double seconds = 0;
-
-  void describe(Fields& field) {
-    field.about("one evaluation");
-    field("step", step, "training steps done before it");
-    field("epoch", epoch, "");
-    field("seconds", seconds, "");
-    field("accuracy", accuracy, "");
   }
 };
 

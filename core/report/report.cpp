@@ -45,6 +45,7 @@ void Report::describe(Fields& field) {
   field("memory", memory, "memory of one process, with all of its ranks");
   field("loss", loss, "training loss");
   field("accuracy", accuracy, "of the last evaluation; null without one");
+  field.maybe("classification", classification, "class by class, of the last evaluation; left out without one");
   field("evaluations", evaluations, "in order");
   field("kernels", kernels, "by their place in a step");
   field("distributed", distributed, "data parallelism; null with one rank that nothing launched");

@@ -39,6 +39,7 @@ struct Report {
   MemoryReport memory;
   LossReport loss;
   std::optional<AccuracyReport> accuracy;
+  std::optional<ClassificationReport> classification;
   std::vector<EvaluationReport> evaluations;
   std::vector<KernelReport> kernels;
   std::optional<DistributedReport> distributed;
