@@ -19,6 +19,12 @@ std::filesystem::path folder_of(const std::string& argument) {
 
 OpenedModel open_model(const std::string& argument) { return open_model(folder_of(argument), make_model); }
 
+void add_column_options(CLI::App& command, InputOptions& options) {
+  command.add_option("--column", options.column, "of a table: the sentences' name in its first row")->type_name("NAME");
+  command.add_option("--label-column", options.label_column, "of a table: the labels' name in its first row")
+      ->type_name("NAME");
+}
+
 void DeployArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
   command.add_option("--device", device, "where it runs")->capture_default_str()->type_name("auto|cpu|cuda");

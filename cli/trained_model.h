@@ -3,6 +3,7 @@
 
 #include "core/exec/backend.h"
 #include "core/infer/deployed_model.h"
+#include "core/infer/inputs.h"
 #include "core/infer/opened_model.h"
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,9 @@ namespace ptrain {
 /// `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), which stands for its output.dir.
 /// Throws as open_trained_model does.
 OpenedModel open_model(const std::string& argument);
+
+/// Adds --column and --label-column, which name the columns of tables that are asked.
+void add_column_options(CLI::App& command, InputOptions& options);
 
 /// How a model is deployed; the options that infer and bench infer share.
 struct DeployArguments {

@@ -15,6 +15,7 @@
 #include "core/io/folder_lock.h"
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
+#include "core/train/data_report.h"
 #include "core/train/measure/known_rates.h"
 #include "core/train/run_report.h"
 #include "core/train/settings.h"
@@ -123,6 +124,7 @@ class TrainingRun {
 
   void prepare() {
     workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
+    if (is_main()) tell_data();
     const std::optional<DeviceRates> rates = measure();
     report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks), rates);
     settle_precision(rates ? &*rates : nullptr);
@@ -134,10 +136,18 @@ class TrainingRun {
     if (communicator_ == nullptr) return;
     prepared_ = report_;
     fill_report(prepared_, config_, *workload_.backend, *workload_.model, trainer_->result());
+    prepared_.data = data_;
     prepared_.notes = observer_.notes();
     on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
       if (lost != nullptr) write_loss(*lost);
     });
+  }
+
+  void tell_data() {
+    const Communicator::Busy busy(communicator_, "looking through the data");
+    DataFindings found = examine_data(config_, *workload_.training, workload_.evaluation.get());
+    data_ = found.report;
+    for (const std::string& note : found.notes) observer_.on_note(note);
   }
 
   /// Rank 0's device speaks for all. A run does without where nothing can be measured.
@@ -171,6 +181,7 @@ class TrainingRun {
   void fill() {
     if (trainer_) fill_report(report_, config_, *workload_.backend, *workload_.model, trainer_->result());
     if (workload_.training) report_.model.labels = label_names(workload_.training->info());
+    report_.data = data_;
     report_.notes = observer_.notes();
   }
 
@@ -218,6 +229,7 @@ class TrainingRun {
   RunObserver observer_;
   TrainObserver silent_;
   Workload workload_;
+  std::optional<DataReport> data_;  // once it is open
   std::optional<Trainer> trainer_;
   std::optional<Communicator::OnFailure> on_failure_;
 };

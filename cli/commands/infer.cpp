@@ -34,8 +34,9 @@ void print_summary(const InferenceReport& report) {
   if (!report.accuracy) return;
   const std::string top5 =
       report.class_names.size() > 5 ? fmt::format(", {:.4f} top-5", report.accuracy->top5) : std::string{};
-  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known", report.accuracy->top1,
-                               top5, report.accuracy->samples));
+  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known (majority class {:.4f})",
+                               report.accuracy->top1, top5, report.accuracy->samples,
+                               report.accuracy->majority.value_or(0)));
 }
 
 InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,
@@ -63,6 +64,7 @@ void infer(const InferArguments& arguments) {
   const auto format = choice_of<AnswerFormat>("--format", arguments.format);
   const OpenedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
+  for (const std::string& note : inputs->notes()) print_error_line("note: " + note);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.batch_size = std::min(options.batch_size, inputs->size());
@@ -89,7 +91,7 @@ void add_infer_command(CLI::App& program) {
       ->add_option(
           "INPUT", arguments->inputs,
           "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
-          "tables (.tsv, .csv), .txt files and sentences; - for standard input, a path or a sentence per line")
+          "tables (.tsv, .csv, .jsonl), .txt files and sentences; - for standard input, a path or a sentence per line")
       ->required();
   command->add_option("--top", arguments->top, "classes shown of each input")
       ->check(CLI::Range(1, 1'000'000))
@@ -99,8 +101,7 @@ void add_infer_command(CLI::App& program) {
       ->type_name("text|jsonl|csv");
   command->add_flag_callback(
       "--json", [arguments] { arguments->format = "jsonl"; }, "as --format jsonl");
-  command->add_option("--column", arguments->options.column, "of a table: the sentences' name in its first row")
-      ->type_name("NAME");
+  add_column_options(*command, arguments->options);
   command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")
       ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")

@@ -25,11 +25,14 @@ struct SourceHelp {
 void list_data() {
   constexpr SourceHelp kSources[] = {
       {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
-      {"image_folder", "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/"},
+      {"image_folder",
+       "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
       {"packed", "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder"},
       {"cifar",
        "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin"},
-      {"tsv", "text classification in GLUE's form: data.train_file and data.dev_file in data.path, data.vocab"},
+      {"tsv",
+       "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in data.path, "
+       "data.vocab; data.columns where they have names of their own"},
       {"synthetic", "made-up images or text with classes that can be learnt; reads no file"},
   };
   for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);

@@ -115,6 +115,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.bytes_before = bytes_of(opened.trained.weights().file);
   report.bytes_after = bytes_of(weights);
   report.notes = notes_on(*calibration);
+  report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
     DeployedModel before(*backend, *opened.model, opened.trained.weights(), deploy_options);
     report.speed = compare_speed(before, *quantized.model, *calibration, arguments.speed_seconds);
@@ -140,8 +141,7 @@ void add_quantize_command(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--evaluate", arguments->evaluate, "what accuracy is compared on; else the samples used")
       ->type_name("DATA");
-  command->add_option("--column", arguments->inputs.column, "of a table: the sentences' name in its first row")
-      ->type_name("NAME");
+  add_column_options(*command, arguments->inputs);
   command->add_option("--method", arguments->method, "how scales are chosen; auto: per value, by the layers' error")
       ->capture_default_str()
       ->type_name("auto|minmax|percentile|mse");

@@ -2,8 +2,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/workload.h"
+#include "core/base/standard_streams.h"
 #include "core/config/keys.h"
 #include "core/io/safetensors.h"
+#include "core/train/data_report.h"
 
 #include <fmt/format.h>
 
@@ -19,13 +21,14 @@ struct ValidateOptions {
   bool json = false;
 };
 
-/// Opens what a run would read: data, vocabulary, weights. Returns a line on the data.
+/// Opens what a run would read: data, vocabulary, weights. Prints notes on the data, and returns a line on it.
 std::string check_files(LoadedConfig loaded) {
   const Workload workload = open_data_and_model(loaded.config);
   if (!loaded.config.model.weights.empty()) SafetensorsFile(loaded.config.model.weights);
-  const auto samples = [](const Dataset* data) { return data == nullptr ? 0 : data->size(); };
-  return fmt::format("{} training and {} evaluation samples, {} classes", samples(workload.training.get()),
-                     samples(workload.evaluation.get()), loaded.config.model.classes);
+  const DataFindings found = examine_data(loaded.config, *workload.training, workload.evaluation.get());
+  for (const std::string& note : found.notes) print_error_line("note: " + note);
+  return fmt::format("{} training and {} evaluation samples, {} classes", found.report.training_samples,
+                     found.report.evaluation_samples.value_or(0), loaded.config.model.classes);
 }
 
 void validate(const ValidateOptions& options) {

@@ -30,8 +30,12 @@ std::string memory(const MemoryReport& memory) {
 
 std::string accuracy(const AccuracyReport& accuracy) {
   std::string text = fmt::format("top-1 {:.4f}", accuracy.top1.value_or(0));
+  if (accuracy.majority) text += fmt::format(" (majority class {:.4f})", *accuracy.majority);
   if (accuracy.top5) text += fmt::format(", top-5 {:.4f}", *accuracy.top5);
   if (accuracy.f1) text += fmt::format(", F1 {:.4f}", *accuracy.f1);
+  if (accuracy.macro_f1) text += fmt::format(", macro F1 {:.4f}", *accuracy.macro_f1);
+  if (accuracy.mcc) text += fmt::format(", MCC {:.4f}", *accuracy.mcc);
+  if (accuracy.auc) text += fmt::format(", AUC {:.4f}", *accuracy.auc);
   if (accuracy.loss) text += fmt::format(", loss {:.4f}", *accuracy.loss);
   return text + fmt::format(", of {}", counted(accuracy.eval_samples, "sample"));
 }

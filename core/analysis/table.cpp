@@ -139,16 +139,19 @@ TableCell memory_cell(const Source& source) {
 TableCell accuracy_cell(const Source& source) {
   double sum = 0;
   TableCell cell;
+  std::optional<double> majority;  // the same for all: they are evaluated on the same samples
   for (const MeasuredRun* run : source.good) {
     if (!run->record.figures->top1) continue;
     sum += *run->record.figures->top1;
     ++cell.runs;
     cell.sources.push_back(source_of(*run, "/measured/top1", "/accuracy/top1"));
+    if (run->report && run->report->accuracy) majority = run->report->accuracy->majority;
   }
   if (cell.runs == 0) return nothing();
   cell.unit = "of 1";
   cell.value = sum / static_cast<double>(cell.runs);
   cell.text = fmt::format("{:.4f}", cell.value.get<double>());
+  if (majority) cell.text += fmt::format(" (majority {:.4f})", *majority);
   return cell;
 }
 

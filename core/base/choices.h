@@ -66,6 +66,13 @@ struct Choices<DataSource> {
   static constexpr std::array<std::string_view, 6> names{"idx", "image_folder", "packed", "cifar", "tsv", "synthetic"};
 };
 
+/// How a text file's bytes are letters. automatic: as the bytes look (core/data/text/text_encoding.h).
+enum class TextEncoding { automatic, utf8, gb18030, utf16, big5, windows1252 };
+template <>
+struct Choices<TextEncoding> {
+  static constexpr std::array<std::string_view, 6> names{"auto", "utf-8", "gb18030", "utf-16", "big5", "windows-1252"};
+};
+
 /// How sequences of different lengths share a batch. max_length: each is filled up; none: one lies behind the other on
 /// one axis of tokens.
 enum class Padding { max_length, none };

@@ -4,6 +4,7 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
+#include "core/config/text.h"
 #include "core/config/unread.h"
 
 #include <algorithm>
@@ -46,6 +47,22 @@ void check_amp(const Config& config, const Refusal& refuse) {
   }
 }
 
+void check_table(const DataConfig& data, const Refusal& refuse) {
+  const ColumnsConfig& columns = data.columns;
+  const auto same = [](const std::string& a, const std::string& b) { return !a.empty() && a == b; };
+  if (same(columns.label, columns.text) || same(columns.label, columns.second)) {
+    refuse("data.columns.label", "{} is named as text too", shown(columns.label));
+  }
+  if (same(columns.second, columns.text))
+    refuse("data.columns.second", "{} is data.columns.text too", shown(columns.second));
+  if (data.labels.size() == 1) refuse("data.labels", "expected at least 2, got {} alone", shown(data.labels[0]));
+  for (auto label = data.labels.begin(); label != data.labels.end(); ++label) {
+    if (label->empty()) refuse("data.labels", "a label is empty");
+    if (std::find(data.labels.begin(), label, *label) != label)
+      refuse("data.labels", "{} is there twice", shown(*label));
+  }
+}
+
 void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
   const bool text = model.reads == DataKind::text;
@@ -64,6 +81,11 @@ void check_data(const Config& config, const Refusal& refuse) {
   }
   if (source == DataSource::tsv && config.data.train_file.empty()) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
+  }
+  if (source == DataSource::tsv) check_table(config.data, refuse);
+  if (config.data.split.dev > 0 && source != DataSource::tsv && source != DataSource::image_folder) {
+    refuse("data.split.dev", "is made for tsv and image_folder, {} has evaluation samples of its own",
+           choice_name(source));
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,

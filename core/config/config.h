@@ -51,11 +51,27 @@ struct FlagsConfig {
   std::int64_t conv_workspace_size_limit = 512;  // MiB
 };
 
+/// Names of a text table's columns; empty: found by the usual names.
+struct ColumnsConfig {
+  std::string text;
+  std::string second;
+  std::string label;
+};
+
+/// What of the training samples is not trained on.
+struct SplitConfig {
+  double dev = 0;  // part of each class that is kept for evaluation; 0: none
+};
+
 struct DataConfig {
   DataSource source = DataSource::idx;   // required
   std::string path;                      // folder of the data set
   std::string train_file = "train.tsv";  // tsv, relative to path
   std::string dev_file = "dev.tsv";
+  TextEncoding encoding = TextEncoding::automatic;  // tsv
+  ColumnsConfig columns;
+  std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
+  SplitConfig split;
   std::int64_t image_size = 224;  // px, height and width
   std::int64_t batch_size = 32;   // samples per rank and step
   std::int64_t workers = 2;       // 0: load on the training thread

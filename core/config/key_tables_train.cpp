@@ -13,6 +13,10 @@ Key data_key(std::string name, Member member, std::string help) {
   return make_key("data." + std::move(name), std::move(help), &Config::data, member);
 }
 template <typename Member>
+Key column_key(std::string name, Member member, std::string help) {
+  return make_key("data.columns." + std::move(name), std::move(help), &Config::data, &DataConfig::columns, member);
+}
+template <typename Member>
 Key train_key(std::string name, Member member, std::string help) {
   return make_key("train." + std::move(name), std::move(help), &Config::train, member);
 }
@@ -52,8 +56,22 @@ std::vector<Key> data_keys() {
   return {
       data_key("source", &DataConfig::source, "form of the data set").must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),
-      data_key("train_file", &DataConfig::train_file, "tsv: training file below data.path"),
+      data_key("train_file", &DataConfig::train_file,
+               "tsv: training file below data.path; .csv, .jsonl and .json are read as such, others as TSV"),
       data_key("dev_file", &DataConfig::dev_file, "tsv: evaluation file below data.path"),
+      data_key("encoding", &DataConfig::encoding, "tsv: of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
+          .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
+      column_key("text", &ColumnsConfig::text, "tsv: the sentences' name in the table's first row; empty: a usual one"),
+      column_key("second", &ColumnsConfig::second, "tsv: name of a second sentence's column; empty with text: none"),
+      column_key("label", &ColumnsConfig::label, "tsv: the labels' name in the table's first row; empty: a usual one"),
+      data_key("labels", &DataConfig::labels,
+               "tsv: the labels in the order of their numbers; empty: numbers, or words sorted, of the training file"),
+      make_key("data.split.dev",
+               "tsv and image_folder without evaluation samples: part of each class's training samples that takes "
+               "their place, drawn by seed; 0: none",
+               &Config::data, &DataConfig::split, &SplitConfig::dev)
+          .at_least(0)
+          .below(1),
       data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),

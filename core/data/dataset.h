@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,6 +67,12 @@ class BadSample : public Error {
   explicit BadSample(const std::string& message) : Error(ExitCode::failed, message) {}
 };
 
+/// Tokens of text, and how many of them the vocabulary has no entry for ([UNK]).
+struct TokenCount {
+  std::int64_t tokens = 0;
+  std::int64_t unknown = 0;
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -74,9 +81,14 @@ class Dataset {
   /// Writes sample `index` (0 <= index < size()) into `out` and returns its label, 0 <= label < classes.
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
   virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
+  /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.
+  virtual std::optional<TokenCount> count_unknown() const { return std::nullopt; }
+  /// What was found while the data was opened and its user should know, a line each.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
   DatasetInfo info_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 
 #include "core/base/choices.h"
 #include "core/data/dataset.h"
+#include "core/data/text/text_table.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,9 +16,12 @@ struct DataSettings {
   DataSource source = DataSource::idx;
   DataKind synthetic_kind = DataKind::image;  // of a synthetic source
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
-  std::string train_file = {};  // tsv: relative to path; empty: train.tsv or train.csv
-  std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv or dev.csv
-  int image_size = 0;           // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder and packs)
+  std::string train_file = {};                      // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json
+  std::string dev_file = {};                        // tsv: relative to path; empty: dev.tsv and so on
+  ColumnNames columns = {};                         // tsv: of both files
+  TextEncoding encoding = TextEncoding::automatic;  // tsv
+  std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
+  int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder and packs)
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};      // tsv: BERT's vocab.txt
@@ -25,7 +29,8 @@ struct DataSettings {
   int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
-  std::uint64_t seed = 0;           // synthetic: what the samples are made from
+  double dev_share = 0;             // tsv, image_folder: part of each class kept for evaluation; 0: read as it lies
+  std::uint64_t seed = 0;           // what synthetic samples are made from, and those for evaluation drawn by
 };
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,

@@ -13,8 +13,9 @@ enum class DataStream : std::uint32_t {
   shuffle = 0xDA7A0001u,
   augment = 0xDA7A0002u,
   synthetic = 0xDA7A0003u,
-  erase = 0xDA7A0004u,
-  mix = 0xDA7A0005u
+  split = 0xDA7A0004u,
+  erase = 0xDA7A0005u,
+  mix = 0xDA7A0006u
 };
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next

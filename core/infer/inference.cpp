@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/data/loader/loader.h"
+#include "core/train/metrics.h"
 
 #include <algorithm>
 
@@ -12,12 +13,7 @@ void AccuracyFigures::describe(Fields& field) {
   field("samples", samples, "inputs whose truth is known");
   field("top1", top1, "part whose likeliest class is the truth");
   field("top5", top5, "part with the truth among the five likeliest");
-}
-
-void ConfusionCell::describe(Fields& field) {
-  field("truth", truth, "class");
-  field("answer", answer, "class");
-  field("count", count, "inputs");
+  BalanceFigures::describe(field);
 }
 
 void MistakeRecord::describe(Fields& field) {
@@ -42,6 +38,7 @@ void InferenceReport::describe(Fields& field) {
   field("batch_ms", batch_ms, "computing one batch");
   field("accuracy", accuracy, "null where no truth is known");
   field("class_names", class_names, "");
+  field("classes", classes, "how each was answered; empty where no truth is known");
   field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
   field("mistakes", mistakes, "the surest of them first");
 }
@@ -53,28 +50,24 @@ constexpr std::size_t most_mistakes = 20;
 /// Counts right and wrong answers.
 class Tally {
  public:
-  explicit Tally(const std::vector<std::string>& names) : names_(names) {}
+  explicit Tally(const std::vector<std::string>& names)
+      : names_(names), metrics_(static_cast<std::int64_t>(names.size())) {}
 
   void add(const std::string& input, std::int32_t truth, std::span<const float> probabilities) {
-    const std::vector<RankedClass> best = rank_classes(probabilities, 5);
-    const std::int32_t answer = best.front().index;
-    ++samples_;
-    ++counts_[{truth, answer}];
-    top1_ += answer == truth ? 1 : 0;
-    top5_ += std::any_of(best.begin(), best.end(), [&](const RankedClass& c) { return c.index == truth; }) ? 1 : 0;
-    if (answer == truth) return;
-    mistakes_.push_back({input, name(truth), name(answer), static_cast<double>(best.front().probability),
+    metrics_.add(probabilities, {&truth, 1});
+    const RankedClass best = rank_classes(probabilities, 1).front();
+    if (best.index == truth) return;
+    mistakes_.push_back({input, name(truth), name(best.index), static_cast<double>(best.probability),
                          static_cast<double>(probabilities[static_cast<std::size_t>(truth)])});
     if (mistakes_.size() >= 2 * most_mistakes) keep_surest();
   }
 
   void fill(InferenceReport& report) {
-    if (samples_ == 0) return;
-    const auto part = [&](std::int64_t count) { return static_cast<double>(count) / static_cast<double>(samples_); };
-    report.accuracy = AccuracyFigures{samples_, part(top1_), part(top5_)};
-    for (const auto& [cell, count] : counts_) {
-      report.confusion.push_back({name(cell.first), name(cell.second), count});
-    }
+    if (metrics_.samples() == 0) return;
+    report.accuracy = AccuracyFigures{metrics_.balance(), metrics_.samples(), metrics_.top1(), metrics_.top5()};
+    ClassificationReport found = metrics_.report(names_);
+    report.classes = std::move(found.classes);
+    report.confusion = std::move(found.confusion);
     keep_surest();
     report.mistakes = std::move(mistakes_);
   }
@@ -89,8 +82,7 @@ class Tally {
   }
 
   const std::vector<std::string>& names_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> counts_;  // by truth and answer
-  std::int64_t samples_ = 0, top1_ = 0, top5_ = 0;
+  ClassificationMetrics metrics_;
   std::vector<MistakeRecord> mistakes_;
 };
 

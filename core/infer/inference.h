@@ -5,23 +5,16 @@
 #include "core/infer/answers.h"
 #include "core/infer/deployed_model.h"
 #include "core/infer/inputs.h"
+#include "core/report/accuracy_figures.h"
 #include "core/report/statistics.h"
 
 #include <functional>
 
 namespace ptrain {
 
-struct AccuracyFigures {
+struct AccuracyFigures : BalanceFigures {
   std::int64_t samples = 0;
   double top1 = 0, top5 = 0;
-
-  void describe(Fields& field);
-};
-
-/// How often one class was taken for another, or for itself.
-struct ConfusionCell {
-  std::string truth, answer;
-  std::int64_t count = 0;
 
   void describe(Fields& field);
 };
@@ -42,6 +35,7 @@ struct InferenceReport {
   Statistics batch_ms;
   std::optional<AccuracyFigures> accuracy;
   std::vector<std::string> class_names;
+  std::vector<ClassReport> classes;
   std::vector<ConfusionCell> confusion;
   std::vector<MistakeRecord> mistakes;
 

@@ -32,16 +32,17 @@ class InputSet : public Dataset {
 };
 
 struct InputOptions {
-  std::string column;  // of tables: the header's name of the sentences; empty: found by the usual names
+  // Of tables: names in the header of the sentences and of their labels; empty: found by the usual names.
+  std::string column = {}, label_column = {};
 };
 
 /// `arguments` as the command line gives them. Of images: files; folders, whose images are found at any depth and have
 /// the folder they lie in as their truth if it bears a class's name; what data.path takes of idx and CIFAR, whose
 /// evaluation samples are asked, FOLDER[0] and on; "-" for a path per line of standard input. Of
-/// texts: .tsv and .csv tables, whose labels are the truth; .txt files of a sentence per line; "-" for the same of
-/// standard input; anything else is a sentence itself. A tab in a sentence parts it into two.
-/// Throws Error{failed} naming what is not there, is no text or has a label that is no class; also when all together
-/// hold no input.
+/// texts: .tsv, .csv, .jsonl and .json tables, whose labels are the truth; .txt files of a sentence per line; "-" for
+/// the same of standard input; anything else is a sentence itself. A tab in a sentence parts it into two. Throws
+/// Error{failed} naming what is not there, is no text or has a label that is no class; also when all together hold no
+/// input.
 std::unique_ptr<InputSet> open_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                       const InputOptions& options);
 

@@ -2,6 +2,7 @@
 // schema follows from describe(). Fields are only added within one version; readers ignore what they do not know.
 #pragma once
 
+#include "core/report/accuracy_figures.h"
 #include "core/report/fields.h"
 #include "core/report/statistics.h"
 
@@ -108,6 +109,33 @@ struct ModelReport {
   }
 };
 
+/// How evaluation samples were taken from the training samples.
+struct SplitReport {
+  double dev = 0;
+  std::int64_t seed = 0;
+
+  void describe(Fields& field) {
+    field("dev", dev, "part of each class that is kept for evaluation");
+    field("seed", seed, "which samples these are is drawn by it");
+  }
+};
+
+/// What a run reads.
+struct DataReport {
+  std::int64_t training_samples = 0;
+  std::optional<std::int64_t> evaluation_samples;
+  std::optional<double> unknown_tokens;
+  std::optional<SplitReport> split;
+
+  void describe(Fields& field) {
+    field("training_samples", training_samples, "");
+    field("evaluation_samples", evaluation_samples, "null: nothing is evaluated");
+    field("unknown_tokens", unknown_tokens,
+          "part of the training text's tokens that the vocabulary has no entry for; null but of text that it reads");
+    field("split", split, "null where evaluation samples are the data's own");
+  }
+};
+
 struct TokenReport {
   std::int64_t valid = 0;
   std::int64_t computed = 0;
@@ -210,74 +238,6 @@ struct LossReport {
   void describe(Fields& field) {
     field.any_sign("first", first, "of step 1");
     field.any_sign("last", last, "of the last step; null when not finite");
-  }
-};
-
-struct AccuracyReport {
-  std::optional<double> top1;
-  std::optional<double> top5;
-  std::optional<double> f1;
-  std::optional<double> loss;
-  std::int64_t eval_samples = 0;
-
-  void describe(Fields& field) {
-    field("top1", top1, "0 to 1");
-    field("top5", top5, "null with 5 classes or fewer");
-    field("f1", f1, "of class 1; null unless two classes of text");
-    field.any_sign("loss", loss, "evaluation loss");
-    field("eval_samples", eval_samples, "");
-  }
-};
-
-/// One evaluation of the run, in order; the last one is the report's accuracy.
-struct EvaluationReport {
-  std::int64_t step = 0;
-  std::int64_t epoch = 0;
-  AccuracyReport accuracy;
-  double seconds = 0;
-
-  void describe(Fields& field) {
-    field.about("one evaluation");
-    field("step", step, "training steps done before it");
-    field("epoch", epoch, "");
-    field("seconds", seconds, "");
-    field("accuracy", accuracy, "");
-  }
-};
-
-/// The evaluation whose weights are kept.
-struct BestReport {
-  std::string metric;
-  double value = 0;
-  std::int64_t step = 0;
-  std::int64_t epoch = 0;
-  std::string folder;
-
-  void describe(Fields& field) {
-    field("metric", metric, "output.keep_best");
-    field.any_sign("value", value, "");
-    field("step", step, "training steps done before it");
-    field("epoch", epoch, "");
-    field("folder", folder, "of its weights");
-  }
-};
-
-/// How long it took to get as good as was asked for.
-struct TargetReport {
-  std::string metric;
-  double target = 0;
-  std::optional<double> seconds = {};
-  std::int64_t step = 0;
-  double epochs = 0;
-
-  void describe(Fields& field) {
-    field("metric", metric, "train.target_metric");
-    field("target", target, "train.target");
-    field("seconds", seconds,
-          "from the first step on, evaluations included, of all runs that were resumed; null: not "
-          "reached");
-    field("step", step, "steps until then, or until the end");
-    field("epochs", epochs, "likewise");
   }
 };
 

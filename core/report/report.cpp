@@ -35,6 +35,7 @@ void Report::describe(Fields& field) {
   field("flags", flags, "by name");
   field("amp", amp, "automatic mixed precision");
   field("model", model, "");
+  field.maybe("data", data, "what is read; left out where that was not opened");
   field("global_batch_size", global_batch_size, "samples per step of all ranks");
   field("progress", progress, "how far the run came");
   field("phases", phases, "parts of the training whose images or batches differ; empty of one part");
@@ -45,6 +46,7 @@ void Report::describe(Fields& field) {
   field("memory", memory, "memory of one process, with all of its ranks");
   field("loss", loss, "training loss");
   field("accuracy", accuracy, "of the last evaluation; null without one");
+  field.maybe("classification", classification, "class by class, of the last evaluation; left out without one");
   field("evaluations", evaluations, "in order");
   field.maybe("best", best, "the best of them, where output.keep_best keeps its weights");
   field.maybe("time_to_accuracy", time_to_accuracy, "where train.target asks for it");

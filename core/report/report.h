@@ -30,6 +30,7 @@ struct Report {
   std::map<std::string, FlagState> flags;
   AmpReport amp;
   ModelReport model;
+  std::optional<DataReport> data;  // once it is open
   std::int64_t global_batch_size = 0;
   ProgressReport progress;
   std::vector<PhaseReport> phases;
@@ -40,6 +41,7 @@ struct Report {
   MemoryReport memory;
   LossReport loss;
   std::optional<AccuracyReport> accuracy;
+  std::optional<ClassificationReport> classification;
   std::vector<EvaluationReport> evaluations;
   std::optional<BestReport> best;
   std::optional<TargetReport> time_to_accuracy;

@@ -4,12 +4,10 @@
 #include "core/data/loader/loader.h"
 #include "core/model/model.h"
 #include "core/train/feeder.h"
-#include "core/train/metrics.h"
 #include "core/train/settings.h"
 #include "core/train/state/weights.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 namespace ptrain {
@@ -42,6 +40,7 @@ EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   result.epoch = epoch;
   ranks_.agree_on_signal();
   if (ranks_.signal() != 0) return result;
+  if (!results_.empty()) results_.back().classes = {};
   results_.push_back(result);
   observer_.on_eval(result);
   return result;
@@ -80,16 +79,24 @@ EvalResult Evaluator::evaluate() {
     metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
-  std::array<double, 7> sums = metrics.sums();
-  ranks_.add_up(sums);
-  metrics.set_sums(sums);
+  ClassificationMetrics all(metrics.classes());
+  for (const std::vector<double>& rank : ranks_.collect(metrics.packed())) all.add_packed(rank);
+  EvalResult result = result_of(all);
+  result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
+  return result;
+}
+
+EvalResult Evaluator::result_of(const ClassificationMetrics& metrics) const {
+  constexpr std::int64_t most_confused = 100;  // classes whose confusion matrix is kept
   EvalResult result;
   result.samples = metrics.samples();
   result.loss = metrics.mean_loss();
   result.top1 = metrics.top1();
   result.top5 = metrics.top5();
   result.f1 = metrics.classes() == 2 ? metrics.f1() : 0.0;
-  result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
+  result.balance = metrics.balance();
+  result.classes = metrics.report(data_.info().class_names);
+  if (metrics.classes() > most_confused) result.classes.confusion.clear();
   return result;
 }
 

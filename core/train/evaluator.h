@@ -3,6 +3,8 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
+#include "core/report/accuracy_figures.h"
+#include "core/train/metrics.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
@@ -18,8 +20,10 @@ struct EvalResult {
   double loss = 0;
   double top1 = 0;
   double top5 = 0;
-  double f1 = 0;       // two-class tasks
-  double seconds = 0;  // without compiling
+  double f1 = 0;  // two-class tasks
+  BalanceFigures balance;
+  ClassificationReport classes;  // of the last evaluation; earlier ones' is thrown away
+  double seconds = 0;            // without compiling
 };
 
 class Evaluator {
@@ -36,6 +40,7 @@ class Evaluator {
 
  private:
   EvalResult evaluate();
+  EvalResult result_of(const ClassificationMetrics& metrics) const;
 
   const Config& config_;
   RunPlans& plans_;

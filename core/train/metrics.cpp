@@ -1,8 +1,41 @@
 #include "core/train/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
+namespace {
+
+double ratio(double part, double whole) { return whole == 0 ? 0.0 : part / whole; }
+double real(std::int64_t count) { return static_cast<double>(count); }  // exact below 2^53
+
+double matthews(const std::vector<ClassCounts>& classes) {
+  double samples = 0, right = 0, expected = 0, truths = 0, answers = 0;
+  for (const ClassCounts& one : classes) {
+    samples += real(one.truths);
+    right += real(one.right);
+    expected += real(one.truths) * real(one.answers);
+    truths += real(one.truths) * real(one.truths);
+    answers += real(one.answers) * real(one.answers);
+  }
+  const double spread = (samples * samples - truths) * (samples * samples - answers);
+  return spread <= 0 ? 0.0 : (right * samples - expected) / std::sqrt(spread);
+}
+
+double mean_f1(const std::vector<ClassCounts>& classes) {
+  double sum = 0, occurring = 0;
+  for (const ClassCounts& one : classes) {
+    sum += one.f1();
+    occurring += one.truths + one.answers > 0 ? 1 : 0;
+  }
+  return ratio(sum, occurring);
+}
+
+}  // namespace
+
+double ClassCounts::precision() const { return ratio(real(right), real(answers)); }
+double ClassCounts::recall() const { return ratio(real(right), real(truths)); }
+double ClassCounts::f1() const { return ratio(2 * real(right), real(truths + answers)); }
 
 ClassificationMetrics::ClassificationMetrics(std::int64_t classes) : classes_(classes) {}
 
@@ -21,28 +54,85 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
     ++samples_;
     top1_ += rank == 0 ? 1 : 0;
     top5_ += rank < 5 ? 1 : 0;
-    predicted_positives_ += best == 1 ? 1 : 0;
-    actual_positives_ += label == 1 ? 1 : 0;
-    true_positives_ += best == 1 && label == 1 ? 1 : 0;
+    ++confusion_[{labels[row], static_cast<std::int32_t>(best)}];
+    if (classes == 2) scored_.push_back({double{scores[1]} - double{scores[0]}, label == 1});
   }
 }
 
-std::array<double, 7> ClassificationMetrics::sums() const {
-  const auto count = [](std::int64_t value) { return static_cast<double>(value); };  // exact below 2^53
-  return {count(samples_),          count(top1_), count(top5_), count(true_positives_), count(predicted_positives_),
-          count(actual_positives_), loss_sum_};
+std::vector<double> ClassificationMetrics::packed() const {
+  std::vector<double> packed{real(samples_), real(top1_), real(top5_), loss_sum_,
+                             static_cast<double>(confusion_.size())};
+  for (const auto& [cell, count] : confusion_) {
+    packed.insert(packed.end(), {static_cast<double>(cell.first), static_cast<double>(cell.second), real(count)});
+  }
+  for (const Scored& one : scored_) packed.insert(packed.end(), {one.score, one.positive ? 1.0 : 0.0});
+  return packed;
 }
 
-void ClassificationMetrics::set_sums(const std::array<double, 7>& sums) {
-  std::int64_t* const counts[] = {&samples_,         &top1_, &top5_, &true_positives_, &predicted_positives_,
-                                  &actual_positives_};
-  for (std::size_t i = 0; i < std::size(counts); ++i) *counts[i] = std::llround(sums[i]);
-  loss_sum_ = sums.back();
+void ClassificationMetrics::add_packed(std::span<const double> packed) {
+  samples_ += std::llround(packed[0]);
+  top1_ += std::llround(packed[1]);
+  top5_ += std::llround(packed[2]);
+  loss_sum_ += packed[3];
+  const auto cells = static_cast<std::size_t>(packed[4]);
+  packed = packed.subspan(5);
+  for (std::size_t i = 0; i < cells; ++i) {
+    confusion_[{static_cast<std::int32_t>(packed[3 * i]), static_cast<std::int32_t>(packed[3 * i + 1])}] +=
+        std::llround(packed[3 * i + 2]);
+  }
+  packed = packed.subspan(3 * cells);
+  for (std::size_t i = 0; i + 1 < packed.size(); i += 2) scored_.push_back({packed[i], packed[i + 1] > 0});
 }
 
-double ClassificationMetrics::f1() const {
-  const std::int64_t denominator = predicted_positives_ + actual_positives_;
-  return denominator == 0 ? 0.0 : 2.0 * static_cast<double>(true_positives_) / static_cast<double>(denominator);
+std::vector<ClassCounts> ClassificationMetrics::by_class() const {
+  std::vector<ClassCounts> classes(static_cast<std::size_t>(classes_));
+  for (const auto& [cell, count] : confusion_) {
+    ClassCounts& truth = classes[static_cast<std::size_t>(cell.first)];
+    truth.truths += count;
+    truth.right += cell.first == cell.second ? count : 0;
+    classes[static_cast<std::size_t>(cell.second)].answers += count;
+  }
+  return classes;
+}
+
+std::optional<double> ClassificationMetrics::auc() const {
+  std::vector<Scored> sorted = scored_;
+  if (std::any_of(sorted.begin(), sorted.end(), [](const Scored& one) { return std::isnan(one.score); })) return {};
+  std::sort(sorted.begin(), sorted.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
+  double positives = 0, negatives = 0, won = 0;  // pairs of one of each in which the positive scores higher
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = std::find_if(begin, sorted.end(), [&](const Scored& one) { return one.score != begin->score; });
+    const auto tied = static_cast<double>(std::count_if(begin, end, [](const Scored& one) { return one.positive; }));
+    const double others = static_cast<double>(end - begin) - tied;
+    won += tied * (negatives + others / 2);
+    positives += tied;
+    negatives += others;
+    begin = end;
+  }
+  if (positives == 0 || negatives == 0) return std::nullopt;
+  return won / (positives * negatives);
+}
+
+BalanceFigures ClassificationMetrics::balance() const {
+  if (samples_ == 0) return {};
+  const std::vector<ClassCounts> classes = by_class();
+  const auto largest = std::max_element(classes.begin(), classes.end(),
+                                        [](const ClassCounts& a, const ClassCounts& b) { return a.truths < b.truths; });
+  return {fraction(largest->truths), mean_f1(classes), matthews(classes), auc()};
+}
+
+ClassificationReport ClassificationMetrics::report(const std::vector<std::string>& names) const {
+  const auto name = [&](std::int64_t index) {
+    const auto at = static_cast<std::size_t>(index);
+    return at < names.size() ? names[at] : std::to_string(index);
+  };
+  ClassificationReport report;
+  for (const ClassCounts& one : by_class()) {
+    report.classes.push_back({name(static_cast<std::int64_t>(report.classes.size())), one.truths, one.answers,
+                              one.precision(), one.recall(), one.f1()});
+  }
+  for (const auto& [cell, count] : confusion_) report.confusion.push_back({name(cell.first), name(cell.second), count});
+  return report;
 }
 
 }  // namespace ptrain

@@ -58,6 +58,20 @@ double Ranks::largest(double mine) const {
   return *std::max_element(all.begin(), all.end());
 }
 
+std::vector<std::vector<double>> Ranks::collect(std::span<const double> mine) const {
+  if (!several()) return {{mine.begin(), mine.end()}};
+  const auto size = static_cast<double>(mine.size());
+  std::vector<double> sent(1 + static_cast<std::size_t>(largest(size)));
+  sent[0] = size;
+  std::copy(mine.begin(), mine.end(), sent.begin() + 1);
+  const std::vector<double> all = gathered(sent);
+  std::vector<std::vector<double>> collected;
+  for (auto rank = all.begin(); rank != all.end(); rank += static_cast<std::ptrdiff_t>(sent.size())) {
+    collected.emplace_back(rank + 1, rank + 1 + static_cast<std::ptrdiff_t>(*rank));
+  }
+  return collected;
+}
+
 void Ranks::broadcast(std::span<double> values) const {
   if (several()) communicator_->broadcast(std::as_writable_bytes(values), 0);
 }

@@ -53,6 +53,8 @@ class Ranks {
   /// Element by element, the sum (in rank order) and the largest of all ranks' values.
   void add_up(std::span<double> values) const;
   double largest(double mine) const;
+  /// Everybody's values, of any number each, by rank.
+  std::vector<std::vector<double>> collect(std::span<const double> mine) const;
   /// Rank 0's values on every rank.
   void broadcast(std::span<double> values) const;
   /// Rank 0's variables on every rank, but for gradients.

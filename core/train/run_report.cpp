@@ -115,8 +115,7 @@ void fill_distributed(Report& report, const RunResult& result) {
 }
 
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
-  AccuracyReport accuracy;
-  accuracy.top1 = evaluated.top1;
+  AccuracyReport accuracy{evaluated.balance, evaluated.top1, {}, {}, {}, 0};
   if (config.model.classes > 5) accuracy.top5 = evaluated.top5;
   if (config.model.classes == 2 && model.is_text()) accuracy.f1 = evaluated.f1;
   accuracy.loss = evaluated.loss;
@@ -160,7 +159,10 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
     report.evaluations.push_back(
         {evaluated.step, evaluated.epoch, accuracy_report(evaluated, config, model), evaluated.seconds});
   }
-  if (!result.evaluations.empty()) report.accuracy = accuracy_report(result.evaluations.back(), config, model);
+  if (!result.evaluations.empty()) {
+    report.accuracy = accuracy_report(result.evaluations.back(), config, model);
+    report.classification = result.evaluations.back().classes;
+  }
   report.kernels.clear();
   for (const NodeProfile& node : result.kernels) {
     report.kernels.push_back({node.type, node.name, node.record.implementation, node.runs, node.seconds * 1e3,

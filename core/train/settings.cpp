@@ -50,6 +50,10 @@ DataSettings data_settings(const Config& config) {
   settings.path = data.path;
   settings.train_file = data.train_file;
   settings.dev_file = data.dev_file;
+  settings.encoding = data.encoding;
+  settings.columns = {data.columns.text, data.columns.second, data.columns.label};
+  settings.labels = data.labels;
+  settings.dev_share = data.split.dev;
   settings.image_size = static_cast<int>(data.image_size);
   settings.augment = data.augment;
   settings.max_length = static_cast<int>(data.max_length);

@@ -5,7 +5,7 @@
 #include "core/base/signals.h"
 #include "core/config/choices.h"
 #include "core/io/atomic_file.h"
-#include "core/train/phased_loader.h"
+#include "core/train/input/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
 #include "core/train/state/trained_model.h"

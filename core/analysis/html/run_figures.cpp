@@ -136,7 +136,7 @@ std::vector<Figure> run_figures(const MeasuredRun& run) {
              {labelled(logged(run, "loss"), "training"), evaluated(report, &AccuracyReport::loss, "evaluation")}),
       curves("accuracy", "Accuracy", "",
              {evaluated(report, &AccuracyReport::top1, "top-1"), evaluated(report, &AccuracyReport::top5, "top-5"),
-              evaluated(report, &AccuracyReport::f1, "F1")}),
+              evaluated(report, &AccuracyReport::f1, "F1"), evaluated(report, &AccuracyReport::macro_f1, "macro F1")}),
       curves("throughput", "Throughput", unit, {throughput(run)}),
       step_times(run),
       curves("learning_rate", "Learning rate", "", {logged(run, "lr")}),

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace ptrain::html {
 namespace {
 
@@ -39,6 +41,28 @@ std::string op_section(const Report& report) {
                           least ? fmt::format("{:.0f} %", 100 * *least / op.milliseconds) : "-"});
   }
   return table_section(table);
+}
+
+std::string classification_section(const Report& report) {
+  constexpr std::size_t most_listed = 100, most_crossed = 20;
+  if (!report.classification || report.classification->classes.size() > most_listed) return {};
+  const std::vector<ClassReport>& classes = report.classification->classes;
+  HtmlTable each{"Classes of the last evaluation",
+                 {{"Class"}, {"samples", true}, {"answers", true}, {"precision", true}, {"recall", true}, {"F1", true}},
+                 {}};
+  HtmlTable crossed{"Confusion matrix: truth by row, answer by column", {{""}}, {}};
+  std::map<std::pair<std::string, std::string>, std::int64_t> counts;
+  for (const ConfusionCell& cell : report.classification->confusion) counts[{cell.truth, cell.answer}] = cell.count;
+  for (const ClassReport& one : classes) {
+    each.rows.push_back({one.name, std::to_string(one.samples), std::to_string(one.answers),
+                         fmt::format("{:.4f}", one.precision), fmt::format("{:.4f}", one.recall),
+                         fmt::format("{:.4f}", one.f1)});
+    crossed.columns.push_back({one.name, true});
+    std::vector<HtmlCell>& row = crossed.rows.emplace_back();
+    row.emplace_back(one.name);
+    for (const ClassReport& answer : classes) row.emplace_back(std::to_string(counts[{one.name, answer.name}]));
+  }
+  return table_section(each) + (classes.size() <= most_crossed ? table_section(crossed) : std::string{});
 }
 
 std::string configuration_section(const Report& report) {

@@ -11,17 +11,15 @@ namespace fs = std::filesystem;
 
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
-  const std::vector<std::string> names =
-      split == Split::train ? std::vector<std::string>{"train"} : std::vector<std::string>{"val", "test", "validation"};
-  for (const std::string& name : names) {
-    if (fs::is_directory(root / name)) return root / name;
-  }
+  if (const fs::path found = find_split(root, split); !found.empty()) return found;
   if (holds_cifar(root)) {
     fail("{}: holds CIFAR's binary form, decoded already, which data.source cifar reads, and no folders of images",
          root.string());
   }
-  fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images",
-       root.string(), split == Split::train ? "train" : "val or test", root.string(), root.string());
+  const bool train = split == Split::train;
+  fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images{}",
+       root.string(), train ? "train" : "val or test", root.string(), root.string(),
+       train ? "" : ", or data.split.dev, the part of train to evaluate on");
 }
 
 std::vector<std::string> class_directories(const fs::path& directory) {
@@ -58,6 +56,15 @@ bool has_image_suffix(const fs::path& path) {
   std::transform(suffix.begin(), suffix.end(), suffix.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
+}
+
+fs::path find_split(const fs::path& root, Split split) {
+  const std::vector<std::string> names =
+      split == Split::train ? std::vector<std::string>{"train"} : std::vector<std::string>{"val", "test", "validation"};
+  for (const std::string& name : names) {
+    if (fs::is_directory(root / name)) return root / name;
+  }
+  return {};
 }
 
 fs::path ImageList::path_of(const File& file) const {

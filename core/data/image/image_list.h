@@ -26,6 +26,9 @@ struct ImageList {
   std::filesystem::path path_of(const File& file) const;
 };
 
+/// The directory of a split below `root`; empty where there is none.
+std::filesystem::path find_split(const std::filesystem::path& root, Split split);
+
 /// Throws Error when a directory is missing or empty, or when a class is not the training split's; the message says
 /// what was expected.
 ImageList list_images(const std::filesystem::path& root, Split split);

@@ -12,9 +12,8 @@ namespace ptrain {
 
 class Permutation {
  public:
-  Permutation(std::uint64_t seed, std::uint64_t epoch, std::int64_t count)
-      : stream_{seed, epoch, static_cast<std::uint32_t>(DataStream::shuffle)},
-        count_(static_cast<std::uint64_t>(count)) {
+  Permutation(std::uint64_t seed, std::uint64_t epoch, std::int64_t count, DataStream use = DataStream::shuffle)
+      : stream_{seed, epoch, static_cast<std::uint32_t>(use)}, count_(static_cast<std::uint64_t>(count)) {
     while ((std::uint64_t{1} << (2 * half_bits_)) < count_) ++half_bits_;
     mask_ = static_cast<std::uint32_t>((std::uint64_t{1} << half_bits_) - 1);
   }

@@ -3,38 +3,30 @@
 
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
+#include "core/data/text/table_columns.h"
+#include "core/data/text/text_encoding.h"
+#include "core/io/atomic_file.h"
+#include "core/io/json_text.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <cctype>
 #include <utility>
 
 namespace ptrain {
 namespace {
 
-constexpr std::array<std::string_view, 11> first_names{"sentence", "sentence1", "question1", "question",
-                                                       "premise",  "text",      "text_a",    "#1 string",
-                                                       "review",   "query",     "content"};
-constexpr std::array<std::string_view, 8> second_names{"sentence2", "question2", "hypothesis", "text_b",
-                                                       "#2 string", "answer",    "passage",    "sentence"};
-constexpr std::array<std::string_view, 7> label_names{"label", "gold_label", "is_duplicate", "quality",
-                                                      "class", "sentiment",  "labels"};
-constexpr std::size_t none = SIZE_MAX;
+constexpr std::size_t none = TableColumns::none;
 
-struct Columns {
-  std::size_t first = none;
-  std::size_t second = none;
-  std::size_t label = none;
-  std::size_t count = 0;
-};
+void require_text(std::string_view field, const std::string& name, std::int64_t line) {
+  if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name, line);
+  if (!is_utf8(field)) fail("{}:{}: not UTF-8", name, line);
+}
 
 /// Reads fields row by row, keeping the line number.
 class RowReader {
  public:
   RowReader(std::string_view text, const std::string& name, TableForm form)
-      : rest_(text), name_(name), csv_(form == TableForm::csv) {
-    if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
-  }
+      : rest_(text), name_(name), csv_(form == TableForm::csv) {}
 
   /// Returns false at the end.
   bool next(std::vector<std::string>& fields) {
@@ -43,7 +35,7 @@ class RowReader {
       line_ = next_line_;
       bool more = true;
       while (more) more = csv_ ? read_csv_field(fields) : read_tsv_field(fields);
-      for (const std::string& field : fields) require_text(field);
+      for (const std::string& field : fields) require_text(field, name_, line_);
       if (fields.size() > 1 || !fields[0].empty()) return true;
     }
     return false;
@@ -51,11 +43,6 @@ class RowReader {
   std::int64_t line() const { return line_; }
 
  private:
-  void require_text(std::string_view field) const {
-    if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name_, line_);
-    if (!is_utf8(field)) fail("{}:{}: not UTF-8", name_, line_);
-  }
-
   /// Both return whether the row goes on.
   bool read_tsv_field(std::vector<std::string>& fields) {
     const std::size_t end = std::min(rest_.find_first_of("\t\n"), rest_.size());
@@ -108,100 +95,137 @@ class RowReader {
   std::int64_t next_line_ = 1;
 };
 
-std::size_t find_named(const std::vector<std::string>& header, std::span<const std::string_view> names) {
-  for (const std::string_view name : names) {
-    const auto found = std::find(header.begin(), header.end(), name);
-    if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
-  }
-  return none;
+/// Adds a row that has its sentences and, where it must, its label.
+void add_row(TextRow row, TableLabels labels, TextTable& table) {
+  if (row.label.empty() && labels == TableLabels::required) fail("{}:{}: the label is empty", table.name, row.line);
+  table.rows.push_back(std::move(row));
 }
 
-/// The columns that a header names; first == none when the row is no header.
-Columns columns_of_header(std::vector<std::string> header, TableLabels labels) {
-  for (std::string& field : header) {
-    std::transform(field.begin(), field.end(), field.begin(),
-                   [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-  }
-  Columns columns;
-  columns.first = find_named(header, first_names);
-  columns.second = find_named(header, second_names);
-  columns.count = header.size();
-  if (columns.first == columns.second) columns.second = none;  // "sentence" alone
-  // QNLI's pair is question and sentence; "sentence" alone is looked up first.
-  const std::size_t question = find_named(header, std::array<std::string_view, 1>{"question"});
-  if (question != none && columns.second == none) {
-    columns.second = columns.first == question ? none : columns.first;
-    columns.first = question;
-  }
-  // MNLI has several annotators' labels; gold_label is the one that counts.
-  columns.label = find_named(header, std::array<std::string_view, 1>{"gold_label"});
-  if (columns.label == none) columns.label = find_named(header, label_names);
-  if (columns.label == none && labels == TableLabels::required) columns.first = none;
-  return columns;
-}
-
-bool is_number(std::string_view field) {
-  return !field.empty() && field.size() <= 6 &&
-         std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// The header's columns where the sentences have the name that the user gave.
-Columns columns_with(const std::vector<std::string>& header, const std::string& column, const std::string& name) {
-  Columns columns = columns_of_header(header, TableLabels::optional);
-  const auto found = std::find(header.begin(), header.end(), column);
-  if (found == header.end()) fail("{}: its first row names no column \"{}\"", name, column);
-  columns.first = static_cast<std::size_t>(found - header.begin());
-  columns.second = none;
-  return columns;
-}
-
-Columns columns_of_data(const std::vector<std::string>& row, const std::string& name, std::int64_t line,
-                        TableLabels labels) {
-  const std::size_t count = row.size();
-  if (count == 1 && labels == TableLabels::optional) return {0, none, none, 1};
-  if (count == 2) return is_number(row[0]) && !is_number(row[1]) ? Columns{1, none, 0, 2} : Columns{0, none, 1, 2};
-  if (count == 3) return is_number(row[0]) && !is_number(row[2]) ? Columns{1, 2, 0, 3} : Columns{0, 1, 2, 3};
-  if (count == 4 && is_number(row[1]) && (row[2].empty() || row[2] == "*")) return {3, none, 1, 4};
-  fail(
-      "{}:{}: cannot tell the columns from {} column(s) without a header; expected sentence and label, two sentences "
-      "and "
-      "a label, CoLA's four columns, or a header such as \"sentence\tlabel\"",
-      name, line, count);
-}
-
-}  // namespace
-
-TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form, TableLabels labels,
-                           const std::string& column) {
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    fail("{}: is UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)", name);
-  }
-  TextTable table;
-  table.name = name;
-  RowReader reader(text, name, form);
+void read_separated(std::string_view text, TableForm form, TableLabels labels, const ColumnNames& names,
+                    TextTable& table) {
+  RowReader reader(text, table.name, form);
   std::vector<std::string> fields;
-  if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", name);
-  Columns columns = column.empty() ? columns_of_header(fields, labels) : columns_with(fields, column, name);
+  if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", table.name);
+  TableColumns columns = columns_of_header(fields, table.name, labels, names);
   bool have_row = columns.first == none;
   if (have_row) {
-    columns = columns_of_data(fields, name, reader.line(), labels);
+    columns = columns_of_data(fields, table.name, reader.line(), labels);
   } else {
     have_row = reader.next(fields);
   }
   table.has_second = columns.second != none;
   for (; have_row; have_row = reader.next(fields)) {
     if (fields.size() != columns.count) {
-      fail("{}:{}: expected {} columns, got {}", name, reader.line(), columns.count, fields.size());
+      fail("{}:{}: expected {} columns, got {}", table.name, reader.line(), columns.count, fields.size());
     }
     TextRow row;
     row.line = reader.line();
     row.first = std::move(fields[columns.first]);
     if (table.has_second) row.second = std::move(fields[columns.second]);
     if (columns.label != none) row.label = std::move(fields[columns.label]);
-    if (row.label.empty() && labels == TableLabels::required) fail("{}:{}: the label is empty", name, row.line);
-    table.rows.push_back(std::move(row));
+    add_row(std::move(row), labels, table);
   }
-  if (table.rows.empty()) fail("{}: has no samples (only a header)", name);
+}
+
+/// One line of JSON lines.
+class JsonRow {
+ public:
+  JsonRow(std::string_view line, const std::string& name, std::int64_t number)
+      : object_(parse_json(line)), name_(name), line_(number) {
+    if (object_.is_array() && number == 1) {
+      fail("{}: is one JSON array, expected an object per line (jq -c '.[]' makes them)", name);
+    }
+    if (!object_.is_object()) fail("{}:{}: expected a JSON object per line", name, number);
+  }
+
+  std::vector<std::string> keys() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : object_.items()) keys.push_back(key);
+    return keys;
+  }
+
+  std::string text(const std::string& key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) {
+      fail("{}:{}: has no {}; its keys are {}", name_, line_, quoted_name(key), quoted_list(keys()));
+    }
+    if (found->is_structured()) fail("{}:{}: {}: expected a text", name_, line_, quoted_name(key));
+    if (found->is_null()) return {};
+    std::string text = found->is_string() ? found->get<std::string>() : found->dump();
+    require_text(text, name_, line_);
+    return text;
+  }
+  std::string text_if_any(const std::string& key) const { return object_.contains(key) ? text(key) : std::string{}; }
+
+ private:
+  nlohmann::json object_;
+  const std::string& name_;
+  std::int64_t line_;
+};
+
+void read_json_lines(std::string_view text, TableLabels labels, const ColumnNames& names, TextTable& table) {
+  std::vector<std::string> keys;  // of the first object; they decide
+  TableColumns columns;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    require_text(line, table.name, number);
+    const JsonRow object(line, table.name, number);
+    if (keys.empty()) {
+      keys = object.keys();
+      columns = columns_of_header(keys, table.name, labels, names);
+      if (columns.first == none) {
+        fail("{}: cannot tell which keys have text and label, data.columns names them; its keys are {}", table.name,
+             quoted_list(keys));
+      }
+      table.has_second = columns.second != none;
+    }
+    TextRow row;
+    row.line = number;
+    row.first = object.text(keys[columns.first]);
+    if (table.has_second) row.second = object.text(keys[columns.second]);
+    if (columns.label != none) {
+      const std::string& key = keys[columns.label];
+      row.label = labels == TableLabels::required ? object.text(key) : object.text_if_any(key);
+    }
+    add_row(std::move(row), labels, table);
+  }
+}
+
+}  // namespace
+
+std::optional<TableForm> table_form_of(const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (ending == ".tsv") return TableForm::tsv;
+  if (ending == ".csv") return TableForm::csv;
+  if (ending == ".jsonl" || ending == ".json") return TableForm::jsonl;
+  return std::nullopt;
+}
+
+TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form, TableLabels labels,
+                           const ColumnNames& columns) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  TextTable table;
+  table.name = name;
+  if (form == TableForm::jsonl) {
+    read_json_lines(text, labels, columns, table);
+    if (table.rows.empty()) fail("{}: has no samples (the file is empty)", name);
+  } else {
+    read_separated(text, form, labels, columns, table);
+    if (table.rows.empty()) fail("{}: has no samples (only a header)", name);
+  }
+  return table;
+}
+
+TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options) {
+  DecodedText file = decode_text(read_file(path), path.string(), options.encoding);
+  TextTable table = parse_text_table(file.text, path.string(), table_form_of(path).value_or(TableForm::tsv),
+                                     options.labels, options.columns);
+  table.note = std::move(file.note);
   return table;
 }
 

@@ -1,35 +1,49 @@
-// Text classification from TSV or CSV files, tokenised sample by sample in the loader's threads.
-#include "core/data/file_bytes.h"
+// Text classification from TSV, CSV or JSON lines, tokenised sample by sample in the loader's threads.
 #include "core/data/sources.h"
+#include "core/data/split.h"
 #include "core/data/text/text_table.h"
 #include "core/data/text/wordpiece.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <unordered_map>
 
 namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path find_table(const DataSettings& settings, Split split) {
+/// Where a file is named it is that, whether it is there or not; empty where none is named or there.
+fs::path table_path(const DataSettings& settings, Split split) {
   const bool train = split == Split::train;
   const std::string& named = train ? settings.train_file : settings.dev_file;
   const fs::path directory = settings.path;
   if (!named.empty()) return directory / named;
   const std::string stem = train ? "train" : "dev";
-  for (const char* suffix : {".tsv", ".csv"}) {
+  for (const char* suffix : {".tsv", ".csv", ".jsonl", ".json"}) {
     if (fs::exists(directory / (stem + suffix))) return directory / (stem + suffix);
   }
-  fail("{}: not found, nor {}.csv", (directory / (stem + ".tsv")).string(), stem);
+  return {};
 }
 
-TextTable read_table(const fs::path& path) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, bytes);
-  return parse_text_table({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
-                          path.extension() == ".csv" ? TableForm::csv : TableForm::tsv);
+/// The file that the samples of a split lie in.
+fs::path find_table(const DataSettings& settings, Split split) {
+  const fs::path own = table_path(settings, split);
+  if (is_parted(settings)) {
+    const fs::path other = table_path(settings, Split::eval);
+    if (!other.empty() && fs::exists(other)) refuse_parting(other);
+    if (split == Split::eval) return find_table(settings, Split::train);
+  }
+  if (!own.empty() && (split == Split::train || fs::exists(own))) return own;
+  const fs::path usual = fs::path(settings.path) / (split == Split::train ? "train.tsv" : "dev.tsv");
+  fail("{}: not found{}{}", (own.empty() ? usual : own).string(), own.empty() ? ", nor with .csv, .jsonl or .json" : "",
+       split == Split::eval ? "; data.split.dev keeps a part of the training file for evaluation instead" : "");
+}
+
+TextTable read_table(const DataSettings& settings, Split split) {
+  return read_text_table(find_table(settings, split), {.columns = settings.columns, .encoding = settings.encoding});
 }
 
 constexpr std::int32_t most_classes = 100'000;
@@ -60,22 +74,32 @@ class TextDataset : public Dataset {
  public:
   TextDataset(const DataSettings& settings, Split split)
       : tokenizer_(WordPiece::from_file(settings.vocab_path, settings.lowercase ? TextCase::lower : TextCase::keep)),
-        table_(read_table(find_table(settings, split))) {
+        table_(read_table(settings, split)),
+        labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
+    const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
+    if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_.vocab_size();
-    info_.class_names = class_names_of(split == Split::train ? table_ : read_table(find_table(settings, Split::train)));
+    const bool has_all = split == Split::train || is_parted(settings);
+    info_.class_names = labels_are_given_ ? settings.labels
+                        : has_all         ? class_names_of(table_)
+                                          : class_names_of(read_table(settings, Split::train));
     const int found = static_cast<int>(info_.class_names.size());
     info_.classes = settings.classes > 0 ? settings.classes : found;
-    const bool numbered = number_of(info_.class_names.back()) == found - 1;
+    const bool numbered = !labels_are_given_ && number_of(info_.class_names.back()) == found - 1;
     if (numbered) {
       info_.class_names = numbered_classes(info_.classes);
     } else {
-      require_classes(settings, info_.class_names, table_.name);
+      require_classes(settings, info_.class_names, labels_are_given_ ? "data.labels" : table_.name);
+    }
+    for (const std::string& name : info_.class_names) {
+      numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
     }
     labels_.reserve(table_.rows.size());
-    for (const TextRow& row : table_.rows) labels_.push_back(label_of(row, numbered));
+    for (const TextRow& row : table_.rows) labels_.push_back(numbered ? numbered_label(row) : named_label(row));
+    if (is_parted(settings)) keep_part(settings, split);
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(table_.rows.size()); }
@@ -91,26 +115,54 @@ class TextDataset : public Dataset {
     return labels_[static_cast<std::size_t>(index)];
   }
 
+  std::optional<TokenCount> count_unknown() const override {
+    constexpr std::size_t most_rows = 10'000, most_bytes = 8 << 20;
+    std::size_t bytes = 0;
+    for (const TextRow& row : table_.rows) bytes += row.first.size() + row.second.size();
+    const std::size_t stride = 1 + std::max(table_.rows.size() / most_rows, bytes / most_bytes);
+    TokenCount count;
+    std::vector<std::int32_t> ids;
+    for (std::size_t i = 0; i < table_.rows.size(); i += stride) {
+      ids.clear();
+      tokenizer_.tokenize(table_.rows[i].first, ids);
+      if (table_.has_second) tokenizer_.tokenize(table_.rows[i].second, ids);
+      count.tokens += static_cast<std::int64_t>(ids.size());
+      count.unknown += std::count(ids.begin(), ids.end(), tokenizer_.unknown_id());
+    }
+    return count;
+  }
+
  private:
-  std::int32_t label_of(const TextRow& row, bool numbered) const {
-    if (numbered) {
-      const std::int32_t label = number_of(row.label);
-      if (label < 0 || label >= info_.classes) {
-        fail("{}:{}: label \"{}\" is out of range, expected 0 to {}", table_.name, row.line, row.label,
-             info_.classes - 1);
-      }
-      return label;
+  void keep_part(const DataSettings& settings, Split split) {
+    const std::vector<std::int64_t> part = stratified_part(labels_, settings, split, table_.name);
+    table_.rows = gathered(std::move(table_.rows), part);
+    labels_ = gathered(std::move(labels_), part);
+  }
+
+  std::int32_t numbered_label(const TextRow& row) const {
+    const std::int32_t label = number_of(row.label);
+    if (label < 0 || label >= info_.classes) {
+      fail("{}:{}: label {} is out of range, expected 0 to {}", table_.name, row.line, quoted_name(row.label),
+           info_.classes - 1);
     }
-    const auto at = std::lower_bound(info_.class_names.begin(), info_.class_names.end(), row.label);
-    if (at == info_.class_names.end() || *at != row.label) {
-      fail("{}:{}: label \"{}\" is none of the training split's {} classes", table_.name, row.line, row.label,
-           info_.classes);
+    return label;
+  }
+
+  std::int32_t named_label(const TextRow& row) const {
+    const auto found = numbers_.find(row.label);
+    if (found != numbers_.end()) return found->second;
+    if (labels_are_given_) {
+      fail("{}:{}: label {} is none of data.labels ({})", table_.name, row.line, quoted_name(row.label),
+           listed(info_.class_names));
     }
-    return static_cast<std::int32_t>(at - info_.class_names.begin());
+    fail("{}:{}: label {} is none of the training split's {} classes", table_.name, row.line, quoted_name(row.label),
+         info_.classes);
   }
 
   WordPiece tokenizer_;
   TextTable table_;
+  bool labels_are_given_;
+  std::unordered_map<std::string, std::int32_t> numbers_;  // of the classes, by name
   std::vector<std::int32_t> labels_;
 };
 

@@ -22,6 +22,7 @@ class WordPiece {
 
   int vocab_size() const { return static_cast<int>(tokens_.size()); }
   std::int32_t pad_id() const { return pad_; }
+  std::int32_t unknown_id() const { return unknown_; }
 
   /// Appends the ids of `text` (without [CLS] and [SEP]) to `ids`. Bytes that are not UTF-8 are skipped.
   void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const;

@@ -1,7 +1,7 @@
 #include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
-#include "core/train/mix.h"
+#include "core/train/input/mix.h"
 #include "core/train/phases.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"

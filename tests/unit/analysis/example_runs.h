@@ -31,7 +31,7 @@ inline Report example_report(double step_ms, std::int64_t steps = 20) {
   report.memory.planned_peak_bytes = 100 << 20;
   report.memory.measured_peak_bytes = 120 << 20;
   report.loss = {2.3, 1.1};
-  report.accuracy = AccuracyReport{0.75, 0.99, std::nullopt, 0.8, 128};
+  report.accuracy = AccuracyReport{{}, 0.75, 0.99, std::nullopt, 0.8, 128};
   return report;
 }
 

@@ -33,6 +33,12 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
   EXPECT_EQ(table.rows[1].cells[4].text, "oom");
 }
 
+TEST(Table, PutsTheMajorityClassBesideAccuracy) {
+  std::vector<RunSet> sets = {example_set()};
+  for (MeasuredRun& run : sets[0].cases[0].runs) run.report->accuracy->majority = 0.74;
+  EXPECT_EQ(make_table(sets, "accuracy").rows[0].cells[0].text, "0.7500 (majority 0.7400)");
+}
+
 TEST(Table, SaysUnitAndRunsInEveryForm) {
   std::vector<RunSet> sets = {example_set()};
   Table table = make_table(sets, "run,speed");
@@ -92,6 +98,20 @@ TEST(HtmlPage, NeedsNothingFromOutside) {
   }
   EXPECT_NE(page.find("prefers-color-scheme:dark"), std::string::npos);
   EXPECT_NE(page.find("<svg"), std::string::npos);
+}
+
+TEST(HtmlPage, OfOneRunShowsItsClasses) {
+  RunSet set;
+  set.cases = {{"one", {example_run("one", 0, 10)}}};
+  ClassificationReport& classes = set.cases[0].runs[0].report->classification.emplace();
+  classes.classes = {{"<cat>", 8, 6, 0.9, 0.625, 0.7377}, {"dog", 2, 4, 0.25, 0.5, 0.3333}};
+  classes.confusion = {{"<cat>", "<cat>", 5}, {"<cat>", "dog", 3}, {"dog", "<cat>", 1}, {"dog", "dog", 1}};
+  const std::vector<RunSet> sets = {set};
+  const std::string page = html_page(sets, make_table(sets, default_columns()), ".");
+  EXPECT_NE(page.find("Classes of the last evaluation"), std::string::npos);
+  EXPECT_NE(page.find(">0.6250<"), std::string::npos);
+  EXPECT_NE(page.find("Confusion matrix"), std::string::npos);
+  EXPECT_NE(page.find(">&lt;cat&gt;<"), std::string::npos);
 }
 
 TEST(HtmlPage, ShowsRunsThatDoNotCountWithTheirReason) {

@@ -45,7 +45,8 @@ Report full_report() {
   report.utilization = utilization_of(1e11, 4e11, 5e11);
   report.memory = {1000, 1010};
   report.loss = {2.3, 0.4};
-  report.accuracy = AccuracyReport{0.9, 0.99, std::nullopt, 0.3, 1000};
+  report.accuracy = AccuracyReport{{0.1, 0.89, 0.88, std::nullopt}, 0.9, 0.99, std::nullopt, 0.3, 1000};
+  report.classification = ClassificationReport{{{"cat", 100, 90, 1, 0.9, 0.95}}, {{"cat", "dog", 10}}};
   report.evaluations = {{20, 1, *report.accuracy, 1.5}};
   report.kernels = {{"conv2d", "layer1.0.conv1", "brgconv", 20, 3.5, 1e9, 2e6}};
   return report;

@@ -157,6 +157,10 @@ TEST(DataParallel, EvaluationCountsEverySampleOnce) {
       const EvalResult& many = outcome.result.evaluations.at(0);
       EXPECT_EQ(many.samples, one.samples);
       EXPECT_EQ(many.top1, one.top1);
+      EXPECT_EQ(many.balance.majority, 7.0 / 13);  // synthetic labels take turns
+      EXPECT_EQ(many.balance.mcc, one.balance.mcc);
+      EXPECT_EQ(many.balance.auc, one.balance.auc);
+      EXPECT_EQ(write_fields(many.classes), write_fields(one.classes));
       EXPECT_NEAR(many.loss, one.loss, 1e-6);
     }
   }

@@ -1,4 +1,4 @@
-#include "core/train/mix.h"
+#include "core/train/input/mix.h"
 
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"

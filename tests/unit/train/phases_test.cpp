@@ -2,7 +2,7 @@
 #include "core/train/phases.h"
 
 #include "core/passes/optimizer.h"
-#include "core/train/phased_loader.h"
+#include "core/train/input/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"

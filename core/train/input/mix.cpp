@@ -1,4 +1,4 @@
-#include "core/train/mix.h"
+#include "core/train/input/mix.h"
 
 #include "core/base/parallel.h"
 #include "core/base/rng.h"

@@ -1,4 +1,4 @@
-#include "core/train/phased_loader.h"
+#include "core/train/input/phased_loader.h"
 
 namespace ptrain {
 

@@ -1,0 +1,21 @@
+// What a run's data sets have to tell before the first step.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/report/figures.h"
+
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct DataFindings {
+  DataReport report;
+  std::vector<std::string> notes;  // the data sets' own, and a warning where the vocabulary does not fit the text
+};
+
+/// `evaluation` may be null. Tokenises up to ten thousand training samples of text.
+DataFindings examine_data(const Config& config, const Dataset& training, const Dataset* evaluation);
+
+}  // namespace ptrain
