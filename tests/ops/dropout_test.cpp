@@ -32,7 +32,7 @@ TEST(Dropout, MatchesReferenceInEveryDtype) {
 }
 
 TEST(Dropout, OfSamplesKeepsOrDropsEachWhole) {
-  for (const Shape& shape : {Shape{9, 3, 5, 2}, Shape{5, 1}, Shape{3, 5000}}) {
+  for (const Shape& shape : {Shape{9, 3, 5, 2}, Shape{5, 1}, Shape{3, 300}}) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
       OpCase c = make_case(shape.count(), dtype, 0.4f);
       c.op = std::make_shared<Dropout>(DropoutAttributes{0.4f, 3, DropoutUnit::sample});
