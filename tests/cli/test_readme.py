@@ -61,6 +61,8 @@ class Readme(ProgramTest):
                         extra = ["--out", self.folder / pathlib.Path(words[2]).stem, *SHORT]
                 elif words[1] == "bench" and words[2].endswith(".yaml"):
                     words[2], extra = self.undemanding(words[2]), BRIEF
+                elif words[1] == "runs":
+                    extra = [self.folder]
                 elif "--burn-in" in words:
                     words[-1], extra = "0.02", ["--drift", "100"]
                 words = [re.sub("^runs/", f"{self.folder}/", word) for word in words]
