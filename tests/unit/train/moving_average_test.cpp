@@ -46,6 +46,13 @@ TEST(MovingAverage, FollowsTheParametersOfEveryStep) {
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(average[i], expected[i], 1e-6) << i;
 }
 
+TEST(MovingAverage, BeginsAsTheParameters) {
+  Config config = averaged(0.9);
+  config.train.optimizer.lr = 1e-30;
+  const std::vector<float> average = after(config, 1, flat::average), master = after(config, 1, flat::master);
+  for (std::size_t i = 0; i < master.size(); ++i) ASSERT_NEAR(average[i], master[i], 1e-20) << i;
+}
+
 TEST(MovingAverage, IsWhatIsEvaluatedAndExported) {
   for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {
     Config config = averaged(0.999999999);
