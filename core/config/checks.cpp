@@ -163,14 +163,25 @@ void check_phases(const Config& config, const Refusal& refuse) {
   check_whole(image_size, refuse);
   check_whole(batch_size, refuse);
   const ResizeConfig& resize = config.train.resize;
-  const bool text = find_model(config.model.name).reads == DataKind::text;
-  if (text && !phases.image_size.empty()) refuse(image_size.first, "{} reads text", config.model.name);
   if (resize.from == 1) return;
-  if (text) refuse("train.resize.from", "{} reads text", config.model.name);
   if (ends) refuse("train.resize.from", "set this or train.phases, not both");
   if (resize.delay + resize.finetune > 1) {
     refuse("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
            resize.delay);
+  }
+}
+
+/// What is done to images alone is asked of no model of text.
+void check_images(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads == DataKind::image) return;
+  const TrainConfig& train = config.train;
+  const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
+                                                {"train.resize.from", train.resize.from < 1},
+                                                {"train.mixup", train.mixup > 0},
+                                                {"train.cutmix", train.cutmix > 0},
+                                                {"eval.flip", config.eval.flip}};
+  for (const auto& [key, set] : asked) {
+    if (set) refuse(key, "{} reads text", config.model.name);
   }
 }
 
@@ -194,12 +205,6 @@ void check_run(const Config& config, const Refusal& refuse) {
   if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
     refuse("train.patience", "needs output.keep_best, the metric that has to get better");
   }
-  if ((config.train.mixup > 0 || config.train.cutmix > 0) && find_model(config.model.name).reads == DataKind::text) {
-    refuse(config.train.mixup > 0 ? "train.mixup" : "train.cutmix", "{} reads text", config.model.name);
-  }
-  if (config.eval.flip && find_model(config.model.name).reads == DataKind::text) {
-    refuse("eval.flip", "{} reads text", config.model.name);
-  }
   if (config.train.target > 0 && !config.eval.any()) {
     refuse("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
   }
@@ -219,6 +224,7 @@ void check_across(LoadedConfig& loaded) {
   check_amp(loaded.config, refuse);
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);
+  check_images(loaded.config, refuse);
   check_phases(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);

@@ -92,9 +92,8 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
 
 const Batch& Stepping::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
-  mixed_ = batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mix_rows(mixed_, draw_mix(config_, static_cast<int>(batch.image_size), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(config_, static_cast<int>(batch.image_size), batch.epoch, number));
   return mixed_;
 }
 

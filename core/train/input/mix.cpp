@@ -50,24 +50,24 @@ MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_
   return draw;
 }
 
-void mix_rows(Batch& batch, const MixDraw& draw) {
+Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   const auto rows = static_cast<std::size_t>(batch.count);
-  batch.other_labels = batch.labels;
-  batch.own_share = static_cast<float>(draw.share);
-  if (rows < 2) return;
+  Batch mixed = batch;
+  mixed.other_labels = batch.labels;
+  mixed.own_share = static_cast<float>(draw.share);
+  if (rows < 2) return mixed;
   std::rotate_copy(batch.labels.begin(), batch.labels.begin() + batch.count - 1, batch.labels.begin() + batch.count,
-                   batch.other_labels.begin());
+                   mixed.other_labels.begin());
   const auto size = static_cast<std::size_t>(batch.image_size);
-  const std::vector<std::uint8_t> before = batch.pixels;
   const auto share = static_cast<float>(draw.share);
   parallel_for(batch.count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
-      std::uint8_t* own = batch.pixels.data() + row * size * size * 3;
-      const std::uint8_t* other = before.data() + (row + rows - 1) % rows * size * size * 3;
+      std::uint8_t* own = mixed.pixels.data() + row * size * size * 3;
+      const std::uint8_t* other = batch.pixels.data() + (row + rows - 1) % rows * size * size * 3;
       if (!draw.cut) {
         for (std::size_t i = 0; i < size * size * 3; ++i) {
-          const float mixed = share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);
-          own[i] = static_cast<std::uint8_t>(mixed + 0.5f);
+          const float both = share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);
+          own[i] = static_cast<std::uint8_t>(both + 0.5f);
         }
         continue;
       }
@@ -79,6 +79,7 @@ void mix_rows(Batch& batch, const MixDraw& draw) {
       }
     }
   });
+  return mixed;
 }
 
 }  // namespace ptrain

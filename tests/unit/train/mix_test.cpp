@@ -28,7 +28,7 @@ TEST(Mix, AddsEachRowToTheOneBeforeIt) {
   Batch batch = greys({10, 20, 40});
   MixDraw draw;
   draw.share = 0.75;
-  mix_rows(batch, draw);
+  batch = mix_rows(batch, draw);
   EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{1, 2, 4}));
   EXPECT_EQ(batch.other_labels, (std::vector<std::int32_t>{4, 1, 2}));
   EXPECT_EQ(batch.own_share, 0.75f);
@@ -43,7 +43,7 @@ TEST(Mix, CutsARectangleOutOfTheOther) {
   draw.cut = true;
   draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
   draw.share = 1 - 6.0 / 64;
-  mix_rows(batch, draw);
+  batch = mix_rows(batch, draw);
   EXPECT_EQ(std::count(batch.pixels.begin(), batch.pixels.begin() + 8 * 8 * 3, 20), 6 * 3);
   EXPECT_EQ(batch.pixels[3 * (1 * 8 + 2)], 20);
   EXPECT_EQ(batch.pixels[3 * (1 * 8 + 5)], 10);
@@ -56,7 +56,7 @@ TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
   const std::vector<std::uint8_t> before = batch.pixels;
   MixDraw draw;
   draw.share = 0.5;
-  mix_rows(batch, draw);
+  batch = mix_rows(batch, draw);
   EXPECT_EQ(batch.pixels, before);
   EXPECT_EQ(batch.other_labels, batch.labels);
 }
