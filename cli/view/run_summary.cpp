@@ -41,7 +41,7 @@ std::string accuracy(const AccuracyReport& accuracy) {
 }
 
 std::string amp(const AmpReport& amp) {
-  std::string text = fmt::format("{} ({})", amp.level, amp.dtype);
+  std::string text = precision_text(amp);
   if (!amp.reason.empty()) text += fmt::format(": {}, {}", amp.requested, amp.reason);
   if (amp.scaler.skipped_steps > 0)
     text += fmt::format("; {} skipped by the scaler", counted(amp.scaler.skipped_steps, "step"));

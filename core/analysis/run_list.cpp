@@ -23,9 +23,8 @@ RunOverview overview_of(const fs::path& folder) {
   run.status = report.status;
   run.message = report.message;
   run.model = report.model.name;
-  const DataConfig data = config_of(report).data;
-  run.data = data.source == DataSource::synthetic ? "synthetic" : fs::path(data.path).filename().string();
-  run.precision = fmt::format("{} ({})", report.amp.level, report.amp.dtype);
+  run.data = data_name(report);
+  run.precision = precision_text(report.amp);
   run.steps = report.progress.steps;
   run.planned_steps = report.progress.planned_steps;
   if (report.accuracy) run.top1 = report.accuracy->top1;

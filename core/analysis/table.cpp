@@ -69,18 +69,16 @@ TableCell work_cell(const Source& source) {
   const Report* report = source.report();
   if (report == nullptr) return nothing();
   const DataConfig data = config_of(*report).data;
-  const std::string set =
-      data.source == DataSource::synthetic ? "synthetic" : std::filesystem::path(data.path).filename().string();
   const std::string size =
       is_text(*report) ? fmt::format("length {}", data.max_length) : fmt::format("{} px", data.image_size);
-  return text_cell(source, fmt::format("{}, {}, {}", report->model.name, set, size), "/config");
+  return text_cell(source, fmt::format("{}, {}, {}", report->model.name, data_name(*report), size), "/config");
 }
 
 TableCell precision_cell(const Source& source) {
   const Report* report = source.report();
   if (report == nullptr) return nothing();
   const AmpReport& amp = report->amp;
-  const std::string taken = fmt::format("{} ({})", amp.level, amp.dtype);
+  const std::string taken = precision_text(amp);
   return text_cell(source, amp.requested == "auto" ? "auto: " + taken : taken, "/amp");
 }
 

@@ -284,11 +284,7 @@ BenchCase case_of_config(const Config& config, const std::string& where) {
                config.train.steps, kFewestSteps);
   }
   BenchCase item;
-  item.work = nlohmann::json::object();
-  for (const Key& key : config_keys()) {
-    nlohmann::json value = key.get(config);
-    if (key.defines_work && value != default_of(key)) item.work[key.name] = std::move(value);
-  }
+  item.work = changed_work_of(config);
   item.settings = nlohmann::json::object();
   item.config_hash = config_hash(config);
   item.seed = config.seed;

@@ -156,6 +156,15 @@ nlohmann::json work_of(const Config& config) {
   return work;
 }
 
+nlohmann::json changed_work_of(const Config& config) {
+  const nlohmann::json work = work_of(config), defaults = work_of(Config{});
+  nlohmann::json changed = nlohmann::json::object();
+  for (const auto& [key, value] : work.items()) {
+    if (value != defaults.at(key)) changed[key] = value;
+  }
+  return changed;
+}
+
 std::string config_hash(const Config& config) {
   return fmt::format("fnv1a64:{:016x}", fnv1a64(work_of(config).dump()));
 }

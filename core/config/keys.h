@@ -63,6 +63,8 @@ nlohmann::json default_of(const Key& key);
 nlohmann::json to_json(const Config& config);
 /// The keys that define a run's work and their values, by dotted name.
 nlohmann::json work_of(const Config& config);
+/// Those of them that are not at their defaults.
+nlohmann::json changed_work_of(const Config& config);
 /// "fnv1a64:" and 16 hex digits over the canonical JSON of the keys that define the work (not output.* and resume):
 /// runs of equal hash do the same work.
 std::string config_hash(const Config& config);

@@ -71,6 +71,13 @@ void write_report(const Report& report, const std::filesystem::path& path, Flush
   write_document(report, path, flush);
 }
 
+std::string data_name(const Report& report) {
+  const DataConfig data = config_of(report).data;
+  return data.source == DataSource::synthetic ? "synthetic" : std::filesystem::path(data.path).filename().string();
+}
+
+std::string precision_text(const AmpReport& amp) { return fmt::format("{} ({})", amp.level, amp.dtype); }
+
 Config config_of(const Report& report) {
   Config config;
   for (const Key& key : config_keys()) {
