@@ -175,6 +175,33 @@ AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double marg
   return change;
 }
 
+std::optional<TargetChange> target_change(const Runs& base, const Runs& changed, double confidence) {
+  const auto reached = [](const Runs& runs) {
+    Runs found;
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(found),
+                 [](const MeasuredRun* run) { return run->record.figures->time_to_accuracy.has_value(); });
+    return found;
+  };
+  const auto logs = [](const Runs& runs) {
+    std::vector<double> values;
+    for (const MeasuredRun* run : runs) values.push_back(std::log(*run->record.figures->time_to_accuracy));
+    return values;
+  };
+  const Runs first = reached(base), second = reached(changed);
+  if (first.empty() || second.empty()) return std::nullopt;
+  TargetChange change;
+  change.base = std::exp(quantile(logs(first), 0.5));
+  change.changed = std::exp(quantile(logs(second), 0.5));
+  change.missed = static_cast<std::int64_t>(base.size() + changed.size() - first.size() - second.size());
+  const auto [before, after] = interleaved_pairs(first, second);
+  std::vector<double> differences = logs(after);
+  const std::vector<double> subtracted = logs(before);
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= subtracted[i];
+  change.percent = in_percent(differences.empty() ? rank_sum_interval(logs(first), logs(second), confidence)
+                                                  : centre_interval(differences, confidence));
+  return change;
+}
+
 CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& changed, const CompareRule& rule) {
   CaseComparison result;
   result.name = base.name == changed.name ? base.name : fmt::format("{} -> {}", base.name, changed.name);
@@ -198,6 +225,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   result.memory_percent = memory_change(before, after);
   result.speed = judge_speed(before, after, result.estimator, rule.speed);
   result.accuracy = judge_accuracy(before, after, rule.accuracy_margin);
+  result.target = target_change(before, after, rule.speed.confidence);
   if (result.refused) {
     result.speed.verdict = Verdict::inconclusive;
     result.speed.more_runs = 0;
@@ -239,7 +267,8 @@ ExitCode Comparison::outcome() const {
     if (open) code = ExitCode::inconclusive;
   }
   for (const CaseComparison& item : cases) {
-    if (item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
+    const bool later = !item.refused && item.target && item.target->later(rule.speed.threshold_percent);
+    if (later || item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
       code = ExitCode::regressed;
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/environment_diff.h"
+#include "core/analysis/intervals.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/speed.h"
 #include "core/analysis/verdict.h"
@@ -41,6 +42,21 @@ struct AccuracyChange {
   }
 };
 
+/// Change of the time until train.target was reached, of runs that have one; it does not judge, but to call a case slower.
+struct TargetChange {
+  double base = 0, changed = 0;        // seconds, median of the runs that reached it
+  Interval percent;                    // of changed over base; above 0 is later
+  std::int64_t missed = 0;             // runs of either side that ended without it
+  bool later(double threshold) const { return percent.bounded && percent.lower > 0 && percent.estimate > threshold; }
+
+  void describe(Fields& field) {
+    field.any_sign("base", base, "seconds, median of the runs that reached train.target");
+    field.any_sign("new", changed, "");
+    field("percent", percent, "above 0: later");
+    field("missed", missed, "runs of either side that ended without it");
+  }
+};
+
 /// A side's speed as the table shows it, and when its runs started.
 struct SideFigures {
   double speed = 0;
@@ -65,6 +81,7 @@ struct CaseComparison {
   std::optional<SideFigures> base, changed;  // absent without a good run
   SpeedChange speed;
   AccuracyChange accuracy;
+  std::optional<TargetChange> target;    // absent unless both sides reach one
   std::optional<double> memory_percent;  // change of the mean peak; absent without figures
   std::vector<Difference> differences;   // of the first good runs
   bool refused = false;                  // no verdict
@@ -83,6 +100,7 @@ struct CaseComparison {
     field("reason", speed.reason, "");
     field.any_sign("memory_percent", memory_percent, "");
     field("accuracy", accuracy, "");
+    field.maybe("time_to_accuracy", target, "where both sides reach train.target");
     field("refused", refused, "for a difference that was not allowed");
     field("differences", differences, "");
   }
@@ -117,6 +135,10 @@ struct Comparison {
 /// up to 1 - 0.025^(1/N) may: Clopper and Pearson's bound for none of N (Biometrika 26, 1934).
 AccuracyChange judge_accuracy(const std::vector<const MeasuredRun*>& base,
                               const std::vector<const MeasuredRun*>& changed, double margin);
+
+/// Of interleaved pairs where there are any: centre_interval of their changes; else rank_sum_interval.
+std::optional<TargetChange> target_change(const std::vector<const MeasuredRun*>& base,
+                                          const std::vector<const MeasuredRun*>& changed, double confidence);
 
 /// One case against another, whatever their names. Runs that both have are left out of `changed`; when it has no other,
 /// there is no verdict.

@@ -49,6 +49,12 @@ std::string runs_text(const CaseComparison& item) {
   return item.speed.paired ? counted(item.speed.runs, "pair") : fmt::format("{} of each", item.speed.runs);
 }
 
+/// "time to accuracy 310 s -> 140 s, -55.0 % (-60.1 to -48.2); 1 run missed the target"
+std::string target_text(const TargetChange& target) {
+  return fmt::format("time to accuracy {:.0f} s -> {:.0f} s, {}{}", target.base, target.changed, range_text(target.percent),
+                     target.missed > 0 ? fmt::format("; {} missed the target", counted(target.missed, "run")) : "");
+}
+
 /// Every reason and difference, one line each.
 std::vector<std::string> remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
@@ -59,6 +65,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   for (const CaseComparison& item : comparison.cases) {
     if (!item.speed.reason.empty()) add(fmt::format("{}: {}", item.name, item.speed.reason));
     if (!item.accuracy.reason.empty()) add(fmt::format("{}: accuracy: {}", item.name, item.accuracy.reason));
+    if (item.target) add(fmt::format("{}: {}", item.name, target_text(*item.target)));
   }
   for (const CaseComparison& item : comparison.cases) {
     for (const Difference& d : item.differences) {

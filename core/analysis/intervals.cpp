@@ -98,6 +98,10 @@ void Interval::describe_bounds(Fields& field, const char* lower_help) {
   field.any_sign("upper", high, "");
 }
 
+Interval in_percent(const Interval& logs) {
+  return {100 * std::expm1(logs.estimate), 100 * std::expm1(logs.lower), 100 * std::expm1(logs.upper), logs.bounded};
+}
+
 Interval signed_rank_interval(std::span<const double> values, double confidence) {
   std::vector<double> means;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -19,6 +19,9 @@ struct Interval {
   void describe_bounds(Fields& field, const char* lower_help);
 };
 
+/// Of a change given as a logarithm: in percent of what it was.
+Interval in_percent(const Interval& logs);
+
 /// Of the centre of `values`: the Hodges-Lehmann estimate (median of the pairwise means) and the interval that inverts
 /// Wilcoxon's signed-rank test (Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd ed., 3.2-3.3).
 /// Exact for differences within pairs whose order was drawn at random; `confidence` such as 0.95, two-sided.

@@ -14,10 +14,6 @@ namespace {
 
 constexpr double kStallConfidence = 0.99;
 
-Interval in_percent(const Interval& logs) {
-  return {100 * std::expm1(logs.estimate), 100 * std::expm1(logs.lower), 100 * std::expm1(logs.upper), logs.bounded};
-}
-
 Verdict verdict_of(const Interval& percent, double threshold) {
   if (!percent.bounded) return Verdict::inconclusive;
   if (percent.lower > 0 && percent.estimate > threshold) return Verdict::slower;

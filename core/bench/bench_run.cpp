@@ -48,7 +48,9 @@ void judge_report(RunRecord& record, const Report& report, const BenchRun& run) 
   record.outcome = outcome_of(report.status);
   if (record.outcome != RunOutcome::ok) return;
   const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
-  record.steady = find_steady_state(step_ms, run.steady);
+  SteadyRule rule = run.steady;
+  rule.required = rule.required && report.phases.empty();  // steps of another phase take another time
+  record.steady = find_steady_state(step_ms, rule);
   record.outcome = record.steady.reached ? RunOutcome::ok : RunOutcome::unstable;
   record.message = record.steady.reason;
   if (!step_ms.empty()) record.figures = run_figures(report, step_ms, record.steady.warmup_steps);

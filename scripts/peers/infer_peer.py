@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Inference in PyTorch (torch.compile), ONNX Runtime or OpenVINO as `ptrain bench infer` times it; prints one line of JSON.
 
-    infer_peer.py --runtime openvino --onnx model.onnx --batch 16 --scenario offline --dtype bf16
-    infer_peer.py --runtime torch --network resnet50 --size 224 --batch 1
+    infer_peer.py --runtime openvino --onnx model.onnx --batch 16 --dtype bf16 --threads 2
+    infer_peer.py --runtime torch --network resnet50 --size 224 --batch 1 --threads 2 --wait
 
-ONNX Runtime and OpenVINO run the file that `ptrain export --format onnx` wrote, which decodes no image and takes bytes;
-PyTorch the same network from torchvision or transformers, with random weights.
+With --wait it measures once for each line on standard input, and sleeps in between: a network is compiled once for all
+rounds. ONNX Runtime and OpenVINO run the file that `ptrain export --format onnx` wrote, which decodes no image and takes bytes;
+PyTorch the same network from torchvision, timm or transformers, with random weights.
 """
 import argparse
 import json
 import resource
 import statistics
+import sys
 import time
 
 import numpy
@@ -37,8 +39,10 @@ def torch_network(options):
             num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, intermediate_size=intermediate,
             attn_implementation="sdpa"))
         return network.eval().to(dtype), lambda feed: {key: torch.from_numpy(value) for key, value in feed.items()}
+    import timm
     import torchvision
-    network = getattr(torchvision.models, options.network)().eval().to(dtype, memory_format=torch.channels_last)
+    make = getattr(torchvision.models, options.network, None) or (lambda: timm.create_model(options.network))
+    network = make().eval().to(dtype, memory_format=torch.channels_last)
     return network, lambda feed: {"x": torch.from_numpy(feed["images"]).permute(0, 3, 1, 2).to(dtype) / 255}
 
 
@@ -80,31 +84,37 @@ def openvino_runner(options):
 RUNNERS = {"torch": torch_runner, "onnxruntime": onnxruntime_runner, "openvino": openvino_runner}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runtime", choices=sorted(RUNNERS), required=True)
-    parser.add_argument("--onnx", help="file of ONNX Runtime and OpenVINO")
-    parser.add_argument("--network", help="torchvision's name, or " + ", ".join(BERT))
-    parser.add_argument("--size", type=int, default=224, help="px, height and width")
-    parser.add_argument("--length", type=int, default=0, help="tokens of a text; 0: images")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32", help="int8: the file is quantized")
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--seconds", type=float, default=10)
-    options = parser.parse_args()
-    run, runtime = RUNNERS[options.runtime](options)
-    feed = made_up_inputs(options)
-    for _ in range(3):
-        run(feed)
+def measure(run, feed, options):
     times, begin = [], time.perf_counter()
     while time.perf_counter() - begin < options.seconds or len(times) < 10:
         start = time.perf_counter()
         logits = run(feed)
         times.append(time.perf_counter() - start)
     assert logits.shape[0] == options.batch and numpy.isfinite(logits).all()
-    print(json.dumps({"runtime": runtime, "samples_per_second": options.batch * len(times) / sum(times),
-                      "p90_ms": 1e3 * statistics.quantiles(times, n=10, method="inclusive")[8], "queries": len(times),
-                      "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+    return {"samples_per_second": options.batch * len(times) / sum(times),
+            "p90_ms": 1e3 * statistics.quantiles(times, n=10, method="inclusive")[8], "queries": len(times),
+            "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runtime", choices=sorted(RUNNERS), required=True)
+    parser.add_argument("--onnx", help="file of ONNX Runtime and OpenVINO")
+    parser.add_argument("--network", help="torchvision's or timm's name, or " + ", ".join(BERT))
+    parser.add_argument("--size", type=int, default=224, help="px, height and width")
+    parser.add_argument("--length", type=int, default=0, help="tokens of a text; 0: images")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32", help="int8: the file is quantized")
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--wait", action="store_true", help="measure once for each line on standard input")
+    options = parser.parse_args()
+    run, runtime = RUNNERS[options.runtime](options)
+    feed = made_up_inputs(options)
+    for _ in range(3):
+        run(feed)
+    for _ in sys.stdin if options.wait else range(1):
+        print(json.dumps({"runtime": runtime, **measure(run, feed, options)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,31 @@ TEST(Compare, OfARunWithItselfIsNoVerdict) {
   EXPECT_NE(result.speed.reason.find("the same runs"), std::string::npos);
 }
 
+MeasuredCase with_targets(MeasuredCase item, const std::vector<double>& seconds) {
+  for (std::size_t r = 0; r < seconds.size(); ++r) {
+    if (seconds[r] > 0) item.runs[r].record.figures->time_to_accuracy = seconds[r];
+  }
+  return item;
+}
+
+TEST(Compare, TellsTheChangeOfTheTimeToAccuracy) {
+  const MeasuredCase base = with_targets(example_case("base", 10, 0.75, 4), {300, 320, 310, 0});
+  const MeasuredCase sooner = with_targets(example_case("new", 10, 0.75, 4), {150, 160, 155, 170});
+  const CaseComparison result = compare_cases(base, sooner, {});
+  ASSERT_TRUE(result.target);
+  EXPECT_NEAR(result.target->percent.estimate, -50, 1e-9) << "three pairs: the fourth missed the target";
+  EXPECT_TRUE(result.target->percent.bounded);
+  EXPECT_EQ(result.target->missed, 1);
+  EXPECT_NEAR(result.target->base, 310, 1e-9);
+  Comparison comparison;
+  comparison.cases.push_back(compare_cases(sooner, base, {}));
+  EXPECT_EQ(comparison.outcome(), ExitCode::regressed) << "as fast by the step, twice as late";
+  EXPECT_EQ(schema_problem(write_fields(comparison), schema_of_fields<Comparison>()), "");
+  EXPECT_NE(comparison_text(comparison).find("time to accuracy 157 s -> 310 s, +100.0 % (+100.0 to +100.0); 1 run missed the target"), std::string::npos)
+      << comparison_text(comparison);
+  EXPECT_FALSE(compare_cases(base, example_case("new", 10, 0.75, 4), {}).target) << "one side has no target";
+}
+
 TEST(Compare, FitsItsSchemaAndExitCode) {
   Comparison comparison;
   comparison.cases.push_back(compare_cases(example_case("base", 10), example_case("new", 11), {}));
