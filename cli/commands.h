@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+void add_init_command(CLI::App& program);
 void add_run_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
 void add_plan_command(CLI::App& program);

@@ -27,7 +27,7 @@ constexpr void (*kCommands[])(CLI::App&) = {
     add_effects_command,    add_compare_command, add_table_command,      add_export_report_command,
     add_baseline_command,   add_history_command, add_bench_comm_command, add_bench_infer_command,
     add_completion_command, add_man_command,     add_serve_command,      add_runs_command,
-    add_show_command,
+    add_show_command,       add_init_command,
 };
 
 constexpr const char* kFooter =

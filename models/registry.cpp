@@ -66,10 +66,11 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 const std::vector<Row>& rows() {
   using Keys = std::vector<std::string>;
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  static const Keys vgg_keys{"model.dropout", "data.image_size", "data.augment", "data.random_erasing"};
+  static const Keys vgg_keys{"model.dropout", "data.image_size", "data.augment", "data.trivial_augment",
+                             "data.random_erasing"};
   static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
-  static const Keys mobilenet_v1_keys =
-      joined({"model.stem", "data.image_size", "data.augment", "data.random_erasing"}, norm_keys);
+  static const Keys mobilenet_v1_keys = joined(
+      {"model.stem", "data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"}, norm_keys);
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual"});

@@ -42,11 +42,12 @@ struct AccuracyChange {
   }
 };
 
-/// Change of the time until train.target was reached, of runs that have one; it does not judge, but to call a case slower.
+/// Change of the time until train.target was reached, of runs that have one; it does not judge, but to call a case
+/// slower.
 struct TargetChange {
-  double base = 0, changed = 0;        // seconds, median of the runs that reached it
-  Interval percent;                    // of changed over base; above 0 is later
-  std::int64_t missed = 0;             // runs of either side that ended without it
+  double base = 0, changed = 0;  // seconds, median of the runs that reached it
+  Interval percent;              // of changed over base; above 0 is later
+  std::int64_t missed = 0;       // runs of either side that ended without it
   bool later(double threshold) const { return percent.bounded && percent.lower > 0 && percent.estimate > threshold; }
 
   void describe(Fields& field) {

@@ -51,7 +51,8 @@ std::string runs_text(const CaseComparison& item) {
 
 /// "time to accuracy 310 s -> 140 s, -55.0 % (-60.1 to -48.2); 1 run missed the target"
 std::string target_text(const TargetChange& target) {
-  return fmt::format("time to accuracy {:.0f} s -> {:.0f} s, {}{}", target.base, target.changed, range_text(target.percent),
+  return fmt::format("time to accuracy {:.0f} s -> {:.0f} s, {}{}", target.base, target.changed,
+                     range_text(target.percent),
                      target.missed > 0 ? fmt::format("; {} missed the target", counted(target.missed, "run")) : "");
 }
 

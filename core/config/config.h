@@ -80,6 +80,7 @@ struct DataConfig {
   std::string vocab;  // WordPiece vocabulary file
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
+  bool trivial_augment = false;           // one drawn change of each training image
   double random_erasing = 0;              // probability that a rectangle of a training image is blanked
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
   std::int64_t synthetic_samples = 1024;  // per epoch

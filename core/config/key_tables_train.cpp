@@ -82,6 +82,8 @@ std::vector<Key> data_keys() {
       data_key("vocab", &DataConfig::vocab, "WordPiece vocabulary file (vocab.txt)"),
       data_key("lowercase", &DataConfig::lowercase, "lower-case and strip accents, as uncased vocabularies want"),
       data_key("augment", &DataConfig::augment, "of training images; auto: by source"),
+      data_key("trivial_augment", &DataConfig::trivial_augment,
+               "one change of each training image, drawn from fourteen, by a drawn amount (Mueller and Hutter 2021)"),
       data_key("random_erasing", &DataConfig::random_erasing,
                "probability that a rectangle of a training image is blanked (Zhong et al. 2017)")
           .between(0, 1),

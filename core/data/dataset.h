@@ -35,6 +35,7 @@ struct DatasetInfo {
 struct ImageForm {
   int size = 0;                 // px, height and width; 0: DatasetInfo's
   float smallest_crop = 0.08f;  // share of an image's area that a random crop has at least
+  bool trivial_augment = false;  // one drawn change of each
   float erasing = 0;            // probability that a rectangle of it is blanked
 };
 

@@ -15,7 +15,8 @@ enum class DataStream : std::uint32_t {
   synthetic = 0xDA7A0003u,
   split = 0xDA7A0004u,
   erase = 0xDA7A0005u,
-  mix = 0xDA7A0006u
+  mix = 0xDA7A0006u,
+  change = 0xDA7A0007u
 };
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next

@@ -166,6 +166,7 @@ LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, c
   LoaderOptions options = loader_options(config, Split::train);
   options.batch_size = phase.batch_size;
   options.images = phase.images;
+  options.images.trivial_augment = config.data.trivial_augment;
   options.images.erasing = static_cast<float>(config.data.random_erasing);
   ranks.shard(options);
   return options;

@@ -2,6 +2,7 @@
 #include "core/data/loader/batch_slot.h"
 
 #include "core/data/image/random_erasing.h"
+#include "core/data/image/trivial_augment.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -66,6 +67,11 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         const SampleRandom random(options.seed, static_cast<std::uint64_t>(batch.epoch), index);
         batch.labels[at] = dataset.load(index, random, scratch, view);
         batch.sample_indices[at] = index;
+        if (options.images.trivial_augment && batch.image_size > 0) {
+          augment_trivially(view.pixels, view.form.size,
+                            {options.seed, static_cast<std::uint64_t>(batch.epoch), index, DataStream::change},
+                            scratch.resized);
+        }
         if (options.images.erasing > 0 && batch.image_size > 0) {
           erase_randomly(view.pixels, view.form.size, options.images.erasing, mean_colour(dataset.info()),
                          {options.seed, static_cast<std::uint64_t>(batch.epoch), index, DataStream::erase});

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <span>
 #include <utility>
 
 namespace ptrain {
@@ -101,14 +103,28 @@ void add_row(TextRow row, TableLabels labels, TextTable& table) {
   table.rows.push_back(std::move(row));
 }
 
+/// A first row that was read as a sample, though it is a header whose names nobody knows: its label is nobody else's,
+/// while the others' repeat. Nothing of this is asked of a table of a few rows.
+void refuse_header(const TextTable& table) {
+  constexpr std::size_t fewest_rows = 5;
+  if (table.rows.size() < fewest_rows) return;
+  std::set<std::string_view> others;
+  for (const TextRow& row : std::span(table.rows).subspan(1)) others.insert(row.label);
+  const TextRow& first = table.rows.front();
+  if (others.contains(first.label) || 2 * others.size() > table.rows.size() - 1) return;
+  fail("{}:{}: seems to be a header whose names are not known (no other label is {}); data.columns names the columns",
+       table.name, first.line, quoted_name(first.label));
+}
+
 void read_separated(std::string_view text, TableForm form, TableLabels labels, const ColumnNames& names,
                     TextTable& table) {
   RowReader reader(text, table.name, form);
   std::vector<std::string> fields;
   if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", table.name);
   TableColumns columns = columns_of_header(fields, table.name, labels, names);
-  bool have_row = columns.first == none;
-  if (have_row) {
+  const bool headed = columns.first != none;
+  bool have_row = !headed;
+  if (!headed) {
     columns = columns_of_data(fields, table.name, reader.line(), labels);
   } else {
     have_row = reader.next(fields);
@@ -125,6 +141,7 @@ void read_separated(std::string_view text, TableForm form, TableLabels labels, c
     if (columns.label != none) row.label = std::move(fields[columns.label]);
     add_row(std::move(row), labels, table);
   }
+  if (!headed && labels == TableLabels::required) refuse_header(table);
 }
 
 /// One line of JSON lines.

@@ -1,0 +1,142 @@
+// ptrain init: a configuration for data that it is shown.
+#include "cli/commands.h"
+#include "cli/shipped.h"
+#include "core/base/counted.h"
+#include "core/config/load.h"
+#include "core/data/find_data.h"
+#include "core/io/atomic_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitOptions {
+  std::string data;
+  std::string out;
+  ColumnNames columns;
+};
+
+/// As YAML takes any text.
+std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+
+/// Samples at once: so many that an epoch has eight steps at least.
+std::int64_t batch_for(std::int64_t samples, std::int64_t most) {
+  return std::clamp<std::int64_t>(samples / 8, 2, most);
+}
+
+std::string data_text(const DataSettings& settings) {
+  std::string text =
+      fmt::format("data:\n  source: {}\n  path: {}\n", choice_name(settings.source), quoted(settings.path));
+  if (settings.source == DataSource::tsv) {
+    text += fmt::format("  train_file: {}\n", quoted(settings.train_file));
+    if (!settings.dev_file.empty()) text += fmt::format("  dev_file: {}\n", quoted(settings.dev_file));
+    const ColumnNames& columns = settings.columns;
+    if (columns.any()) text += "  columns:\n";
+    if (!columns.first.empty()) text += fmt::format("    text: {}\n", quoted(columns.first));
+    if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
+    if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
+  }
+  if (settings.dev_share > 0)
+    text += fmt::format("  split: {{dev: {}}}  # nothing else is there to evaluate on\n", settings.dev_share);
+  return text;
+}
+
+/// What a data set has, without its samples.
+struct Counts {
+  std::int64_t samples = 0;
+  std::int64_t classes = 0;
+  int image_size = 0;  // 0: of texts
+  std::vector<std::string> notes;
+};
+
+Counts count_samples(const DataSettings& settings) {
+  if (settings.source == DataSource::tsv) {  // whose vocabulary may not be there yet
+    const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {{}, settings.columns});
+    std::set<std::string> labels;
+    for (const TextRow& row : table.rows) labels.insert(row.label);
+    Counts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size()), 0, {}};
+    if (!table.note.empty()) counts.notes.push_back(table.note);
+    return counts;
+  }
+  open_dataset(settings, Split::eval);  // throws where it is not as it must be
+  const std::unique_ptr<Dataset> training = open_dataset(settings, Split::train);
+  return {training->size(), training->info().classes, training->info().image_size, training->notes()};
+}
+
+std::string image_text(const DataSettings& settings, const Counts& counts) {
+  const int size = counts.image_size;
+  const bool small = size <= 64;
+  return fmt::format(
+      "model: {{name: {}}}  # ptrain list models says what there is\n"
+      "amp: {{level: auto, dtype: auto}}\n{}"
+      "  image_size: {}\n  batch_size: {}\n"
+      "train:\n  epochs: 10\n"
+      "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
+      "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
+      small ? "resnet18" : "resnet50", data_text(settings), size, batch_for(counts.samples, small ? 64 : 32));
+}
+
+std::string sentence_text(const DataSettings& settings, const Counts& counts) {
+  const std::string weights = "weights/all-minilm-l6-v2";
+  return fmt::format(
+      "# scripts/fetch_weights.sh gets these weights, which know English; another language: others, and their "
+      "vocabulary.\n"
+      "model: {{name: bert, weights: {}/model.safetensors}}\n"
+      "amp: {{level: auto, dtype: auto}}\n{}"
+      "  vocab: {}/vocab.txt\n  max_length: 128\n  padding: none\n  batch_size: {}\n"
+      "train:\n  epochs: 3\n"
+      "  optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}\n"
+      "  schedule: {{name: linear, warmup_ratio: 0.1}}\n"
+      "  clip_norm: 1.0\n",
+      weights, data_text(settings), weights, batch_for(counts.samples, 32));
+}
+
+void init(const InitOptions& options) {
+  const DataSettings settings = find_data(options.data, options.columns);
+  fs::path data = fs::path(options.data).lexically_normal();
+  if (!data.has_filename()) data = data.parent_path();
+  const std::string name = data.stem().string();
+  const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
+  if (fs::exists(out)) fail_usage("{}: is there already; --out names another file", out.string());
+
+  const Counts counts = count_samples(settings);
+  const std::string schema = shipped_file("configs/config.schema.json");
+  std::string text;
+  if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
+  text += counts.image_size > 0 ? image_text(settings, counts) : sentence_text(settings, counts);
+  text += fmt::format("output: {{dir: {}, keep_best: top1}}\n", quoted((fs::path("runs") / name).string()));
+  parse_config(text, out.string());
+  write_file_atomic(out, text);
+
+  for (const std::string& note : counts.notes) fmt::print("note: {}\n", note);
+  fmt::print("{}: {} of {} classes\n", options.data, counted(counts.samples, "sample"), counts.classes);
+  fmt::print("{}: look it over, then: ptrain run {}\n", out.string(), out.string());
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("init", "write a configuration for data of your own");
+  auto options = std::make_shared<InitOptions>();
+  command
+      ->add_option("DATA", options->data,
+                   "folder of images (train/<class>/), table of texts, or a folder with train.csv")
+      ->required();
+  command->add_option("--out", options->out, "file to write; else DATA's name with .yaml")->type_name("FILE");
+  command->add_option("--text", options->columns.first, "column of a table that has the text");
+  command->add_option("--second", options->columns.second, "column of a table that has the second text");
+  command->add_option("--label", options->columns.label, "column of a table that has the class");
+  command->footer("Example:\n  ptrain init photos/\n  ptrain init reviews.csv --text comment --label verdict");
+  command->callback([options] { init(*options); });
+}
+
+}  // namespace ptrain

@@ -1,0 +1,97 @@
+#include "core/data/find_data.h"
+
+#include "core/data/file_bytes.h"
+#include "core/data/image/image_list.h"
+#include "core/data/image/image_pack.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/sources.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double usual_dev_share = 0.1;
+
+/// "train.csv" of a folder that has one; empty where there is none.
+std::string table_named(const fs::path& folder, const std::string& stem) {
+  for (const char* ending : {".tsv", ".csv", ".jsonl", ".json"}) {
+    if (fs::is_regular_file(folder / (stem + ending))) return stem + ending;
+  }
+  return {};
+}
+
+DataSettings table_settings(const fs::path& folder, const std::string& train_file, const ColumnNames& columns) {
+  DataSettings settings;
+  settings.source = DataSource::tsv;
+  settings.path = folder.empty() ? "." : folder.string();
+  settings.train_file = train_file;
+  settings.columns = columns;
+  const bool usual = fs::path(train_file).stem() == "train";
+  if (usual) settings.dev_file = table_named(folder, "dev");
+  if (settings.dev_file.empty()) settings.dev_share = usual_dev_share;
+  return settings;
+}
+
+/// Of the median of twenty images.
+int photo_size(const ImageList& list) {
+  constexpr std::size_t most_read = 20;
+  constexpr int largest_small = 64, usual = 224, step = 32;
+  std::vector<int> sides;
+  std::vector<std::uint8_t> bytes, pixels;
+  const std::size_t every = std::max<std::size_t>(1, list.files.size() / most_read);
+  for (std::size_t i = 0; i < list.files.size(); i += every) {
+    const fs::path path = list.path_of(list.files[i]);
+    read_file(path, bytes);
+    const DecodedImage image = decode_image(bytes, path.string(), pixels);
+    sides.push_back(std::min(image.width, image.height));
+  }
+  std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2), sides.end());
+  const int side = sides[sides.size() / 2];
+  return side <= largest_small ? std::max(side, 8) : std::min(usual, side / step * step);
+}
+
+DataSettings photo_settings(const fs::path& folder) {
+  DataSettings settings;
+  settings.source = DataSource::image_folder;
+  settings.path = folder.string();
+  settings.image_size = photo_size(list_images(folder, Split::train));
+  if (find_split(folder, Split::eval).empty()) settings.dev_share = usual_dev_share;
+  return settings;
+}
+
+}  // namespace
+
+DataSettings find_data(const fs::path& path, const ColumnNames& columns) {
+  if (fs::is_regular_file(path) && table_form_of(path)) {
+    return table_settings(path.parent_path(), path.filename().string(), columns);
+  }
+  if (!fs::is_directory(path)) {
+    fail_usage("{}: {}", path.string(),
+               fs::exists(path) ? "expected a folder, or a table of texts ending in .tsv, .csv or .jsonl"
+                                : "no such file or folder");
+  }
+  DataSettings settings;
+  settings.path = path.string();
+  if (holds_idx(path)) return settings;
+  if (holds_cifar(path)) {
+    settings.source = DataSource::cifar;
+    return settings;
+  }
+  if (fs::exists(path / pack_name(Split::train))) {
+    settings.source = DataSource::packed;
+    return settings;
+  }
+  if (const std::string table = table_named(path, "train"); !table.empty()) return table_settings(path, table, columns);
+  if (find_split(path, Split::train).empty()) {
+    fail_usage(
+        "{}: expected images in train/<class>/, a table of texts named train.tsv, .csv or .jsonl, or the files of "
+        "MNIST, CIFAR or ptrain data pack",
+        path.string());
+  }
+  return photo_settings(path);
+}
+
+}  // namespace ptrain

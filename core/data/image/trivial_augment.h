@@ -1,0 +1,43 @@
+// TrivialAugment (Mueller and Hutter 2021): one change of a training image, drawn from fourteen, by a drawn amount.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <array>
+#include <string_view>
+
+namespace ptrain {
+
+enum class ImageChange {
+  identity,
+  shear_x,
+  shear_y,
+  translate_x,
+  translate_y,
+  rotate,
+  brightness,
+  colour,
+  contrast,
+  sharpness,
+  posterize,
+  solarize,
+  auto_contrast,
+  equalize
+};
+constexpr int kImageChanges = 14;
+constexpr int kImageChangeAmounts = 31;  // of each, from none to most
+
+/// By its name in torchvision ("ShearX", "Color").
+std::string_view name_of(ImageChange change);
+
+/// Changes `pixels` [size, size, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
+/// where nothing was. `amount` is from 0 to kImageChangeAmounts - 1; `negative` turns round the changes that have two
+/// directions (shear to sharpness).
+void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, int amount, bool negative,
+                  std::vector<std::uint8_t>& scratch);
+
+/// Draws change, amount and direction, each alike often, and applies them.
+void augment_trivially(std::span<std::uint8_t> pixels, int size, SampleRandom random,
+                       std::vector<std::uint8_t>& scratch);
+
+}  // namespace ptrain

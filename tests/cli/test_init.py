@@ -1,0 +1,87 @@
+"""ptrain init: from data of one's own to a configuration that trains."""
+import subprocess
+import unittest
+
+from data_files import write_cifar, write_idx
+from program import BINARY, ROOT, ProgramTest, run
+from trained import COLOURS, WORDS, draw_images, picture, png, sentence
+
+
+class Init(ProgramTest):
+    def init(self, *arguments):
+        return subprocess.run([BINARY, "init", *map(str, arguments)], capture_output=True, text=True, cwd=self.folder)
+
+    def run_config(self, name, *overrides):
+        """Trains three steps by the configuration; the report."""
+        changed = [part for key in ("train.epochs=1", "train.steps=3", "eval.max_samples=8", *overrides) for part in ("-o", key)]
+        result = subprocess.run([BINARY, "run", f"{name}.yaml", "--out", "out", "--fresh", "--progress", "none", *changed],
+                                capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.report("out")
+
+    def test_photos_without_val(self):
+        for colour in COLOURS:
+            for i in range(12):
+                path = self.folder / "photos/train" / colour / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png(picture(colour, i)))
+        result = self.init("photos/")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("33 samples of 3 classes", result.stdout)
+        report = self.run_config("photos")
+        self.assertEqual((report["model"]["name"], report["config"]["data"]["image_size"], report["accuracy"]["eval_samples"]),
+                         ("resnet18", 16, 3))
+        before = (self.folder / "photos.yaml").read_text()
+        self.assert_one_line_error(self.init("photos"), 2, "photos.yaml: is there already")
+        self.assertEqual((self.folder / "photos.yaml").read_text(), before)
+
+    def test_photos_with_val_keep_it(self):
+        draw_images(self.folder / "photos")
+        self.assertEqual(self.init("photos", "--out", "mine.yaml").returncode, 0)
+        self.assertNotIn("split", (self.folder / "mine.yaml").read_text())
+        self.assertEqual(self.run_config("mine")["accuracy"]["eval_samples"], 8)
+
+    def test_a_table_with_columns_of_its_own(self):
+        rows = "".join(f'{i},"{sentence(i % 2, i)}",{("bad", "good")[i % 2]}\n' for i in range(60))
+        (self.folder / "reviews.csv").write_text("id,comment,verdict\n" + rows)
+        self.assert_one_line_error(self.init("reviews.csv"), 1, "reviews.csv:1", "seems to be a header", "verdict")
+        self.assertFalse((self.folder / "reviews.yaml").exists())
+        result = self.init("reviews.csv", "--text", "comment", "--label", "verdict")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("60 samples of 2 classes", result.stdout)
+        (self.folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+        report = self.run_config("reviews", "model.weights=", "model.size=tiny", "data.vocab=vocab.txt", "data.max_length=12",
+                                 "data.batch_size=4")
+        self.assertEqual(report["accuracy"]["eval_samples"], 6)
+
+    def test_files_of_known_forms(self):
+        write_idx(self.folder / "digits")
+        write_cifar(self.folder / "small")
+        for name, source in (("digits", "idx"), ("small", "cifar")):
+            self.assertEqual(self.init(name).returncode, 0)
+            self.assertEqual(self.run_config(name, "data.batch_size=4")["config"]["data"]["source"], source)
+
+    def test_what_is_no_data(self):
+        (self.folder / "empty").mkdir()
+        self.assert_one_line_error(self.init("empty"), 2, "empty: expected images in train/<class>/")
+        self.assert_one_line_error(self.init("nowhere"), 2, "nowhere: no such file or folder")
+        (self.folder / "notes.doc").write_text("x")
+        self.assert_one_line_error(self.init("notes.doc"), 2, "notes.doc: expected a folder, or a table")
+        (self.folder / "broken/train/a").mkdir(parents=True)
+        (self.folder / "broken/train/a/1.png").write_bytes(b"no image")
+        self.assert_one_line_error(self.init("broken"), 1, "1.png")
+        self.assertEqual(list(self.folder.glob("[!t]*.yaml")), [])
+
+
+class Schema(unittest.TestCase):
+    def test_shipped_configurations_name_their_schema_for_editors(self):
+        schema = ROOT / "configs/config.schema.json"
+        self.assertEqual(schema.read_text(), run("schema", "config").stdout, "ptrain schema config >configs/config.schema.json")
+        for config in [*ROOT.glob("configs/*.yaml"), *ROOT.glob("configs/[qrz]*/*.yaml")]:
+            first = config.read_text().splitlines()[0]
+            self.assertTrue(first.startswith("# yaml-language-server: $schema="), config)
+            self.assertEqual((config.parent / first.partition("=")[2]).resolve(), schema, config)
+
+
+if __name__ == "__main__":
+    unittest.main()
