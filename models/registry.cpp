@@ -73,7 +73,7 @@ const std::vector<Row>& rows() {
       {"model.stem", "data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"}, norm_keys);
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
-  static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual"});
+  static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
   static const Keys bert_keys{"model.size",       "model.attention",     "model.gelu",      "model.dropout",
                               "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const std::vector<Row> table{

@@ -51,21 +51,35 @@ class ResNetBuilder final : public VisionBlocks {
     if (spec_.form == ResNetForm::d) {
       ValueId x = conv_norm_relu("conv1.0", "conv1.1", images, {32, 3, 2});
       x = conv_norm_relu("conv1.3", "conv1.4", x, {32, 3});
-      return max_pool("maxpool", conv_norm_relu("conv1.6", "bn1", x, {64, 3}), 3, 2, 1);
+      return pooled("maxpool", conv_norm_relu("conv1.6", "bn1", x, {64, 3}));
     }
-    return max_pool("maxpool", conv_norm_relu("conv1", "bn1", images, {64, 7, 2}), 3, 2, 1);
+    return pooled("maxpool", conv_norm_relu("conv1", "bn1", images, {64, 7, 2}));
+  }
+
+  ValueId pooled(const std::string& name, ValueId x) {
+    if (!spec_.blur_pool) return max_pool(name, x, 3, 2, 1);
+    return blur_pool(name + ".1", max_pool(name + ".0", x, 3, 1, 1));
+  }
+
+  /// A 3x3 convolution, norm and ReLU; where images are blurred first, these stay at full size before a stride.
+  ValueId strided(const std::string& name, int number, ValueId x, ConvSpec spec) {
+    const bool blur = spec_.blur_pool && spec.stride == 2;
+    if (blur) spec.stride = 1;
+    const ValueId y =
+        conv_norm_relu(fmt::format("{}.conv{}", name, number), fmt::format("{}.bn{}", name, number), x, spec);
+    return blur ? blur_pool(name + ".aa", y) : y;
   }
 
   ValueId bottleneck(const std::string& name, ValueId x, std::int64_t width, int stride) {
     const std::int64_t inner = width * spec_.group_width / 64 * spec_.groups;
     ValueId y = conv_norm_relu(name + ".conv1", name + ".bn1", x, {inner, 1});
-    y = conv_norm_relu(name + ".conv2", name + ".bn2", y, {inner, 3, stride, spec_.groups});
+    y = strided(name, 2, y, {inner, 3, stride, spec_.groups});
     y = conv_norm(name + ".conv3", name + ".bn3", y, {4 * width, 1}, last_norm_);
     return add_relu(name, y, shortcut(name, x, 4 * width, stride));
   }
 
   ValueId basic_block(const std::string& name, ValueId x, std::int64_t width, int stride) {
-    ValueId y = conv_norm_relu(name + ".conv1", name + ".bn1", x, {width, 3, stride});
+    ValueId y = strided(name, 1, x, {width, 3, stride});
     y = conv_norm(name + ".conv2", name + ".bn2", y, {width, 3}, last_norm_);
     return add_relu(name, y, shortcut(name, x, width, stride));
   }
@@ -97,7 +111,8 @@ class ResNet final : public Model {
     return fmt::format("resnet{}{}", spec_.depth, spec_.form == ResNetForm::d ? "_vd" : "");
   }
   std::string signature() const override {
-    return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
+    return fmt::format("{} classes={} stem={}{}", name(), spec_.classes, choice_name(spec_.stem),
+                       spec_.blur_pool ? " blur_pool" : "");
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return ResNetBuilder(spec_, mode).build(batch);
@@ -117,6 +132,7 @@ ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
   spec.stem = stem_for(config.model.stem, data.image_size);
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   spec.zero_init_residual = config.model.zero_init_residual;
+  spec.blur_pool = config.model.blur_pool;
   spec.pixels = {data.mean, data.stddev};
   return spec;
 }

@@ -22,6 +22,7 @@ struct ResNetSpec {
   ResNetForm form = ResNetForm::plain;
   Stem stem = Stem::imagenet;  // not automatic
   float label_smoothing = 0;
+  bool blur_pool = false;  // a 3x3 convolution with a stride, and the max pooling, blur before they leave out pixels
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
   PixelScale pixels;
 };

@@ -3,6 +3,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
+#include "core/ops/image/blur_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/max_pool2d.h"
@@ -129,6 +130,10 @@ ValueId VisionBlocks::add_relu(const std::string& name, ValueId x, ValueId short
 
 ValueId VisionBlocks::max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding) {
   return add(name, std::make_shared<MaxPool2d>(MaxPool2d::Attributes{kernel, stride, padding}), {x});
+}
+
+ValueId VisionBlocks::blur_pool(const std::string& name, ValueId x) {
+  return add(name, std::make_shared<BlurPool2d>(BlurPool2dAttributes{}), {x});
 }
 
 ValueId VisionBlocks::avg_pool(const std::string& name, ValueId x, int size) {

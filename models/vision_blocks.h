@@ -72,6 +72,8 @@ class VisionBlocks : public Blocks {
   /// relu(x + shortcut)
   ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);
   ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
+  /// Half the height and width, behind a low-pass filter.
+  ValueId blur_pool(const std::string& name, ValueId x);
   /// The mean of each square of `size` pixels a side.
   ValueId avg_pool(const std::string& name, ValueId x, int size);
   /// The means of a grid of `size` windows a side, as one row, and a linear layer that reads it, without the activation

@@ -16,6 +16,7 @@ struct ModelConfig {
   ModelSize size = ModelSize::base;
   std::int64_t classes = 0;        // output classes; 0: as many as the data has, settled by open_workload
   Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
+  bool blur_pool = false;          // a low-pass filter before pixels are left out (Zhang 2019)
   bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;

@@ -46,6 +46,8 @@ std::vector<Key> model_keys() {
       model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
           .between(0, 1'000'000),
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
+      model_key("blur_pool", &ModelConfig::blur_pool,
+                "a low-pass filter before pixels are left out (Zhang 2019; timm's resnetblur)"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch as nothing (torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),

@@ -24,6 +24,8 @@
   OP(batch_norm_grad_apply)         \
   OP(bert_embedding)                \
   OP(bert_embedding_grad)           \
+  OP(blur_pool2d)                   \
+  OP(blur_pool2d_grad)              \
   OP(cast)                          \
   OP(conv2d)                        \
   OP(conv2d_batch_norm)             \

@@ -94,6 +94,15 @@ class Onnx(trained.TrainedModels, ProgramTest):
         self.assertIn("Sigmoid", {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
         self.check_images(folder, session)
 
+    def test_blurred_images(self):
+        folder = self.folder / "blurred"
+        result = run("run", self.root / "images.yaml", "-o", "model.blur_pool=true", "-o", "model.stem=imagenet",
+                     "-o", "train.steps=20", "-o", f"output.dir={folder}", "--progress", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported("images", folder)
+        self.assertIn("Pad", {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
+        self.check_images(folder, session)
+
     def test_grids_of_means(self):
         """Fewer pixels than windows, and a layer behind them that reads channels innermost."""
         folder = self.folder / "grid"

@@ -23,6 +23,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     Config config;
     config.model.name = json.value("model", json.at("case").get<std::string>());
     config.model.stem = Stem::imagenet;
+    config.model.blur_pool = json.at("case").get<std::string>().ends_with("_blur");
     config.model.dropout = config.model.stochastic_depth = 0;
     config.model.classes = json.at("classes");
     DatasetInfo data;

@@ -34,7 +34,8 @@ def main():
         loss_error = max(abs(a - b) / abs(b) for a, b in zip(single_losses, exact_losses))
         worst = max(errors, key=errors.get)
         document = {
-            "case": name, **({"model": case.model, "steps": case.steps} if case.phases else {}), "made_with": "PyTorch " + torch.__version__, "batch": case.batch, "size": case.size,
+            "case": name, **({"model": case.model} if case.model else {}), **({"steps": case.steps} if case.phases else {}),
+            "made_with": "PyTorch " + torch.__version__, "batch": case.batch, "size": case.size,
             "classes": case.classes, "bert": case.bert, "optimizer": case.optimizer, "losses": exact_losses,
             "pytorch_fp32_error": {"gradient": errors[worst], "losses": loss_error},
             "gradients": {key: {"shape": list(value.shape), "norm": float(f"{value.norm().item():.9g}"),

@@ -31,7 +31,7 @@ class Case:
 
 ADAMW = {"name": "adamw", "lr": 1e-4, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01}
 MOMENTUM = {"name": "momentum", "lr": 0.005, "momentum": 0.9, "weight_decay": 1e-4}
-TIMM = {"resnet50_vd": "resnet50d", "mobilenet_v1": "mobilenetv1_100"}  # the others are torchvision's
+TIMM = {"resnet50_vd": "resnet50d", "resnet18_blur": "resnetblur18", "mobilenet_v1": "mobilenetv1_100"}  # the others are torchvision's
 CASES = {case.name: case for case in (
     Case("resnet50", 8, 64, 10, MOMENTUM),
     Case("resnet50_vd", 4, 64, 10, MOMENTUM),
@@ -41,6 +41,7 @@ CASES = {case.name: case for case in (
     Case("mobilenet_v2", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("mobilenet_v3_large", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
+    Case("resnet18_blur", 4, 72, 10, {**MOMENTUM, "lr": 0.0005}, model="resnet18"),
     Case("efficientnet_b0", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}),
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}),

@@ -9,10 +9,10 @@ namespace ptrain {
 namespace {
 
 namespace attribute_field {
-constexpr int name = 1, real = 2, integer = 3, integers = 8, type = 20;
+constexpr int name = 1, real = 2, integer = 3, text = 4, integers = 8, type = 20;
 }
 namespace attribute_type {
-constexpr int real = 1, integer = 2, integers = 7;
+constexpr int real = 1, integer = 2, text = 3, integers = 7;
 }
 namespace node_field {
 constexpr int input = 1, output = 2, name = 3, type = 4, attribute = 5;
@@ -31,6 +31,8 @@ ProtoMessage attribute_message(const OnnxAttribute& attribute) {
     message.integer(attribute_field::integer, *integer).integer(attribute_field::type, attribute_type::integer);
   } else if (const auto* real = std::get_if<float>(&attribute.value)) {
     message.real(attribute_field::real, *real).integer(attribute_field::type, attribute_type::real);
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    message.text(attribute_field::text, *text).integer(attribute_field::type, attribute_type::text);
   } else {
     for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) {
       message.integer(attribute_field::integers, value);

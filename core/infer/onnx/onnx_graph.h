@@ -14,7 +14,7 @@ enum class OnnxType { f32 = 1, u8 = 2, s8 = 3, i64 = 7 };
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
+  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>> value;
 };
 
 /// An axis of an input or output: its extent, or the name of one that is free.

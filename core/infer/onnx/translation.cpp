@@ -88,6 +88,23 @@ void translate_avg_pool2d(const Node& node, Translation& t) {
                                       {"ceil_mode", std::int64_t{1}}}));
 }
 
+/// A mirrored border, then the filter as a convolution of each channel.
+void translate_blur_pool2d(const Node& node, Translation& t) {
+  const Shape& images = t.shape(node.inputs[0]);
+  const std::int64_t channels = images[3];
+  const std::string border = images[1] == 1 && images[2] == 1 ? "edge" : "reflect";  // a single pixel mirrors itself
+  constexpr std::array<float, 9> filter{1, 2, 1, 2, 4, 2, 1, 2, 1};
+  std::vector<float> filters;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    std::transform(filter.begin(), filter.end(), std::back_inserter(filters), [](float part) { return part / 16; });
+  }
+  const std::string pads = t.to().constant(node.name + ".pads", {8}, std::vector<std::int64_t>{0, 0, 1, 1, 0, 0, 1, 1});
+  const std::string x = t.to().add(node.name + ".mirrored", "Pad", {t.name(node.inputs[0]), pads}, {{"mode", border}});
+  const std::string weight = t.to().constant(node.name + ".filter", {channels, 1, 3, 3}, filters);
+  t.name(node.outputs[0], t.to().add(node.name, "Conv", {x, weight},
+                                     {{"group", channels}, {"strides", Ints{2, 2}}, {"kernel_shape", Ints{3, 3}}}));
+}
+
 void translate_global_average_pool(const Node& node, Translation& t) {
   const std::string pooled = t.to().add(node.name + ".pool", "GlobalAveragePool", {t.name(node.inputs[0])});
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {pooled}, {{"axis", std::int64_t{1}}}));
@@ -183,6 +200,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"batch_norm", translate_batch_norm},
                                 {"max_pool2d", translate_max_pool2d},
                                 {"avg_pool2d", translate_avg_pool2d},
+                                {"blur_pool2d", translate_blur_pool2d},
                                 {"adaptive_avg_pool2d", translate_adaptive_avg_pool2d},
                                 {"global_average_pool", translate_global_average_pool},
                                 {"scale_channels", translate_scale_channels},
