@@ -27,6 +27,12 @@ void list_data() {
       {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
       {"image_folder",
        "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
+      {"webdataset",
+       "JPEG and PNG in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or names such "
+       "as train-000.tar; data.split.dev without val"},
+      {"tfrecord",
+       "JPEG and PNG in TFRecord files of tf.train.Example (image/encoded, image/class/label), named likewise; "
+       "data.first_label 1 where labels begin at 1"},
       {"packed", "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder"},
       {"cifar",
        "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin"},

@@ -60,11 +60,17 @@ struct Choices<Fusion> {
 };
 
 /// `synthetic` makes the images or the text that the model reads.
-enum class DataSource { idx, image_folder, packed, cifar, tsv, synthetic };
+enum class DataSource { idx, image_folder, webdataset, tfrecord, packed, cifar, tsv, synthetic };
 template <>
 struct Choices<DataSource> {
-  static constexpr std::array<std::string_view, 6> names{"idx", "image_folder", "packed", "cifar", "tsv", "synthetic"};
+  static constexpr std::array<std::string_view, 8> names{"idx",    "image_folder", "webdataset", "tfrecord",
+                                                         "packed", "cifar",        "tsv",        "synthetic"};
 };
+
+/// Whether its images lie in files that each hold many of them, encoded.
+constexpr bool is_sharded(DataSource source) {
+  return source == DataSource::webdataset || source == DataSource::tfrecord;
+}
 
 /// How a text file's bytes are letters. automatic: as the bytes look (core/data/text/text_encoding.h).
 enum class TextEncoding { automatic, utf8, gb18030, utf16, big5, windows1252 };
@@ -81,8 +87,8 @@ struct Choices<Padding> {
   static constexpr std::array<std::string_view, 2> names{"max_length", "none"};
 };
 
-/// How training images are varied. `automatic` is random_resized_crop for folders and packs above 64 px, crop_flip
-/// for those up to 64 px and CIFAR, none for IDX and synthetic images.
+/// How training images are varied. `automatic` is random_resized_crop for folders, shards and packs above 64 px,
+/// crop_flip for those up to 64 px and CIFAR, none for IDX and synthetic images.
 enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
 template <>
 struct Choices<Augmentation> {

@@ -71,7 +71,7 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.source", "{} reads tsv or synthetic, got {}", model.name, choice_name(source));
   }
   if (!text && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|packed|cifar|synthetic, got tsv", model.name);
+    refuse("data.source", "{} reads idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic, got tsv", model.name);
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -83,8 +83,9 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
-  if (config.data.split.dev > 0 && source != DataSource::tsv && source != DataSource::image_folder) {
-    refuse("data.split.dev", "is made for tsv and image_folder, {} has evaluation samples of its own",
+  const bool is_parted = source == DataSource::tsv || source == DataSource::image_folder || is_sharded(source);
+  if (config.data.split.dev > 0 && !is_parted) {
+    refuse("data.split.dev", "is made for tsv, image_folder, webdataset and tfrecord, {} has evaluation samples",
            choice_name(source));
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {

@@ -72,6 +72,7 @@ struct DataConfig {
   TextEncoding encoding = TextEncoding::automatic;  // tsv
   ColumnsConfig columns;
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
+  std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
   SplitConfig split;
   std::int64_t image_size = 224;  // px, height and width
   std::int64_t batch_size = 32;   // samples per rank and step

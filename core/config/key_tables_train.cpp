@@ -66,9 +66,12 @@ std::vector<Key> data_keys() {
       column_key("label", &ColumnsConfig::label, "tsv: the labels' name in the table's first row; empty: a usual one"),
       data_key("labels", &DataConfig::labels,
                "tsv: the labels in the order of their numbers; empty: numbers, or words sorted, of the training file"),
+      data_key("first_label", &DataConfig::first_label,
+               "webdataset and tfrecord: label of the first class, where labels are numbers; ImageNet's records have 1")
+          .between(0, 1'000'000),
       make_key("data.split.dev",
-               "tsv and image_folder without evaluation samples: part of each class's training samples that takes "
-               "their place, drawn by seed; 0: none",
+               "tsv, image_folder, webdataset and tfrecord without evaluation samples: part of each class's training "
+               "samples that takes their place, drawn by seed; 0: none",
                &Config::data, &DataConfig::split, &SplitConfig::dev)
           .at_least(0)
           .below(1),

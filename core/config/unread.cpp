@@ -35,6 +35,7 @@ const std::vector<Rule> rules = {
       "data.columns.label", "data.labels", "data.vocab", "data.lowercase"},
      [](const Config& c) { return c.data.source == DataSource::tsv; },
      "data.source"},
+    {{"data.first_label"}, [](const Config& c) { return is_sharded(c.data.source); }, "data.source"},
     {{"data.path", "data.max_bad_samples"},
      [](const Config& c) { return c.data.source != DataSource::synthetic; },
      "data.source"},

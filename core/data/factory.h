@@ -21,7 +21,7 @@ struct DataSettings {
   ColumnNames columns = {};                         // tsv: of both files
   TextEncoding encoding = TextEncoding::automatic;  // tsv
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
-  int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 folder and packs)
+  int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};      // tsv: BERT's vocab.txt
@@ -29,7 +29,8 @@ struct DataSettings {
   int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
-  double dev_share = 0;             // tsv, image_folder: part of each class kept for evaluation; 0: read as it lies
+  std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
+  double dev_share = 0;             // tsv, image_folder, shards: part of each class kept for evaluation; 0: as it lies
   std::uint64_t seed = 0;           // what synthetic samples are made from, and those for evaluation drawn by
 };
 

@@ -23,6 +23,8 @@ std::unique_ptr<LabelledImages> open_idx(const DataSettings& settings, Split spl
 bool holds_cifar(const std::filesystem::path& root);
 std::unique_ptr<LabelledImages> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
+/// WebDataset's shards and TFRecord's, as settings.source says.
+std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
@@ -36,6 +38,8 @@ void require_path(const DataSettings& settings, std::string_view source);
 std::string listed(const std::vector<std::string>& names);
 /// Throws Error{usage} naming the classes that `place` has and the key where another number of them was asked for.
 void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place);
+/// Labels that are numbers stay below it.
+inline constexpr std::int32_t most_classes = 100'000;
 /// "0", "1", ... for sources whose classes have no names.
 std::vector<std::string> numbered_classes(int classes);
 

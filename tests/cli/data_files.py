@@ -1,6 +1,9 @@
-"""Small data sets in the binary forms of Fashion-MNIST and CIFAR-10: ten classes, each of its own brightness."""
+"""Small data sets in the binary forms of Fashion-MNIST and CIFAR-10: ten classes, each of its own brightness. Shards of
+images: tar archives and TFRecord files."""
+import io
 import random
 import struct
+import tarfile
 
 CLASSES = 10
 TEN_CLASSES = """\
@@ -35,3 +38,51 @@ def write_cifar(folder):
     for name, count in (*((f"data_batch_{i}", 12) for i in range(1, 6)), ("test_batch", 30)):
         records = [bytes([label]) + pixels * 3 for label, pixels in samples(name, count, 32 * 32)]
         (folder / "cifar-10-batches-bin" / f"{name}.bin").write_bytes(b"".join(records))
+
+
+def write_tar(path, members):
+    """A tar of (name, bytes)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as archive:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+
+
+def crc32c(content):
+    """Bit by bit, as RFC 3720 has it."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def proto(field, value):
+    """A field of protobuf's wire format: bytes, or a number."""
+    def varint(number):
+        return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+    if isinstance(value, int):
+        return varint(field << 3) + varint(value)
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def example(**features):
+    """tf.train.Example; __ stands for a slash, bytes become a bytes_list, numbers an int64_list."""
+    def feature(value):
+        return proto(1, proto(1, value)) if isinstance(value, bytes) else proto(3, proto(1, value))
+    return proto(1, b"".join(proto(1, proto(1, name.replace("__", "/").encode()) + proto(2, feature(value)))
+                             for name, value in features.items()))
+
+
+def write_tf_records(path, examples):
+    def masked(content):
+        crc = crc32c(content)
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for content in examples:
+            length = struct.pack("<Q", len(content))
+            file.write(length + masked(length) + content + masked(content))

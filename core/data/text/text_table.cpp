@@ -239,7 +239,12 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
 }
 
 TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options) {
-  DecodedText file = decode_text(read_file(path), path.string(), options.encoding);
+  const std::string bytes = read_file(path);
+  if (path.extension() == ".parquet" || bytes.starts_with("PAR1")) {
+    fail("{}: this build reads no Parquet; write the table as CSV or JSON lines (pandas: to_csv(\"train.csv\"))",
+         path.string());
+  }
+  DecodedText file = decode_text(bytes, path.string(), options.encoding);
   TextTable table = parse_text_table(file.text, path.string(), table_form_of(path).value_or(TableForm::tsv),
                                      options.labels, options.columns);
   table.note = std::move(file.note);

@@ -61,7 +61,7 @@ struct TextTableOptions {
 };
 
 /// The table in a file, of the form that its ending says, else TSV. Throws as parse_text_table and decode_text do, and
-/// where the file cannot be read.
+/// where the file cannot be read or is Parquet.
 TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options);
 
 }  // namespace ptrain

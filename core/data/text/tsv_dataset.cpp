@@ -46,8 +46,6 @@ TextTable read_table(const DataSettings& settings, Split split) {
   return read_text_table(find_table(settings, split), {.columns = settings.columns, .encoding = settings.encoding});
 }
 
-constexpr std::int32_t most_classes = 100'000;
-
 /// -1 when `text` is not a plain number of at most six digits.
 std::int32_t number_of(const std::string& text) {
   std::int32_t value = -1;

@@ -14,19 +14,6 @@
 namespace ptrain {
 namespace {
 
-struct LoadedImage {
-  std::int32_t label;
-  std::vector<std::uint8_t> pixels;
-};
-
-LoadedImage load_image(const Dataset& data, std::int64_t index) {
-  LoadedImage image;
-  image.pixels.resize(static_cast<std::size_t>(data.info().image_size) * data.info().image_size * 3);
-  Scratch scratch;
-  image.label = data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = image.pixels});
-  return image;
-}
-
 std::vector<std::uint8_t> ramp(std::size_t count) {
   std::vector<std::uint8_t> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::uint8_t>(i * 7);

@@ -123,4 +123,12 @@ std::vector<std::uint8_t> make_idx(const std::vector<std::uint32_t>& dims, const
   return bytes;
 }
 
+LoadedImage load_image(const Dataset& data, std::int64_t index) {
+  LoadedImage image;
+  image.pixels.resize(static_cast<std::size_t>(data.info().image_size) * data.info().image_size * 3);
+  Scratch scratch;
+  image.label = data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = image.pixels});
+  return image;
+}
+
 }  // namespace ptrain

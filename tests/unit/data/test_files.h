@@ -1,6 +1,8 @@
 // Files that the data tests write: encoded images, compressed and indexed bytes.
 #pragma once
 
+#include "core/data/dataset.h"
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -21,6 +23,14 @@ std::vector<std::uint8_t> encode_png(const std::vector<std::uint8_t>& rgb, int w
 std::vector<std::uint8_t> gzip(std::span<const std::uint8_t> bytes);
 /// An IDX file of bytes.
 std::vector<std::uint8_t> make_idx(const std::vector<std::uint32_t>& dims, const std::vector<std::uint8_t>& values);
+
+struct LoadedImage {
+  std::int32_t label;
+  std::vector<std::uint8_t> pixels;
+};
+
+/// A sample as the first epoch of seed 0 has it.
+LoadedImage load_image(const Dataset& data, std::int64_t index);
 
 /// The message of the exception that `call` throws; "" when it throws none.
 inline std::string message_of(const std::function<void()>& call) {

@@ -200,6 +200,12 @@ TEST_F(TextFiles, NumberLabelsInTheOrderGiven) {
 
 TEST_F(TextFiles, SayWhichFileIsMissingOrWrong) {
   EXPECT_TRUE(error(Split::train).ends_with("train.tsv: not found, nor with .csv, .jsonl or .json"));
+  settings_.train_file = "train.parquet";
+  directory_.write("train.parquet", std::string("PAR1"));
+  EXPECT_TRUE(error(Split::train).find("train.parquet: this build reads no Parquet; write") != std::string::npos);
+  settings_.train_file = "";
+  directory_.write("train.tsv", std::string("PAR1\x15\x04"));
+  EXPECT_TRUE(error(Split::train).find("train.tsv: this build reads no Parquet; write") != std::string::npos);
   directory_.write("train.tsv", std::string("a\t0\nb\t1\n"));
   settings_.vocab_path = directory_.write("vocab.txt", std::string("[PAD]\n[UNK]\n[CLS]\n"));
   EXPECT_TRUE(error(Split::train).ends_with("not a BERT vocabulary: it has no [SEP]"));

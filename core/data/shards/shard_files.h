@@ -1,0 +1,18 @@
+// Which files of a folder are a split's shards.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// The shards of a split, by name: the files in the folder train (or val, test, validation) below `root`, or those of
+/// `root` itself with that word in their names, such as train-00000-of-00128 or imagenet-train-000.tar. For training
+/// all of `root` where no name has any of these words. Hidden files are no shards. Empty where there are none.
+std::vector<std::filesystem::path> find_shards(const std::filesystem::path& root, Split split,
+                                               bool (*is_shard)(std::string_view name));
+
+}  // namespace ptrain

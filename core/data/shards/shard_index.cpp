@@ -1,0 +1,60 @@
+#include "core/data/shards/shard_index.h"
+
+#include "core/base/errors.h"
+#include "core/base/parallel.h"
+
+#include <exception>
+
+namespace ptrain {
+
+std::int32_t ShardIndex::number_of(const ShardLabel& label) {
+  const auto [found, is_new] = numbers_.try_emplace(label.text, static_cast<std::int32_t>(labels.size()));
+  if (is_new) {
+    labels.push_back(label);
+  } else if (std::string& known = labels[static_cast<std::size_t>(found->second)].class_name;
+             known != label.class_name) {
+    known = "";
+  }
+  return found->second;
+}
+
+void ShardIndex::add(ShardSample sample, const ShardLabel& label) {
+  sample.label = number_of(label);
+  samples.push_back(std::move(sample));
+}
+
+void ShardIndex::append(ShardIndex&& other, std::uint32_t shard) {
+  std::vector<std::int32_t> numbers;
+  for (const ShardLabel& label : other.labels) numbers.push_back(number_of(label));
+  for (ShardSample& sample : other.samples) {
+    sample.label = numbers[static_cast<std::size_t>(sample.label)];
+    sample.shard = shard;
+    samples.push_back(std::move(sample));
+  }
+}
+
+ShardIndex index_shards(const std::vector<std::filesystem::path>& shards, const ShardForm& form) {
+  std::vector<ShardIndex> each(shards.size());
+  std::vector<std::exception_ptr> errors(shards.size());
+  parallel_for(static_cast<std::int64_t>(shards.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      try {
+        const FileBytes file(shards[i]);
+        if (file.size() == 0) fail("{}: is empty", file.name());
+        each[i] = form.index(file);
+        if (each[i].samples.empty()) fail("{}: has no samples", file.name());
+      } catch (...) {  // carried out of the loop's threads
+        errors[i] = std::current_exception();
+      }
+    }
+  });
+  ShardIndex index;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (errors[i]) std::rethrow_exception(errors[i]);
+    index.append(std::move(each[i]), static_cast<std::uint32_t>(i));
+    each[i] = {};
+  }
+  return index;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,110 @@
+// Images in shards: WebDataset's and TFRecord's. Each is read where it lies when it is wanted, so that the order of an
+// epoch is as random, and memory as flat, as of a folder of images.
+#include "core/data/image/image_transform.h"
+#include "core/data/shards/shard_classes.h"
+#include "core/data/shards/shard_files.h"
+#include "core/data/shards/shard_index.h"
+#include "core/data/shards/tf_record.h"
+#include "core/data/shards/web_dataset.h"
+#include "core/data/sources.h"
+#include "core/data/split.h"
+#include "core/io/atomic_file.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> shards_of(const DataSettings& settings, Split split, const ShardForm& form) {
+  std::vector<fs::path> shards = find_shards(settings.path, split, form.is_shard);
+  if (!shards.empty()) return shards;
+  const bool train = split == Split::train;
+  fail("{}: has no shards to {}; expected {}/{}, or names with {} as a word of theirs{}", settings.path,
+       train ? "train on" : "evaluate on", train ? "train" : "val", form.pattern,
+       train ? "train" : "val, validation or test",
+       train ? "" : ", or data.split.dev, the part of the training samples to evaluate on");
+}
+
+class ShardedImages : public Dataset {
+ public:
+  ShardedImages(const DataSettings& settings, Split split, const ShardForm& form)
+      : form_(form),
+        shards_(shards_of(settings, is_parted(settings) ? Split::train : split, form)),
+        transform_(photo_transform(settings, split)) {
+    refuse_shards_to_evaluate(settings);
+    ShardIndex index = index_shards(shards_, form);
+    const bool has_all = split == Split::train || is_parted(settings);
+    const ShardClasses classes(has_all ? index : index_shards(shards_of(settings, Split::train, form), form), settings,
+                               settings.path);
+    if (split == Split::train && !classes.note().empty()) notes_.push_back(classes.note());
+    samples_ = std::move(index.samples);
+    number(index.labels, classes);
+    if (is_parted(settings)) keep_part(settings, split);
+    info_ = photo_info(settings, classes.names(), settings.path);
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(samples_.size()); }
+
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
+    scratch.file.resize(sample.length);
+    try {
+      FileBytes(shards_[sample.shard]).read(sample.offset, scratch.file);
+    } catch (const Error& error) {
+      throw BadSample(error.what());
+    }
+    const std::string place = place_of(sample);
+    transform_.in_form(out.form).apply_encoded(form_.image_in(scratch.file, place), place, random, scratch, out.pixels);
+    return sample.label;
+  }
+
+ private:
+  void refuse_shards_to_evaluate(const DataSettings& settings) const {
+    if (!is_parted(settings)) return;
+    const std::vector<fs::path> others = find_shards(settings.path, Split::eval, form_.is_shard);
+    if (!others.empty()) refuse_parting(others.front());
+  }
+
+  std::string place_of(const ShardSample& sample) const {
+    return fmt::format("{}: byte {}{}", shards_[sample.shard].string(), sample.offset,
+                       sample.name.empty() ? "" : ": " + quoted_name(sample.name));
+  }
+
+  /// Puts classes in the place of labels, and samples in a folder's order: by classes and names.
+  void number(const std::vector<ShardLabel>& labels, const ShardClasses& classes) {
+    constexpr std::int32_t unknown = -1;
+    std::vector<std::int32_t> numbers(labels.size(), unknown);
+    for (ShardSample& sample : samples_) {
+      const auto label = static_cast<std::size_t>(sample.label);
+      if (numbers[label] == unknown) numbers[label] = classes.number_of(labels[label], place_of(sample));
+      sample.label = numbers[label];
+    }
+    std::sort(samples_.begin(), samples_.end(), [](const ShardSample& a, const ShardSample& b) {
+      return std::tie(a.label, a.name, a.shard, a.offset) < std::tie(b.label, b.name, b.shard, b.offset);
+    });
+  }
+
+  void keep_part(const DataSettings& settings, Split split) {
+    std::vector<std::int32_t> labels;
+    for (const ShardSample& sample : samples_) labels.push_back(sample.label);
+    samples_ = gathered(std::move(samples_), stratified_part(labels, settings, split, settings.path));
+  }
+
+  const ShardForm& form_;
+  std::vector<fs::path> shards_;
+  ImageTransform transform_;
+  std::vector<ShardSample> samples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split) {
+  const ShardForm& form = settings.source == DataSource::webdataset ? web_dataset_form : tf_record_form;
+  require_path(settings, form.source);
+  return std::make_unique<ShardedImages>(settings, split, form);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,111 @@
+#include "core/data/shards/tf_record.h"
+
+#include "core/data/shards/crc32c.h"
+#include "core/data/shards/tf_example.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace ptrain {
+namespace {
+
+constexpr std::uint64_t checksum_bytes = 4;
+constexpr std::uint64_t header_bytes = 8 + checksum_bytes;  // length and its checksum
+constexpr std::uint64_t longest_record = 1 << 30;           // bytes, one image each
+
+std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) value |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
+  return value;
+}
+
+/// Whether the last bytes are the checksum of those before, which is masked: data may hold checksums itself.
+bool is_sound(std::span<const std::uint8_t> bytes) {
+  const std::uint32_t crc = crc32c(bytes.first(bytes.size() - checksum_bytes));
+  const std::uint32_t masked = (crc >> 15 | crc << 17) + 0xa282ead8u;
+  return little_endian(bytes.last(checksum_bytes)) == masked;
+}
+
+/// Bytes of the record that begins at `position`, its checksums left out.
+std::uint64_t read_length(const ByteSource& shard, std::uint64_t position, const std::string& place) {
+  if (shard.size() - position < header_bytes) fail("{}: ends within its length (truncated file)", place);
+  std::array<std::uint8_t, header_bytes> header{};
+  shard.read(position, header);
+  if (!is_sound(header)) {
+    if (position == 0 && header[0] == 0x1f && header[1] == 0x8b) {
+      fail(
+          "{}: is compressed, whose records cannot be read at their places; expected plain records (gunzip makes them)",
+          shard.name());
+    }
+    fail("{}: the checksum of its length is wrong (damaged, or no TFRecord file)", place);
+  }
+  const std::uint64_t length = little_endian(std::span(header).first(8));
+  const std::uint64_t left = shard.size() - position - header_bytes;
+  if (left < checksum_bytes || length > left - checksum_bytes) {
+    fail("{}: has {} bytes, of which {} are there (truncated file)", place, length, left);
+  }
+  if (length > longest_record) fail("{}: has {} bytes, expected one image", place, length);
+  return length;
+}
+
+/// Damage is told apart from data of another kind.
+ImageExample parse(const ByteSource& shard, ByteRange record, const std::string& place) {
+  try {
+    return parse_image_example(shard, record, place);
+  } catch (const Error&) {
+    std::vector<std::uint8_t> bytes(record.size() + checksum_bytes);
+    shard.read(record.begin, bytes);
+    if (!is_sound(bytes)) fail("{}: its checksum is wrong (damaged)", place);
+    throw;
+  }
+}
+
+/// "x.tfrecord", "x.tfrecords", and names like "train-00000-of-01024" with or without them.
+bool is_tf_record(std::string_view name) {
+  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
+  const std::size_t of = name.rfind("-of-");
+  if (of == name.npos || of == 0) return false;
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::string_view count = name.substr(of + 4);
+  return is_digit(name[of - 1]) && !count.empty() && std::all_of(count.begin(), count.end(), is_digit);
+}
+
+}  // namespace
+
+ShardIndex index_tf_records(const ByteSource& shard) {
+  ShardIndex index;
+  for (std::uint64_t position = 0; position < shard.size();) {
+    const std::string place = fmt::format("{}: record at byte {}", shard.name(), position);
+    const std::uint64_t length = read_length(shard, position, place);
+    const std::uint64_t begin = position + header_bytes, end = begin + length + checksum_bytes;
+    ImageExample example = parse(shard, {begin, begin + length}, place);
+    index.add({.name = std::move(example.file_name), .offset = position, .length = end - position},
+              {std::to_string(example.label), std::move(example.class_name)});
+    position = end;
+  }
+  return index;
+}
+
+std::span<const std::uint8_t> image_in_tf_record(std::span<const std::uint8_t> bytes, const std::string& place) {
+  if (bytes.size() < header_bytes + checksum_bytes || !is_sound(bytes.subspan(header_bytes))) {
+    throw BadSample(fmt::format("{}: its checksum is wrong (damaged)", place));
+  }
+  try {
+    const MemoryBytes record(bytes, place);
+    const ByteRange image = parse_image_example(record, {header_bytes, bytes.size() - checksum_bytes}, place).image;
+    return bytes.subspan(image.begin, image.size());
+  } catch (const Error& error) {
+    throw BadSample(error.what());
+  }
+}
+
+const ShardForm tf_record_form{
+    .source = "tfrecord",
+    .pattern = "*.tfrecord",
+    .is_shard = is_tf_record,
+    .index = index_tf_records,
+    .image_in = image_in_tf_record,
+};
+
+}  // namespace ptrain

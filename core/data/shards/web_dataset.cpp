@@ -1,0 +1,131 @@
+#include "core/data/shards/web_dataset.h"
+
+#include "core/base/utf8.h"
+#include "core/data/shards/tar_archive.h"
+#include "core/io/atomic_file.h"
+#include "core/io/json_text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace ptrain {
+namespace {
+
+constexpr std::uint64_t longest_label = 4096;  // bytes of .cls and .txt
+constexpr std::uint64_t longest_json = 1 << 20;
+
+/// Key and ending of a member: "a/b.seg.png" is "a/b" and "seg.png". The ending is in lower case.
+struct MemberName {
+  std::string key;
+  std::string ending;
+
+  explicit MemberName(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::size_t base = slash == path.npos ? 0 : slash + 1;
+    const std::size_t dot = path.find('.', base);
+    if (dot == path.npos || dot == base) return;  // no ending, or a hidden file
+    key = path.substr(0, dot);
+    ending = path.substr(dot + 1);
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+};
+
+bool is_image(const std::string& ending) { return ending == "jpg" || ending == "jpeg" || ending == "png"; }
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+/// Collects the members of one sample after the other.
+class SampleReader {
+ public:
+  explicit SampleReader(const ByteSource& shard) : shard_(shard) {}
+
+  void add(const TarMember& member) {
+    const MemberName name(member.path);
+    if (!is_image(name.ending) && name.ending != "cls" && name.ending != "json" && name.ending != "txt") return;
+    const std::uint64_t begin = member.offset - 512;
+    if (!open_ || name.key != key_) {
+      finish();
+      open_ = true;
+      key_ = name.key;
+      begin_ = begin;
+    }
+    if (!member.is_file) refuse("is no file; archives keep a link's file with tar --dereference --hard-dereference");
+    if (is_image(name.ending)) {
+      if (!sample_.name.empty()) refuse("is a second image of its sample");
+      if (member.size == 0) refuse("is an empty image");
+      sample_ = {.name = member.path, .offset = member.offset, .length = member.size};
+    } else if (name.ending == "json") {
+      json_label_ = label_of_json(text_of(member, longest_json));
+    } else {
+      (name.ending == "cls" ? class_label_ : text_label_) = trimmed(text_of(member, longest_label));
+    }
+  }
+
+  ShardIndex take() {
+    finish();
+    return std::move(index_);
+  }
+
+ private:
+  void finish() {
+    if (!open_) return;
+    if (sample_.name.empty()) refuse("has no image (.jpg, .jpeg or .png directly after its other members)");
+    const std::string& label = !class_label_.empty() ? class_label_ : !json_label_.empty() ? json_label_ : text_label_;
+    if (label.empty()) refuse("has no class (.cls, .json with a label, or .txt, directly after its image)");
+    index_.add(std::move(sample_), {label});
+    sample_ = {};
+    class_label_ = json_label_ = text_label_ = "";
+    open_ = false;
+  }
+
+  std::string text_of(const TarMember& member, std::uint64_t longest) const {
+    if (member.size > longest) refuse(fmt::format("has a label of {} bytes", member.size));
+    std::string text(member.size, '\0');
+    shard_.read(member.offset, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+    if (!is_utf8(text) || text.find('\0') != text.npos) refuse("has a label that is no UTF-8 text");
+    return text;
+  }
+
+  /// Empty where there is none.
+  std::string label_of_json(const std::string& text) const {
+    const nlohmann::json object = parse_json(text);
+    if (!object.is_object()) refuse("has a .json that is no JSON object");
+    const auto label = object.find("label");
+    if (label == object.end() || label->is_null()) return "";
+    if (!label->is_string() && !label->is_number_integer()) refuse("has a label in .json that is no text or number");
+    return label->is_string() ? trimmed(label->get<std::string>()) : label->dump();
+  }
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    fail("{}: byte {}: sample {} {}", shard_.name(), begin_, quoted_name(key_), what);
+  }
+
+  const ByteSource& shard_;
+  ShardIndex index_;
+  bool open_ = false;
+  std::string key_;
+  std::uint64_t begin_ = 0;
+  ShardSample sample_;
+  std::string class_label_, json_label_, text_label_;
+};
+
+}  // namespace
+
+ShardIndex index_web_dataset(const ByteSource& shard) {
+  SampleReader reader(shard);
+  read_tar(shard, [&](const TarMember& member) { reader.add(member); });
+  return reader.take();
+}
+
+const ShardForm web_dataset_form{
+    .source = "webdataset",
+    .pattern = "*.tar",
+    .is_shard = [](std::string_view name) { return name.ends_with(".tar"); },
+    .index = index_web_dataset,
+    .image_in = [](std::span<const std::uint8_t> bytes, const std::string&) { return bytes; },
+};
+
+}  // namespace ptrain
