@@ -102,7 +102,7 @@ class Shards(ProgramTest):
         content[content.index(b"IDAT") + 6] ^= 1
         path.write_bytes(content)
         _, report = self.trained("skips", "tfrecord")
-        self.assertEqual(report["bad_samples"], 1)
+        self.assertEqual(report["progress"]["bad_samples"], 1)
         refused = self.train("refuses", "-o", "data.max_bad_samples=0")
         self.assert_one_line_error(refused, 1, "train-00000-of-00002: byte", "its checksum is wrong (damaged)")
 

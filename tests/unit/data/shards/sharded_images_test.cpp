@@ -14,7 +14,7 @@ namespace {
 
 std::string as_text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-class Shards : public testing::Test {
+class Shards : public ::testing::Test {
  protected:
   std::string picture(int width) const {
     return as_text(encode_jpeg(make_picture(width, 40), width, 40, JpegKind::rgb));
