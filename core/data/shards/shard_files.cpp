@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <string>
+#include <charconv>
 
 namespace ptrain {
 namespace {
@@ -58,6 +58,21 @@ std::vector<fs::path> find_shards(const fs::path& root, Split split, bool (*is_s
     if ((word == "train") == (split == Split::train) && !chosen.empty()) return chosen;
   }
   return split == Split::train && !any_word ? all : std::vector<fs::path>{};
+}
+
+std::int64_t shard_count(std::string_view name) {
+  const std::size_t of = name.rfind("-of-");
+  if (of == name.npos || of == 0 || std::isdigit(static_cast<unsigned char>(name[of - 1])) == 0) return 0;
+  std::int64_t count = 0;
+  std::from_chars(name.data() + of + 4, name.data() + name.size(), count);
+  return std::max<std::int64_t>(count, 0);
+}
+
+std::string missing_shards(const std::vector<fs::path>& shards) {
+  const std::int64_t count = shard_count(shards.front().filename().string());
+  if (static_cast<std::int64_t>(shards.size()) >= count) return {};
+  return fmt::format("{}: {} of the {} shards that their names speak of are there",
+                     shards.front().parent_path().string(), shards.size(), count);
 }
 
 }  // namespace ptrain

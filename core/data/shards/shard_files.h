@@ -3,7 +3,9 @@
 
 #include "core/data/dataset.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +16,11 @@ namespace ptrain {
 /// all of `root` where no name has any of these words. Hidden files are no shards. Empty where there are none.
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& root, Split split,
                                                bool (*is_shard)(std::string_view name));
+
+/// How many shards belong together by a name such as train-00000-of-00128: 128; 0 by others.
+std::int64_t shard_count(std::string_view name);
+
+/// A line where there are fewer shards than their names say; empty where there are not.
+std::string missing_shards(const std::vector<std::filesystem::path>& shards);
 
 }  // namespace ptrain

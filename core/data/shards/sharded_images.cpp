@@ -39,7 +39,10 @@ class ShardedImages : public Dataset {
     const bool has_all = split == Split::train || is_parted(settings);
     const ShardClasses classes(has_all ? index : index_shards(shards_of(settings, Split::train, form), form), settings,
                                settings.path);
-    if (split == Split::train && !classes.note().empty()) notes_.push_back(classes.note());
+    const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
+    for (const std::string& note : {missing_shards(shards_), has_all ? classes.note() : std::string()}) {
+      if (!note.empty() && !noted) notes_.push_back(note);
+    }
     samples_ = std::move(index.samples);
     number(index.labels, classes);
     if (is_parted(settings)) keep_part(settings, split);

@@ -1,9 +1,9 @@
 #include "core/data/shards/tf_record.h"
 
 #include "core/data/shards/crc32c.h"
+#include "core/data/shards/shard_files.h"
 #include "core/data/shards/tf_example.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -64,11 +64,7 @@ ImageExample parse(const ByteSource& shard, ByteRange record, const std::string&
 /// "x.tfrecord", "x.tfrecords", and names like "train-00000-of-01024" with or without them.
 bool is_tf_record(std::string_view name) {
   if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
-  const std::size_t of = name.rfind("-of-");
-  if (of == name.npos || of == 0) return false;
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const std::string_view count = name.substr(of + 4);
-  return is_digit(name[of - 1]) && !count.empty() && std::all_of(count.begin(), count.end(), is_digit);
+  return shard_count(name) > 0 && std::isdigit(static_cast<unsigned char>(name.back())) != 0;
 }
 
 }  // namespace

@@ -97,6 +97,16 @@ TEST_F(Shards, AreToldApartByFoldersOrNames) {
   EXPECT_EQ(open_dataset(settings(DataSource::webdataset, "c"), Split::train)->size(), 2);
 }
 
+TEST_F(Shards, NoteThoseThatAreMissing) {
+  directory.write("train-00000-of-00003.tar", tar({"0", "1"}));
+  directory.write("train-00002-of-00003.tar", tar({"0", "1"}));
+  const auto notes = [&] { return open_dataset(settings(DataSource::webdataset), Split::train)->notes(); };
+  ASSERT_EQ(notes().size(), 1u);
+  EXPECT_TRUE(notes()[0].ends_with(": 2 of the 3 shards that their names speak of are there")) << notes()[0];
+  directory.write("train-00001-of-00003.tar", tar({"0", "1"}));
+  EXPECT_TRUE(notes().empty());
+}
+
 TEST_F(Shards, OfOneSetAreParted) {
   for (int i = 0; i < 4; ++i) directory.write(fmt::format("shard-{}.tar", i), tar({"0", "1", "1"}));
   DataSettings parted = settings(DataSource::webdataset);
