@@ -7,6 +7,7 @@
 #include "core/io/checkpoint.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
+#include "core/train/predictions.h"
 
 #include <optional>
 
@@ -71,13 +72,7 @@ void remove_earlier(const Config& config) {
   for (const std::uint64_t step : list_checkpoints(folder)) fs::remove(checkpoint_path(folder, step));
 }
 
-}  // namespace
-
-fs::path report_path(const Config& config) {
-  return config.output.report.empty() ? fs::path(config.output.dir) / "report.json" : fs::path(config.output.report);
-}
-
-void claim_output(const Config& config, OutputUse use) {
+void refuse_earlier(const Config& config, OutputUse use) {
   const bool trains = use == OutputUse::training, resumes = resumes_here(config);
   if (trains && resumes) {
     if (config.output.fresh) fail_usage("output.fresh: throws away what --resume goes on from; give one of them");
@@ -94,6 +89,17 @@ void claim_output(const Config& config, OutputUse use) {
   fail_usage("{}: has {}{}; --fresh replaces it{}, another {} keeps it", config.output.dir, description(report),
              differs.empty() ? "" : fmt::format(", which differs: {}", differs),
              trains ? ", --resume auto goes on with it" : "", trains ? "--out" : "--out or --report");
+}
+
+}  // namespace
+
+fs::path report_path(const Config& config) {
+  return config.output.report.empty() ? fs::path(config.output.dir) / "report.json" : fs::path(config.output.report);
+}
+
+void claim_output(const Config& config, OutputUse use) {
+  refuse_earlier(config, use);
+  if (use == OutputUse::training) fs::remove(predictions_path(config));  // of other weights than it will end with
 }
 
 }  // namespace ptrain

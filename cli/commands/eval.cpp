@@ -19,6 +19,7 @@ void eval(const ConfigOptions& options) {
   run_with_report(loaded, options.telling(), OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();
+    trainer.write_predictions();
   });
 }
 

@@ -203,6 +203,9 @@ void check_run(const Config& config, const Refusal& refuse) {
   if (config.output.keep_best != BestMetric::none && !config.eval.any()) {
     refuse("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
   }
+  if (config.output.predictions && !config.eval.any()) {
+    refuse("output.predictions", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
   if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
     refuse("train.patience", "needs output.keep_best, the metric that has to get better");
   }

@@ -182,6 +182,7 @@ struct OutputConfig {
   std::int64_t keep_checkpoints = 3;
   bool save = true;                         // the last checkpoint and the weights, at the end
   BestMetric keep_best = BestMetric::none;  // the weights of the evaluation that is best by it, in dir/best
+  bool predictions = false;                 // the last evaluation's answers, in dir/predictions.jsonl
   std::string report;                       // empty: report.json in dir
   bool per_op = false;                      // time every op in the report
   bool fresh = false;                       // what an earlier run left in dir is thrown away

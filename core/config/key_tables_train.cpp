@@ -210,6 +210,9 @@ std::vector<Key> run_keys() {
           .between(1, 1'000'000),
       output_key("keep_best", &OutputConfig::keep_best,
                  "keeps the model of the evaluation that is best by this metric in output.dir's folder best"),
+      output_key("predictions", &OutputConfig::predictions,
+                 "writes predictions.jsonl in output.dir: every sample's answer in the last evaluation, by the final "
+                 "weights, which the report's accuracy is of"),
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
       output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
       output_key("per_op", &OutputConfig::per_op, "time every op for the report"),

@@ -74,6 +74,15 @@ struct TokenCount {
   std::int64_t unknown = 0;
 };
 
+/// Where a sample comes from, for people to find it again.
+struct SampleOrigin {
+  std::string file = {};                    // empty: it lies in none
+  bool is_picture = false;                  // the file is the sample's own, JPEG or PNG
+  std::optional<std::int64_t> line = {};    // of a table, from 1
+  std::optional<std::int64_t> record = {};  // of a file of many, from 0
+  std::string text = {}, second = {};       // of text
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -82,6 +91,8 @@ class Dataset {
   /// Writes sample `index` (0 <= index < size()) into `out` and returns its label, 0 <= label < classes.
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
   virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
+  /// Thread-safe. Nothing of samples that were made from random numbers.
+  virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.
   virtual std::optional<TokenCount> count_unknown() const { return std::nullopt; }
   /// What was found while the data was opened and its user should know, a line each.

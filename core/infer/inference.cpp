@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/data/loader/loader.h"
+#include "core/report/keep_worst.h"
 #include "core/train/metrics.h"
 
 #include <algorithm>
@@ -45,8 +46,6 @@ void InferenceReport::describe(Fields& field) {
 
 namespace {
 
-constexpr std::size_t most_mistakes = 20;
-
 /// Counts right and wrong answers.
 class Tally {
  public:
@@ -59,7 +58,7 @@ class Tally {
     if (best.index == truth) return;
     mistakes_.push_back({input, name(truth), name(best.index), static_cast<double>(best.probability),
                          static_cast<double>(probabilities[static_cast<std::size_t>(truth)])});
-    if (mistakes_.size() >= 2 * most_mistakes) keep_surest();
+    if (mistakes_.size() >= 2 * most_mistakes) keep_worst(mistakes_, &MistakeRecord::probability);
   }
 
   void fill(InferenceReport& report) {
@@ -68,18 +67,12 @@ class Tally {
     ClassificationReport found = metrics_.report(names_);
     report.classes = std::move(found.classes);
     report.confusion = std::move(found.confusion);
-    keep_surest();
+    keep_worst(mistakes_, &MistakeRecord::probability);
     report.mistakes = std::move(mistakes_);
   }
 
  private:
   const std::string& name(std::int32_t index) const { return names_[static_cast<std::size_t>(index)]; }
-
-  void keep_surest() {
-    std::stable_sort(mistakes_.begin(), mistakes_.end(),
-                     [](const MistakeRecord& a, const MistakeRecord& b) { return a.probability > b.probability; });
-    if (mistakes_.size() > most_mistakes) mistakes_.resize(most_mistakes);
-  }
 
   const std::vector<std::string>& names_;
   ClassificationMetrics metrics_;

@@ -8,7 +8,6 @@
 #include "core/train/state/weights.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace ptrain {
 namespace {
@@ -48,6 +47,7 @@ EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
 
 EvalResult Evaluator::evaluate() {
   PlanSet& plans = plans_.evaluation();
+  predictions_.clear();
   const Stopwatch watch;
   const double compiled_before = plans.compile_seconds();
   LoaderOptions options = loader_options(config_, Split::eval);
@@ -74,9 +74,11 @@ EvalResult Evaluator::evaluate() {
       feed(plan, mirrored(batch), valid);
       plan.run(Phase::forward, Phase::forward);
       const std::vector<float> others = read_logits(plan);
-      std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(), std::plus<>());
+      std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
+                     [](float one, float other) { return (one + other) / 2; });
     }
     metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
+    if (config_.output.predictions) keep_predictions(batch, logits, valid);
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
   ClassificationMetrics all(metrics.classes());
@@ -84,6 +86,28 @@ EvalResult Evaluator::evaluate() {
   EvalResult result = result_of(all);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
+}
+
+void Evaluator::keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid) {
+  const std::size_t classes = logits.size() / batch.labels.size();
+  for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
+    predictions_.push_back(
+        make_prediction(batch.sample_indices[row], batch.labels[row], logits.subspan(row * classes, classes)));
+  }
+}
+
+std::vector<Prediction> Evaluator::predictions() const {
+  constexpr std::size_t numbers = sizeof(Prediction) / sizeof(double);
+  std::vector<double> mine;
+  for (const Prediction& one : predictions_) {
+    mine.insert(mine.end(), {one.index, one.truth, one.answer, one.probability});
+  }
+  std::vector<Prediction> all;
+  for (const std::vector<double>& rank : ranks_.collect(mine)) {
+    for (std::size_t i = 0; i < rank.size(); i += numbers)
+      all.push_back({rank[i], rank[i + 1], rank[i + 2], rank[i + 3]});
+  }
+  return all;
 }
 
 EvalResult Evaluator::result_of(const ClassificationMetrics& metrics) const {

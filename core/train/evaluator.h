@@ -6,6 +6,7 @@
 #include "core/report/accuracy_figures.h"
 #include "core/train/metrics.h"
 #include "core/train/plans/run_plans.h"
+#include "core/train/predictions.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -35,11 +36,15 @@ class Evaluator {
   /// short: then the result is neither kept nor shown.
   EvalResult run(std::int64_t step, std::int64_t epoch);
 
+  /// Every rank's answers of the last run() on rank 0, where output.predictions asks for them; every rank calls it.
+  std::vector<Prediction> predictions() const;
+
   /// Those that came to their end.
   const std::vector<EvalResult>& results() const { return results_; }
 
  private:
   EvalResult evaluate();
+  void keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid);
   EvalResult result_of(const ClassificationMetrics& metrics) const;
 
   const Config& config_;
@@ -48,6 +53,7 @@ class Evaluator {
   Ranks& ranks_;
   TrainObserver& observer_;
   std::vector<EvalResult> results_;
+  std::vector<Prediction> predictions_;  // this rank's
 };
 
 }  // namespace ptrain

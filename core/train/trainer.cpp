@@ -90,6 +90,7 @@ void Trainer::finish_training() {
     if (trained && config_.output.save && best_.state() != before) write_checkpoint(done);
   }
   if (ok() && ranks_.signal() != 0) interrupted(done);
+  if (ok()) write_predictions();
 }
 
 void Trainer::start_training() {
@@ -249,6 +250,14 @@ void Trainer::export_model(const std::filesystem::path& folder) {
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
   write_model(folder);
+}
+
+void Trainer::write_predictions() {
+  if (!config_.output.predictions || !evaluator_ || evaluator_->results().empty()) return;
+  std::vector<Prediction> predictions = evaluator_->predictions();
+  if (!ranks_.is_main()) return;
+  const Communicator::Busy busy(ranks_.communicator(), "writing the predictions");
+  ptrain::write_predictions(predictions_path(config_), *evaluation_data_, std::move(predictions));
 }
 
 void Trainer::write_model(const std::filesystem::path& folder) {

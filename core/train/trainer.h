@@ -36,6 +36,8 @@ class Trainer {
   void require_trained_weights() const;
   /// Evaluates the present weights once, over all of `evaluation`; a loss that is not finite makes the run diverged.
   EvalResult evaluate_now();
+  /// The last evaluation's answers into output.dir, where output.predictions asks for them; every rank calls it.
+  void write_predictions();
   /// On rank 0, writes into `folder` the weights (their moving average, where one is kept) under the model's public
   /// names, and what a deployed model needs beside them (trained_model.h).
   void export_model(const std::filesystem::path& folder);

@@ -1,12 +1,14 @@
 """Data of one's own: tables and folders as users have them, trained on with few keys."""
+import base64
 import csv
 import io
+import html
 import json
 import random
 import shutil
 import unittest
 
-from program import ProgramTest, run
+from program import ROOT, ProgramTest, run
 from test_data import png
 
 GOOD, BAD = ("很好看", "真不错", "值得看"), ("太难看", "很无聊", "不推荐")
@@ -57,6 +59,31 @@ class OwnData(ProgramTest):
         text = io.StringIO()
         csv.writer(text).writerows([("编号", "评论", "态度"), *reviews(count)])
         (self.folder / name).write_bytes(text.getvalue().encode(encoding))
+
+    def photos(self, folder, count=8):
+        """Pictures of two classes that only their colours tell apart, in train/CLASS."""
+        for number, name in enumerate(("cat", "d<o>g")):
+            (folder / "train" / name).mkdir(parents=True)
+            for i in range(count):
+                (folder / "train" / name / f"{i}.png").write_bytes(png(20 + i, 30, (200 * number, 30 * i, 90)))
+
+    def recipe(self, name, **lines):
+        """A shipped configuration in which these keys' lines are changed."""
+        text = (ROOT / "configs/recipes" / name).read_text()
+        for key, value in lines.items():
+            begin = text.index(f"  {key}: ")
+            text = text[:begin] + f"  {key}: {value}" + text[text.index("\n", begin):]
+        self.config.write_text(text)
+
+    def predictions(self, output):
+        lines = (self.folder / output / "predictions.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def page(self, output):
+        file = self.folder / "page.html"
+        shown = run("table", self.folder / output, "--format", "html", "--out", file)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        return file.read_text()
 
     def configured(self, lines=OWN, base=BERT):
         self.config.write_text(base.replace("FOLDER", str(self.folder)).replace("LINES", lines))
@@ -172,6 +199,101 @@ class OwnData(ProgramTest):
         self.configured(base=RESNET.replace(", split: {dev: 0.25}", ""))
         shutil.rmtree(self.folder / "val")
         self.assert_one_line_error(self.train("without"), 1, "has no directory val", "data.split.dev")
+
+    def test_photos_of_ones_own_lead_to_the_worst_mistakes(self):
+        self.photos(self.folder / "photos")
+        for name, other in (("cat", "d<o>g"), ("d<o>g", "cat")):  # half of the labels are wrong: no model is right always
+            for i in range(8):
+                shutil.copy(self.folder / "photos/train" / name / f"{i}.png",
+                            self.folder / "photos/train" / other / f"wrong-{i}.png")
+        self.recipe("own_photos.yaml", path=self.folder / "photos", image_size=16, epochs=1)
+        trained = self.train("own")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        self.assertEqual(report["best"]["metric"], "top1")
+        self.assertTrue((self.folder / "own/best/model.json").exists())
+        answers = self.predictions("own")
+        self.assertEqual([one["index"] for one in answers], list(range(report["accuracy"]["eval_samples"])))
+        right = sum(one["truth"] == one["prediction"] for one in answers)
+        self.assertAlmostEqual(right / len(answers), report["accuracy"]["top1"])
+        for one in answers:
+            self.assertIn(f"photos/train/{one['truth']}/", one["picture"])
+            self.assertTrue(0.5 <= one["probability"] <= 1, one)
+        page = self.page("own")
+        self.assertIn("Confusion matrix", page)
+        self.assertIn("Worst mistakes", page)
+        self.assertNotIn("d<o>g", page)
+        wrong = [one for one in answers if one["truth"] != one["prediction"]]
+        self.assertGreater(len(wrong), 0)
+        for one in wrong:
+            with open(one["picture"], "rb") as file:
+                self.assertIn("data:image/png;base64," + base64.b64encode(file.read()).decode(), page)
+            self.assertIn(html.escape(one["picture"]), page)
+
+    def test_reviews_of_ones_own_lead_to_the_worst_mistakes(self):
+        rows = [(i, f"{review}<{i}>", {"好评": "差评", "差评": "好评"}[attitude] if i % 4 == 0 else attitude)
+                for i, review, attitude in reviews(120)]
+        (self.folder / "train.csv").write_text(
+            "编号,评论,态度\n" + "".join(f'{i},"{review.replace(chr(34), chr(34) * 2)}",{attitude}\n'
+                                       for i, review, attitude in rows), encoding="gbk")
+        self.recipe("own_reviews.yaml", path=self.folder, vocab=self.folder / "vocab.txt",
+                    columns="{text: 评论, label: 态度}")
+        trained = self.train("own")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        self.assertTrue((self.folder / "own/best/model.json").exists())
+        answers = self.predictions("own")
+        self.assertEqual([one["index"] for one in answers], list(range(24)))
+        right = sum(one["truth"] == one["prediction"] for one in answers)
+        self.assertAlmostEqual(right / 24, report["accuracy"]["top1"])
+        for one in answers:
+            _, review, attitude = rows[one["line"] - 2]  # behind the header
+            self.assertEqual((one["file"], one["text"], one["truth"]), (str(self.folder / "train.csv"), review, attitude))
+        page = self.page("own")
+        wrong = [one for one in answers if one["truth"] != one["prediction"]]
+        self.assertGreater(len(wrong), 0)
+        for one in sorted(wrong, key=lambda one: -one["probability"])[:20]:
+            self.assertIn(f"<td data-title=\"Sample\">{breakable(one['text'])}</td>", page)
+            self.assertIn(f"{self.folder}/train.csv:{one['line']}", page)
+
+    def test_answers_do_not_depend_on_how_many_ranks_gave_them(self):
+        self.table()
+        self.configured(OWN)
+        self.assertEqual(self.train("own", "-o", "train.steps=5").returncode, 0)
+        self.assertFalse((self.folder / "own/predictions.jsonl").exists())
+        answers = []
+        for ranks in (1, 3):
+            out = self.folder / f"eval-{ranks}"
+            evaluated = run("eval", self.config, "--out", out, "--progress", "none",
+                            "-o", f"model.weights={self.folder}/own/model.safetensors",
+                            "-o", "output.predictions=true", "-o", f"dist.ranks={ranks}", "-o", "data.batch_size=4",
+                            "-o", "threads=3")
+            self.assertEqual(evaluated.returncode, 0, evaluated.stderr)
+            answers.append(self.predictions(f"eval-{ranks}"))
+        self.assertEqual([one["index"] for one in answers[1]], list(range(24)))
+        for one, three in zip(*answers, strict=True):
+            self.assertAlmostEqual(one.pop("probability"), three.pop("probability"), places=5)
+            self.assertEqual(one, three)
+        self.assert_one_line_error(
+            self.train("none", "-o", "output.predictions=true", "-o", "eval.every_epochs=0"), 2, "output.predictions")
+
+    def test_pictures_in_files_of_many_are_shown_too(self):
+        self.config.write_text(RESNET.replace("image_folder, path: FOLDER", "synthetic, synthetic_samples: 64")
+                               .replace(", split: {dev: 0.25}", "").replace("save: false", "predictions: true"))
+        trained = self.train("own", "-o", "train.steps=1")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        wrong = [one for one in self.predictions("own") if one["truth"] != one["prediction"]]
+        shown = [one for one in wrong if "picture" in one]
+        self.assertEqual(len(shown), min(20, len(wrong)))
+        self.assertGreaterEqual(min(one["probability"] for one in shown),
+                                max((one["probability"] for one in wrong if "picture" not in one), default=0))
+        self.assertTrue(base64.b64decode(shown[0]["picture"].removeprefix("data:image/png;base64,")).startswith(b"\x89PNG"))
+        self.assertIn(shown[0]["picture"], self.page("own"))
+
+
+def breakable(text):
+    """As a cell of a page shows it."""
+    return html.escape(text).replace("&#x27;", "&#39;").replace(",", ",<wbr>")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ std::string breakable(const std::string& text) {
 }
 
 std::string cell_html(const HtmlColumn& column, const HtmlCell& cell) {
-  const std::string text = breakable(cell.text);
+  const std::string picture =
+      cell.picture.empty() ? "" : fmt::format("<img alt=\"\" src=\"{}\">", escaped(cell.picture));
+  const std::string text = picture + breakable(cell.text);
   return fmt::format("<td data-title=\"{}\"{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
                      cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)),
                      cell.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escaped(cell.link), text));

@@ -15,8 +15,9 @@ struct HtmlColumn {
 };
 struct HtmlCell {
   std::string text;
-  std::string link;  // may be empty
-  std::string tip;   // what pointing at it tells
+  std::string link;          // may be empty
+  std::string tip;           // what pointing at it tells
+  std::string picture = {};  // before the text: a data URI
 
   HtmlCell(std::string shown, std::string to = "", std::string told = "")
       : text(std::move(shown)), link(std::move(to)), tip(std::move(told)) {}

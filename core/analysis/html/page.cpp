@@ -91,7 +91,7 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
   figures = fmt::format("<div class=\"charts\">\n{}</div>\n", figures);
   std::string rest = uncounted_html(sets);
   if (const MeasuredRun* run = html::single_run(sets)) {
-    rest += html::classification_section(*run->report) + html::op_section(*run->report) +
+    rest += html::classification_section(*run->report) + html::mistakes_section(*run) + html::op_section(*run->report) +
             html::configuration_section(*run->report);
   }
   const std::string rows = table_html(table, from);

@@ -29,6 +29,7 @@ figcaption{font-size:13px;font-weight:600;margin-bottom:6px;overflow-wrap:anywhe
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top}
 td:first-child{overflow-wrap:anywhere;min-width:17em}
+td img{display:block;min-width:64px;max-width:160px;max-height:160px;image-rendering:pixelated}
 .n{white-space:nowrap;text-align:right}
 th{color:var(--soft);font-weight:600}
 th.n{white-space:normal}

@@ -81,6 +81,12 @@ class CifarDataset : public LabelledImages {
 
   std::int32_t label(std::int64_t index) const override { return record(index)[form_.label_bytes - 1]; }
 
+  SampleOrigin origin(std::int64_t index) const override {
+    std::size_t file = 0;
+    for (; index >= records_[file]; ++file) index -= records_[file];
+    return {.file = files_[file], .record = index};
+  }
+
  private:
   const std::uint8_t* record(std::int64_t index) const {
     return bytes_.data() + record_bytes_ * static_cast<std::size_t>(index);
@@ -106,12 +112,16 @@ class CifarDataset : public LabelledImages {
         fail("{}: label {} of record {} is out of range for {} classes", path.string(), label, i, form_.classes);
       }
     }
+    files_.push_back(path.string());
+    records_.push_back(static_cast<std::int64_t>(file.size() / record_bytes_));
     bytes_.insert(bytes_.end(), file.begin(), file.end());
   }
 
   const CifarForm& form_;
   std::size_t record_bytes_;
   ImageTransform transform_;
+  std::vector<std::string> files_;
+  std::vector<std::int64_t> records_;  // of each file
   std::vector<std::uint8_t> bytes_;
 };
 

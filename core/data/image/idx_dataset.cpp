@@ -43,6 +43,7 @@ class IdxDataset : public LabelledImages {
     const std::string prefix = split == Split::train ? "train" : "t10k";
     const fs::path images_path = find_file(directory, prefix + "-images-idx3-ubyte");
     const fs::path labels_path = find_file(directory, prefix + "-labels-idx1-ubyte");
+    path_ = images_path.string();
     images_ = read_idx(images_path, 3);
     labels_ = read_idx(labels_path, 1).values;
     height_ = static_cast<int>(images_.dims[1]);
@@ -88,6 +89,8 @@ class IdxDataset : public LabelledImages {
 
   std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
 
+  SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
+
  private:
   /// The training labels decide, for both splits.
   int count_classes(const fs::path& directory, Split split) const {
@@ -97,6 +100,7 @@ class IdxDataset : public LabelledImages {
   }
 
   ImageTransform transform_;
+  std::string path_;  // of the images
   IdxArray images_;
   std::vector<std::uint8_t> labels_;
   int width_ = 0;

@@ -39,6 +39,10 @@ class ImageFolderDataset : public Dataset {
     return file.label;
   }
 
+  SampleOrigin origin(std::int64_t index) const override {
+    return {.file = list_.path_of(list_.files[static_cast<std::size_t>(index)]).string(), .is_picture = true};
+  }
+
  private:
   ImageList list_;
   ImageTransform transform_;

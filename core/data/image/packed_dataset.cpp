@@ -10,7 +10,8 @@ namespace {
 class PackedDataset : public Dataset {
  public:
   PackedDataset(const DataSettings& settings, Split split, const std::filesystem::path& path)
-      : file_(path),
+      : path_(path.string()),
+        file_(path),
         pack_(parse_image_pack(file_.bytes(), path.string())),
         transform_(photo_transform(settings, split)) {
     info_ = photo_info(settings, pack_.class_names, path.string());
@@ -28,7 +29,10 @@ class PackedDataset : public Dataset {
     return image.label;
   }
 
+  SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
+
  private:
+  std::string path_;
   MappedFile file_;
   ImagePack pack_;
   ImageTransform transform_;

@@ -86,4 +86,19 @@ PngImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name
   return image;
 }
 
+std::vector<std::uint8_t> encode_png(std::span<const std::uint8_t> pixels, int width, int height) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::vector<std::uint8_t> bytes(size);
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr) == 0) {
+    fail("an image of {} x {} px cannot be made a PNG: {}", width, height, image.message);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
 }  // namespace ptrain

@@ -113,6 +113,11 @@ class TextDataset : public Dataset {
     return labels_[static_cast<std::size_t>(index)];
   }
 
+  SampleOrigin origin(std::int64_t index) const override {
+    const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
+    return {.file = table_.name, .line = row.line, .text = row.first, .second = row.second};
+  }
+
   std::optional<TokenCount> count_unknown() const override {
     constexpr std::size_t most_rows = 10'000, most_bytes = 8 << 20;
     std::size_t bytes = 0;

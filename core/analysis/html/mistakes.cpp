@@ -1,0 +1,96 @@
+// The wrong answers of a run that its model was surest of.
+#include "core/analysis/html/elements.h"
+#include "core/analysis/html/run_page.h"
+#include "core/io/atomic_file.h"
+#include "core/io/base64.h"
+#include "core/io/json_text.h"
+#include "core/report/keep_worst.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+namespace ptrain::html {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Mistake {
+  double size = 0;  // probability of the wrong answer
+  json line;
+};
+
+std::string text_at(const json& line, const char* key) {
+  const auto found = line.find(key);
+  return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+/// None of lines that are right, or no predictions.
+std::vector<Mistake> worst_mistakes(const fs::path& predictions) {
+  std::vector<Mistake> mistakes;
+  std::istringstream lines(read_file(predictions));
+  for (std::string text; std::getline(lines, text);) {
+    json line = parse_json(text);
+    if (!line.is_object() || !line.contains("truth") || line.value("probability", json()).is_null()) continue;
+    if (line["truth"] == line.value("prediction", json())) continue;
+    if (!line["probability"].is_number()) continue;
+    const double size = line["probability"].get<double>();
+    mistakes.push_back({size, std::move(line)});
+    if (mistakes.size() >= 8 * most_mistakes) keep_worst(mistakes, &Mistake::size);
+  }
+  keep_worst(mistakes, &Mistake::size);
+  return mistakes;
+}
+
+/// The picture as an address that needs no other file; empty where it is too large or not to be read.
+std::string embedded(const std::string& picture) {
+  constexpr std::uintmax_t most_bytes = 8 << 20;
+  if (picture.empty() || picture.starts_with("data:image/")) return picture;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(picture, error);
+  if (error || size > most_bytes) return "";
+  try {
+    const std::string file = read_file(picture);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    const bool png = file.starts_with("\x89PNG");
+    return data_uri(png ? "image/png" : "image/jpeg", {bytes, file.size()});
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// "dev.tsv:12", "t10k-images-idx3-ubyte.gz, record 7", or the picture's file.
+std::string place_of(const json& line) {
+  std::string file = text_at(line, "file");
+  if (file.empty()) file = text_at(line, "picture");
+  if (file.empty() || file.starts_with("data:")) return "sample " + text_at(line, "index");
+  if (line.contains("line")) return file + ":" + text_at(line, "line");
+  if (line.contains("record")) return file + ", record " + text_at(line, "record");
+  return file;
+}
+
+std::string sample_text(const json& line) {
+  const std::string second = text_at(line, "second");
+  return text_at(line, "text") + (second.empty() ? "" : " | " + second);
+}
+
+}  // namespace
+
+std::string mistakes_section(const MeasuredRun& run) {
+  const fs::path predictions = run.report_file.parent_path() / "predictions.jsonl";
+  if (run.report_file.filename() != "report.json" || !fs::is_regular_file(predictions)) return "";
+  HtmlTable table{"Worst mistakes of the last evaluation: the surest wrong answers",
+                  {{"Sample"}, {"truth"}, {"answer"}, {"probability", true}, {"where"}},
+                  {}};
+  for (const Mistake& mistake : worst_mistakes(predictions)) {
+    HtmlCell sample(sample_text(mistake.line));
+    sample.picture = embedded(text_at(mistake.line, "picture"));
+    table.rows.push_back({sample, text_at(mistake.line, "truth"), text_at(mistake.line, "prediction"),
+                          fmt::format("{:.4f}", mistake.size), place_of(mistake.line)});
+  }
+  return table_section(table);
+}
+
+}  // namespace ptrain::html
