@@ -17,7 +17,7 @@ class BertBuilder final : public TextBlocks {
   BertBuilder(const BertSpec& spec, Mode mode) : TextBlocks(mode, spec.padding, spec.dropout, "bert."), spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = embeddings(inputs(batch.rows, batch.tokens, spec_.max_length));
+    ValueId x = embeddings(inputs(batch, spec_.max_length));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
     x = dense("bert.pooler.dense", x, spec_.hidden);

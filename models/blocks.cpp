@@ -37,6 +37,7 @@ ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t clas
 
 void Blocks::add_labels(const BatchShape& batch) {
   labels_ = graph_.add_input(model_io::labels, {DType::i32, Shape{batch.rows}});
+  weighted_ = batch.weighted && training();
   if (!batch.mixed || !training()) return;
   other_labels_ = graph_.add_input(model_io::other_labels, {DType::i32, Shape{batch.rows}});
   own_share_ = graph_.add_input(model_io::own_share, {DType::f32, Shape{1}});
@@ -60,7 +61,10 @@ ValueId Blocks::sample_dropout(const std::string& name, ValueId x, float share) 
 void Blocks::add_loss(ValueId logits, float label_smoothing) {
   const float smoothing = training() ? label_smoothing : 0.0f;
   std::vector<ValueId> inputs{logits, labels_};
-  if (other_labels_ != no_value) inputs.insert(inputs.end(), {other_labels_, own_share_});
+  if (other_labels_ != no_value || weighted_) inputs.insert(inputs.end(), {other_labels_, own_share_});
+  if (weighted_) {
+    inputs.push_back(graph_.add_input(model_io::class_weights, {DType::f32, Shape{channels(logits)}}));
+  }
   const ValueId value = add("loss", std::make_shared<SoftmaxCrossEntropy>(smoothing), std::move(inputs));
   graph_.set_output(model_io::loss, value);
   graph_.set_output(model_io::logits, logits);

@@ -47,7 +47,7 @@ class Blocks {
   ValueId sample_dropout(const std::string& name, ValueId x, float share);
   std::uint32_t next_stream() { return ++streams_; }
   /// Softmax cross entropy of the logits [N, classes] against the labels [N]; both become outputs. Labels are smoothed
-  /// in training only.
+  /// and classes weighed in training only.
   void add_loss(ValueId logits, float label_smoothing);
 
   Graph graph_;
@@ -57,6 +57,7 @@ class Blocks {
  private:
   Mode mode_;
   std::uint32_t streams_ = 0;
+  bool weighted_ = false;
   ValueId labels_ = no_value, other_labels_ = no_value, own_share_ = no_value;
   std::vector<ModelVariable> variables_;
 };

@@ -137,6 +137,10 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
   if (data.classes > config.model.classes) {
     fail_usage("model.classes: is {}, but the data has {} classes", config.model.classes, data.classes);
   }
+  const std::size_t weights = config.data.class_weights.given.size();
+  if (weights > 0 && weights != static_cast<std::size_t>(config.model.classes)) {
+    fail_usage("data.class_weights: has {} weights for {} classes", weights, config.model.classes);
+  }
   const ModelEntry& entry = find_model(config.model.name);
   if (entry.reads != data.kind) {
     fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),

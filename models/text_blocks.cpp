@@ -9,14 +9,16 @@ std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule) {
   return (tokens + granule - 1) / granule * granule;
 }
 
-TextBlocks::Tokens TextBlocks::inputs(std::int64_t rows, std::int64_t capacity, std::int64_t max_length) {
+TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length) {
+  const std::int64_t rows = batch.rows;
+  std::int64_t capacity = batch.tokens;
   if (capacity == 0) capacity = round_up_capacity(rows * max_length);
   const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
   const ValueId ids = graph_.add_input(model_io::ids, tokens);
   const ValueId types = graph_.add_input(model_io::token_types, tokens);
   lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
-  add_labels(rows);
+  add_labels(batch);
   add_rng();
   return {ids, types};
 }

@@ -21,8 +21,9 @@ class TextBlocks : public Blocks {
   struct Tokens {
     ValueId ids, types;
   };
-  /// The inputs of a batch of `rows` sequences of `max_length` tokens, or of `capacity` packed ones (0: for the most).
-  Tokens inputs(std::int64_t rows, std::int64_t capacity, std::int64_t max_length);
+  /// The inputs of a batch of sequences of `max_length` tokens, or of packed ones (where the batch says no capacity,
+  /// for the most tokens).
+  Tokens inputs(const BatchShape& batch, std::int64_t max_length);
 
   /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;

@@ -95,6 +95,14 @@ struct Choices<Augmentation> {
   static constexpr std::array<std::string_view, 4> names{"auto", "none", "crop_flip", "random_resized_crop"};
 };
 
+/// How often a sample of a class is drawn in training. natural: as all others; balanced: so that every class is drawn
+/// as often as every other.
+enum class Sampling { natural, balanced };
+template <>
+struct Choices<Sampling> {
+  static constexpr std::array<std::string_view, 2> names{"natural", "balanced"};
+};
+
 enum class OptimizerKind { momentum, sgd, adamw, lars, lamb };
 template <>
 struct Choices<OptimizerKind> {

@@ -195,6 +195,21 @@ void check_distribution(const DistConfig& dist, const Refusal& refuse) {
   }
 }
 
+/// What makes up for classes with different numbers of samples.
+void check_balance(const Config& config, const Refusal& refuse) {
+  const ClassWeights& weights = config.data.class_weights;
+  const char* mixed = config.train.mixup > 0 ? "train.mixup" : config.train.cutmix > 0 ? "train.cutmix" : nullptr;
+  if (weights.any() && mixed != nullptr) refuse("data.class_weights", "samples that {} mixes have no class", mixed);
+  if (weights.given.size() == 1) refuse("data.class_weights", "expected a weight for each class, got 1");
+  const auto given = static_cast<std::int64_t>(weights.given.size());
+  if (given > 0 && config.model.classes > 0 && given != config.model.classes) {
+    refuse("data.class_weights", "has {} weights for model.classes {}", given, config.model.classes);
+  }
+  if (config.data.sampling == Sampling::balanced && !config.data.shuffle) {
+    refuse("data.sampling", "balanced draws samples, which data.shuffle false rules out");
+  }
+}
+
 void check_classes(const Config& config, const Refusal& refuse) {
   if (config.model.classes == 1) refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1");
 }
@@ -225,6 +240,7 @@ void check_run(const Config& config, const Refusal& refuse) {
 void check_across(LoadedConfig& loaded) {
   const Refusal refuse(loaded);
   check_classes(loaded.config, refuse);
+  check_balance(loaded.config, refuse);
   check_amp(loaded.config, refuse);
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);

@@ -64,6 +64,16 @@ struct SplitConfig {
   double dev = 0;  // part of each class that is kept for evaluation; 0: none
 };
 
+/// What a class counts in the training loss: as much as is given for it, or so that all classes count alike.
+struct ClassWeights {
+  static constexpr const char* word = "balanced";
+
+  bool balanced = false;
+  std::vector<double> given;
+
+  bool any() const { return balanced || !given.empty(); }
+};
+
 struct DataConfig {
   DataSource source = DataSource::idx;   // required
   std::string path;                      // folder of the data set
@@ -86,6 +96,8 @@ struct DataConfig {
   double random_erasing = 0;              // probability that a rectangle of a training image is blanked
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
   std::int64_t synthetic_samples = 1024;  // per epoch
+  ClassWeights class_weights;
+  Sampling sampling = Sampling::natural;
   bool shuffle = true;
   bool drop_last = true;  // drop the last, smaller batch of an epoch
 };

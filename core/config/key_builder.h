@@ -38,7 +38,7 @@ constexpr KeyType key_type_of() {
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
   if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value) return KeyType::choice;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
-  if constexpr (std::is_same_v<T, std::vector<double>>) return KeyType::number_list;
+  if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, ClassWeights>) return KeyType::number_list;
   return KeyType::text;
 }
 
@@ -67,6 +67,16 @@ Key make_key(std::string name, std::string help, Path... path) {
     key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = choice_from_name<T>(value.get<std::string>()).value();
+    };
+  } else if constexpr (std::is_same_v<T, ClassWeights>) {
+    key.word = T::word;
+    key.get = [=](const Config& config) {
+      const T& weights = reach(config, path...);
+      return weights.balanced ? nlohmann::json(T::word) : nlohmann::json(weights.given);
+    };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      const bool balanced = value.is_string();
+      reach(config, path...) = T{balanced, balanced ? std::vector<double>{} : value.get<std::vector<double>>()};
     };
   } else {
     key.get = [=](const Config& config) { return nlohmann::json(reach(config, path...)); };

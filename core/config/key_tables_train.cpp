@@ -94,6 +94,12 @@ std::vector<Key> data_keys() {
           .between(0, kManySamples),
       data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples of an epoch of synthetic data")
           .between(1, kManySamples),
+      data_key("class_weights", &DataConfig::class_weights,
+               "of each class in the training loss, by number; balanced: samples / (classes * the class's samples); "
+               "empty: all alike")
+          .above(0),
+      data_key("sampling", &DataConfig::sampling,
+               "balanced: every class is drawn as often as every other, in as many samples as the data has"),
       data_key("shuffle", &DataConfig::shuffle, "a new order every epoch"),
       data_key("drop_last", &DataConfig::drop_last, "leave out an epoch's last, smaller batch"),
   };

@@ -107,6 +107,7 @@ std::string describe_range(const Key& key) {
 }  // namespace
 
 std::string describe(const Key& key) {
+  const std::string word = key.word.empty() ? "" : key.word + " or ";
   switch (key.type) {
     case KeyType::boolean:
       return "true or false";
@@ -121,7 +122,7 @@ std::string describe(const Key& key) {
     case KeyType::text_list:
       return "a list of texts";
     case KeyType::number_list:
-      return "a list of numbers" + describe_range(key);
+      return word + "a list of numbers" + describe_range(key);
   }
   return {};
 }

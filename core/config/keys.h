@@ -26,6 +26,7 @@ struct Key {
   bool exclusive_minimum = false;
   bool exclusive_maximum = false;
   std::vector<std::string> choices;                              // choice keys
+  std::string word;                                              // that a list key takes in place of a list
   std::vector<std::pair<std::string, std::string>> other_names;  // further spellings of a choice, lower case
   std::string environment;                                       // variable that sets it
   bool required = false;

@@ -52,6 +52,10 @@ json schema_of(const Key& key) {
   const bool list = !item.empty();
   add_range(list ? item : schema, key);
   if (list) schema.update({{"type", "array"}, {"items", item}});
+  if (!key.word.empty()) {
+    schema["type"] = {"array", "string"};
+    schema["pattern"] = "^" + key.word + "$";
+  }
   return schema;
 }
 

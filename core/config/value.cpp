@@ -141,6 +141,8 @@ std::string_view trimmed(std::string_view text) {
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
   const Target target{key, where};
   if (!is_list(key.type)) return scalar_of(target, value, key.type);
+  const bool is_scalar = value.kind == YamlValue::Kind::scalar;
+  if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
   if (value.kind != YamlValue::Kind::list) {
     target.refuse(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
   }
@@ -155,6 +157,7 @@ nlohmann::json check_text(const Key& key, std::string_view text, std::string_vie
   if (key.type == KeyType::boolean && (text == "0" || text == "1")) return text == "1";
   if (!is_list(key.type)) return check_value(key, scalar(text), where);
   text = trimmed(text);
+  if (!key.word.empty() && lower_case(text) == key.word) return key.word;
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trimmed(text.substr(1, text.size() - 2));
   YamlValue list;
   list.kind = YamlValue::Kind::list;

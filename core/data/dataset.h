@@ -91,6 +91,8 @@ class Dataset {
   /// Writes sample `index` (0 <= index < size()) into `out` and returns its label, 0 <= label < classes.
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
   virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
+  /// What load() returns, without its sample. Thread-safe.
+  virtual std::int32_t label(std::int64_t index) const = 0;
   /// Thread-safe. Nothing of samples that were made from random numbers.
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.

@@ -16,7 +16,8 @@ enum class DataStream : std::uint32_t {
   split = 0xDA7A0004u,
   erase = 0xDA7A0005u,
   mix = 0xDA7A0006u,
-  change = 0xDA7A0007u
+  change = 0xDA7A0007u,
+  balance = 0xDA7A0008u
 };
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next

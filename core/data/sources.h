@@ -9,19 +9,12 @@
 
 namespace ptrain {
 
-/// Images that lie in files together with their labels.
-class LabelledImages : public Dataset {
- public:
-  /// What load() returns, without its sample.
-  virtual std::int32_t label(std::int64_t index) const = 0;
-};
-
 /// Whether `root` is what open_idx reads.
 bool holds_idx(const std::filesystem::path& root);
-std::unique_ptr<LabelledImages> open_idx(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
 /// Whether `root` is what open_cifar reads.
 bool holds_cifar(const std::filesystem::path& root);
-std::unique_ptr<LabelledImages> open_cifar(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
 /// WebDataset's shards and TFRecord's, as settings.source says.
 std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);

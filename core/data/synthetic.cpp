@@ -37,7 +37,7 @@ class SyntheticImages : public Dataset {
 
   std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
-    const auto label = static_cast<std::int32_t>(index % info_.classes);
+    const std::int32_t label = this->label(index);
     const int side = out.form.size > 0 ? out.form.size : info_.image_size;
     // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
     const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
@@ -81,6 +81,8 @@ class SyntheticImages : public Dataset {
     return label;
   }
 
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
+
  private:
   DataSettings settings_;
   Split split_;
@@ -108,7 +110,7 @@ class SyntheticText : public Dataset {
 
   std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
-    const auto label = static_cast<std::int32_t>(index % info_.classes);
+    const std::int32_t label = this->label(index);
     const auto below = [&stream](std::uint64_t element, int count) {
       return static_cast<std::int32_t>(
           static_cast<std::uint64_t>(stream.bits(element)) * static_cast<std::uint64_t>(count) >> 32);
@@ -129,6 +131,8 @@ class SyntheticText : public Dataset {
     *out.length = length;
     return label;
   }
+
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
 
  private:
   static constexpr std::int32_t begin_id = 2;

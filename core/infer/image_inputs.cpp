@@ -69,7 +69,7 @@ std::vector<std::int32_t> truths_of(const DatasetInfo& samples, const DatasetInf
 
 void add_samples(const std::string& folder, DataSource source, const DatasetInfo& data, std::vector<Image>& images) {
   const DataSettings settings{.source = source, .path = folder, .image_size = data.image_size};
-  const std::shared_ptr<const LabelledImages> samples =
+  const std::shared_ptr<const Dataset> samples =
       source == DataSource::idx ? open_idx(settings, Split::eval) : open_cifar(settings, Split::eval);
   const std::vector<std::int32_t> truths = truths_of(samples->info(), data, folder);
   for (std::int64_t i = 0; i < samples->size(); ++i) {

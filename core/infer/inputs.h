@@ -19,6 +19,7 @@ class InputSet : public Dataset {
   virtual const std::string& name(std::int64_t index) const = 0;
   /// The class, or no_truth.
   virtual std::int32_t truth(std::int64_t index) const = 0;
+  std::int32_t label(std::int64_t) const final { return 0; }
   /// Inputs that could not be read so far, a line each, by index.
   std::map<std::int64_t, std::string> unread() const;
 

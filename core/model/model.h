@@ -15,17 +15,18 @@ enum class Mode { training, evaluation };
 
 /// Names of the values that are fed and read.
 namespace model_io {
-inline constexpr const char* images = "images";               // u8 [N,H,W,3]
-inline constexpr const char* ids = "input_ids";               // i32 [N,S], or packed [T]
-inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S], or packed [T]
-inline constexpr const char* lengths = "lengths";             // i32 [N]
-inline constexpr const char* offsets = "sequence_offsets";    // i32 [N+1], packed: first tokens and the last one's end
-inline constexpr const char* labels = "labels";               // i32 [N]; -1 marks padding rows
-inline constexpr const char* other_labels = "other_labels";   // i32 [N], of rows that have two
-inline constexpr const char* own_share = "own_share";         // f32 [1], of the loss that is by `labels` then
-inline constexpr const char* rng = "rng";                     // i64 [3] = {seed, step, part}, with dropout
-inline constexpr const char* loss = "loss";                   // output f32 []
-inline constexpr const char* logits = "logits";               // output [N, classes]
+inline constexpr const char* images = "images";                // u8 [N,H,W,3]
+inline constexpr const char* ids = "input_ids";                // i32 [N,S], or packed [T]
+inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
+inline constexpr const char* lengths = "lengths";              // i32 [N]
+inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
+inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
+inline constexpr const char* other_labels = "other_labels";    // i32 [N], of rows that have two
+inline constexpr const char* own_share = "own_share";          // f32 [1], of the loss that is by `labels` then
+inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
+inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
+inline constexpr const char* loss = "loss";                    // output f32 []
+inline constexpr const char* logits = "logits";                // output [N, classes]
 }  // namespace model_io
 
 /// Starting values of a variable.
@@ -69,6 +70,7 @@ struct BatchShape {
   std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
   std::int64_t image_size;  // px, height and width; 0: the model's own
   bool mixed = false;       // rows have two labels each
+  bool weighted = false;    // classes have weights
 
   BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0, std::int64_t pixels_a_side = 0)
       : rows(row_count), tokens(token_capacity), image_size(pixels_a_side) {}

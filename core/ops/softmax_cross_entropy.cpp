@@ -7,13 +7,29 @@ namespace ptrain {
 
 namespace {
 
-/// `first` and the input behind it are the other labels and the share of the own ones, or neither is there.
-void require_mix(std::span<const TensorDesc> inputs, std::size_t first, std::int64_t rows) {
-  require(inputs.size() == first || inputs.size() == first + 2, "expected {} or {} inputs, got {}", first, first + 2,
-          inputs.size());
-  if (inputs.size() == first) return;
-  require_desc(inputs[first], {DType::i32, Shape{rows}}, "other_labels");
-  require_desc(inputs[first + 1], {DType::f32, Shape{1}}, "own_share");
+/// `first` and the input behind it are the other labels and the share of the own ones, or neither is there; behind them
+/// may be the weights of the classes.
+void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& logits) {
+  const bool mixed = has_input(inputs, first), weighted = has_input(inputs, first + 2);
+  require(mixed == has_input(inputs, first + 1), "expected other labels and a share, or neither");
+  require(!mixed || !weighted, "classes of mixed samples have no weights");
+  const auto at = static_cast<std::size_t>(first);
+  if (mixed) {
+    require_desc(inputs[at], {DType::i32, Shape{logits[0]}}, "other_labels");
+    require_desc(inputs[at + 1], {DType::f32, Shape{1}}, "own_share");
+  }
+  if (weighted) require_desc(inputs[at + 2], {DType::f32, Shape{logits[1]}}, "class_weights");
+}
+
+/// What the gradient takes over of the loss's optional inputs.
+void append_optional(std::vector<ValueId>& inputs, const GradientBuilder& builder) {
+  using Loss = SoftmaxCrossEntropy;
+  const bool mixed = builder.input(Loss::other_labels) != no_value;
+  const bool weighted = builder.input(Loss::class_weights) != no_value;
+  if (mixed || weighted) {
+    inputs.insert(inputs.end(), {builder.input(Loss::other_labels), builder.input(Loss::own_share)});
+  }
+  if (weighted) inputs.push_back(builder.input(Loss::class_weights));
 }
 
 }  // namespace
@@ -27,11 +43,11 @@ std::string SoftmaxCrossEntropy::attributes() const {
 }
 
 std::vector<TensorDesc> SoftmaxCrossEntropy::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 4);
+  require_count(inputs, 2, 5);
   require_floating(inputs[logits], "logits");
   require(inputs[logits].shape.rank() == 2, "logits: expected [B,C], got {}", inputs[logits].to_string());
   require_desc(inputs[labels], {DType::i32, Shape{inputs[logits].shape[0]}}, "labels");
-  require_mix(inputs, other_labels, inputs[logits].shape[0]);
+  require_labels(inputs, other_labels, inputs[logits].shape);
   return {{DType::f32, Shape{}}, {DType::f32, inputs[logits].shape}};
 }
 
@@ -41,9 +57,7 @@ void SoftmaxCrossEntropy::gradient(GradientBuilder& builder) const {
   const auto op = std::make_shared<SoftmaxCrossEntropyGrad>(
       SoftmaxCrossEntropyGradAttributes{label_smoothing_, builder.desc(builder.input(logits)).dtype});
   std::vector<ValueId> inputs{builder.output(1), builder.input(labels), dloss};
-  if (builder.input(other_labels) != no_value) {
-    inputs.insert(inputs.end(), {builder.input(other_labels), builder.input(own_share)});
-  }
+  append_optional(inputs, builder);
   builder.set_input_gradient(logits, builder.emit(op, std::move(inputs)).front());
 }
 
@@ -56,13 +70,13 @@ std::string SoftmaxCrossEntropyGrad::attributes() const {
 }
 
 std::vector<TensorDesc> SoftmaxCrossEntropyGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 3, 5);
+  require_count(inputs, 3, 6);
   const Shape& shape = inputs[probabilities].shape;
   require(shape.rank() == 2 && inputs[probabilities].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
           inputs[probabilities].to_string());
   require_desc(inputs[labels], {DType::i32, Shape{shape[0]}}, "labels");
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
-  require_mix(inputs, other_labels, shape[0]);
+  require_labels(inputs, other_labels, shape);
   return {{attributes_.dtype, shape}};
 }
 

@@ -9,12 +9,15 @@ namespace ptrain {
 inline constexpr std::int32_t ignored_label = -1;
 
 /// inputs:  logits [B, C]; labels i32 [B], 0..C-1 or ignored_label; of mixed samples also other_labels i32 [B], 0..C-1,
-///          and own_share f32 [1]: the loss is own_share times that by labels, the rest that by other_labels.
+///          and own_share f32 [1]: the loss is own_share times that by labels, the rest that by other_labels; or, of
+///          samples that are not mixed, class_weights f32 [C], above 0.
 /// outputs: loss f32 [], the mean over the rows that count (0 when there are none); probabilities f32 [B, C].
-/// With smoothing e the target is 1 - e + e / C for the label and e / C elsewhere (PyTorch's definition).
+/// With smoothing e the target t is 1 - e + e / C for the label and e / C elsewhere. With weights w a row's loss is the
+/// sum of -w_c t_c log p_c, and the mean divides by the sum of the labels' weights (PyTorch's definitions,
+/// torch.nn.CrossEntropyLoss).
 class SoftmaxCrossEntropy final : public Op {
  public:
-  enum Input { logits, labels, other_labels, own_share };
+  enum Input { logits, labels, other_labels, own_share, class_weights };
   explicit SoftmaxCrossEntropy(float label_smoothing = 0);
   float label_smoothing() const { return label_smoothing_; }
 
@@ -23,6 +26,7 @@ class SoftmaxCrossEntropy final : public Op {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int input) const override { return input == logits; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
@@ -34,11 +38,11 @@ struct SoftmaxCrossEntropyGradAttributes {
   DType dtype = DType::f32;  // of dlogits
 };
 
-/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 []; other_labels and own_share, or neither.
-/// outputs: dlogits [B, C].
+/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 []; other_labels and own_share, or class_weights, or
+/// none. outputs: dlogits [B, C].
 class SoftmaxCrossEntropyGrad final : public OpWith<SoftmaxCrossEntropyGradAttributes> {
  public:
-  enum Input { probabilities, labels, dloss, other_labels, own_share };
+  enum Input { probabilities, labels, dloss, other_labels, own_share, class_weights };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "softmax_cross_entropy_grad"; }

@@ -73,7 +73,9 @@ LoaderOptions loader_options(const Config& config, Split split) {
   options.batch_size = !train && config.eval.batch_size > 0 ? config.eval.batch_size : config.data.batch_size;
   options.workers = static_cast<int>(config.data.workers);
   options.seed = static_cast<std::uint64_t>(config.seed);
-  options.order = train && config.data.shuffle ? SampleOrder::shuffled : SampleOrder::sequential;
+  options.order = !train || !config.data.shuffle               ? SampleOrder::sequential
+                  : config.data.sampling == Sampling::balanced ? SampleOrder::balanced
+                                                               : SampleOrder::shuffled;
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
   return options;

@@ -104,6 +104,9 @@ double Stepping::learning_rate(std::int64_t step) const {
 void Stepping::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const {
   const auto lr = static_cast<float>(learning_rate(step));
   plan.write_input(flat::learning_rate, &lr, sizeof lr);
+  if (const std::vector<float>& weights = plans_.class_weights(); !weights.empty()) {
+    plan.write_input(model_io::class_weights, weights.data(), weights.size() * sizeof weights[0]);
+  }
   if (plan.has_input(model_io::rng)) {
     const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
     // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number

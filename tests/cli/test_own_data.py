@@ -238,7 +238,7 @@ class OwnData(ProgramTest):
                                        for i, review, attitude in rows), encoding="gbk")
         self.recipe("own_reviews.yaml", path=self.folder, vocab=self.folder / "vocab.txt",
                     columns="{text: 评论, label: 态度}")
-        trained = self.train("own")
+        trained = self.train("own", "-o", "model.size=tiny", "-o", "data.max_length=32")  # for the test to be quick
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")
         self.assertTrue((self.folder / "own/best/model.json").exists())
@@ -276,6 +276,42 @@ class OwnData(ProgramTest):
             self.assertEqual(one, three)
         self.assert_one_line_error(
             self.train("none", "-o", "output.predictions=true", "-o", "eval.every_epochs=0"), 2, "output.predictions")
+
+    def test_classes_of_few_samples_can_be_made_up_for(self):
+        self.table()  # 58 of one class train, 38 of the other
+        self.configured(OWN)
+        few = ("-o", "train.steps=9", "-o", "train.log_every_steps=1", "-o", "model.dropout=0")
+        losses = {}
+        for name, keys in {"plain": [], "ones": ["data.class_weights=[1, 1]"], "given": ["data.class_weights=[0.5, 2]"],
+                           "scaled": ["data.class_weights=[5, 20]"], "balanced": ["data.class_weights=balanced"],
+                           "by_hand": [f"data.class_weights=[{96 / 2 / 58}, {96 / 2 / 38}]"],
+                           "sampled": ["data.sampling=balanced"]}.items():
+            trained = self.train(name, *few, *(part for key in keys for part in ("-o", key)))
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            losses[name] = self.losses(name)
+        self.assertEqual(losses["plain"], losses["ones"])
+        for same in (("given", "scaled"), ("balanced", "by_hand")):
+            for one, other in zip(*(losses[name] for name in same), strict=True):
+                self.assertAlmostEqual(one, other, places=4)
+        self.assertEqual(len({tuple(losses[name]) for name in ("plain", "given", "balanced", "sampled")}), 4)
+        self.assertEqual(self.report("balanced")["config"]["data"]["class_weights"], "balanced")
+
+        keys = (*few, "-o", "data.sampling=balanced")
+        self.assertEqual(self.train("parts", *keys, "-o", "train.steps=4").returncode, 0)
+        self.assertEqual(self.train("parts", *keys, "--resume", "auto").returncode, 0)
+        self.assertEqual(self.losses("parts"), losses["sampled"])
+        self.assertEqual(self.report("parts")["accuracy"], self.report("sampled")["accuracy"])
+        ranks = self.train("ranks", *keys, "-o", "dist.ranks=2", "-o", "data.batch_size=8")
+        self.assertEqual(ranks.returncode, 0, ranks.stderr)
+        for one, two in zip(losses["sampled"], self.losses("ranks"), strict=True):
+            self.assertAlmostEqual(one, two, places=4)
+
+        for key, part in (("data.class_weights=[1, 2, 3]", "has 3 weights for 2 classes"),
+                          ("data.class_weights=[1, 0]", "expected balanced or a list of numbers"),
+                          ("data.class_weights=even", "data.class_weights"),
+                          ("data.class_weights=[2]", "expected a weight for each class, got 1")):
+            self.assert_one_line_error(self.train("refused", "-o", key), 2, "data.class_weights", part)
+        self.assert_one_line_error(self.train("refused", *keys, "-o", "data.shuffle=false"), 2, "data.sampling")
 
     def test_pictures_in_files_of_many_are_shown_too(self):
         self.config.write_text(RESNET.replace("image_folder, path: FOLDER", "synthetic, synthetic_samples: 64")

@@ -12,23 +12,24 @@ namespace {
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in, double smoothing) {
   const auto classes = static_cast<std::size_t>(in[0].desc.shape[1]);
   std::vector<double> probabilities(in[0].values.size());
-  double loss = 0;
-  int counted = 0;
+  double loss = 0, counted = 0;
+  const auto weight = [&](double c) { return in.size() > 4 ? in[4].values[static_cast<std::size_t>(c)] : 1.0; };
   for (std::size_t r = 0; r < in[1].values.size(); ++r) {
     const double* logits = in[0].values.data() + r * classes;
     double sum = 0;
     for (std::size_t c = 0; c < classes; ++c) sum += std::exp(logits[c]);
     for (std::size_t c = 0; c < classes; ++c) probabilities[r * classes + c] = std::exp(logits[c]) / sum;
     if (in[1].values[r] < 0) continue;
-    ++counted;
+    counted += weight(in[1].values[r]);
     for (std::size_t c = 0; c < classes; ++c) {
       const auto is = [&](std::size_t input) { return in[input].values[r] == static_cast<double>(c) ? 1.0 : 0.0; };
-      const double label = in.size() > 2 ? in[3].values[0] * is(1) + (1 - in[3].values[0]) * is(2) : is(1);
+      const double label =
+          in.size() > 2 && !in[2].absent ? in[3].values[0] * is(1) + (1 - in[3].values[0]) * is(2) : is(1);
       const double target = smoothing / static_cast<double>(classes) + (1 - smoothing) * label;
-      loss -= target * std::log(probabilities[r * classes + c]);
+      loss -= weight(static_cast<double>(c)) * target * std::log(probabilities[r * classes + c]);
     }
   }
-  return {{loss / std::max(1, counted)}, probabilities};
+  return {{counted > 0 ? loss / counted : 0}, probabilities};
 }
 
 OpCase make_case(std::int64_t classes, DType dtype, float smoothing, std::vector<double> labels) {
@@ -58,6 +59,34 @@ TEST(SoftmaxCrossEntropy, WeighsTwoLabelsOfMixedSamples) {
       check_op(c);
     }
   }
+}
+
+OpCase weighted_case(DType dtype, float smoothing, std::vector<double> labels, std::vector<double> weights) {
+  const auto classes = static_cast<std::int64_t>(weights.size());
+  OpCase c = make_case(classes, dtype, smoothing, std::move(labels));
+  c.inputs.insert(c.inputs.end(), {absent_tensor(), absent_tensor()});
+  c.inputs.push_back(tensor(DType::f32, Shape{classes}, std::move(weights)));
+  return c;
+}
+
+TEST(SoftmaxCrossEntropy, WeighsClasses) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const float smoothing : {0.0f, 0.1f}) {
+      check_op(weighted_case(dtype, smoothing, {3, 2, -1, 0}, {0.25, 4, 1, 2}));
+    }
+  }
+  check_op(weighted_case(DType::f32, 0.1f, {-1, -1}, {0.25, 4, 1, 2}));
+}
+
+/// By the formulas that torch.nn.CrossEntropyLoss documents for weight and label_smoothing with mean reduction.
+TEST(SoftmaxCrossEntropy, DividesByTheLabelsWeightsAsPyTorchDoes) {
+  std::vector<HostTensor> inputs = weighted_case(DType::f32, 0, {0, 2}, {1, 2, 5}).inputs;
+  inputs[0].values = {0, 0, 0, 0, 0, 0};  // every class's probability is a third
+  const auto loss = [&](float smoothing) {
+    return run_op(std::make_shared<SoftmaxCrossEntropy>(smoothing), inputs)[0].values[0];
+  };
+  EXPECT_NEAR(loss(0), std::log(3.0), 1e-6) << "(1 + 5) log 3 / (1 + 5)";
+  EXPECT_NEAR(loss(0.3f), (0.7 * 6 + 0.3 * 2 * 8 / 3) * std::log(3.0) / 6, 1e-6);
 }
 
 TEST(SoftmaxCrossEntropy, IgnoredRowsCountNowhere) { check_op(make_case(7, DType::f32, 0.1f, {-1, 2, -1})); }

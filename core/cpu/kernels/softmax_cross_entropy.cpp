@@ -10,8 +10,11 @@
 namespace ptrain::cpu {
 namespace {
 
-std::int64_t counted_rows(const std::int32_t* labels, std::int64_t rows) {
-  return std::count_if(labels, labels + rows, [](std::int32_t label) { return label != ignored_label; });
+/// What the mean divides by: the rows that count, or their weights added up; 1 where none counts.
+double counted_rows(const MixedLabels& labels, std::int64_t rows) {
+  double sum = 0;
+  for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(labels.row_weight(r, ignored_label));
+  return sum > 0 ? sum : 1;
 }
 
 /// Writes softmax(logits) of row `r` and returns its cross entropy.
@@ -19,11 +22,13 @@ template <typename T>
 float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
                   float* probabilities) {
   float largest = -std::numeric_limits<float>::infinity();
-  float mean = 0;
+  float mean = 0, mean_weight = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
     const auto value = static_cast<float>(logits[c]);
+    const float weight = labels.class_weight(c);
     largest = std::max(largest, value);
-    mean += value / static_cast<float>(classes);
+    mean += weight * value / static_cast<float>(classes);
+    mean_weight += weight / static_cast<float>(classes);
   }
   float sum = 0;
   for (std::int64_t c = 0; c < classes; ++c) {
@@ -37,7 +42,9 @@ float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labe
   if (labels.own[r] == ignored_label) return 0;
   const float log_sum = largest + std::log(sum);
   const float of_labels = labels.mean(r, [logits](std::int32_t label) { return static_cast<float>(logits[label]); });
-  return log_sum - (1 - smoothing) * of_labels - smoothing * mean;
+  const float of_row = labels.class_weight(labels.own[r]);
+  return labels.target_weight(r, smoothing, mean_weight) * log_sum - (1 - smoothing) * of_row * of_labels -
+         smoothing * mean;
 }
 
 class SoftmaxCrossEntropyKernel final : public Kernel {
@@ -63,8 +70,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     });
     double total = 0;
     for (std::int64_t r = 0; r < rows; ++r) total += static_cast<double>(losses[r]);
-    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels.own, rows));
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / static_cast<double>(counted));
+    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / counted_rows(labels, rows));
   }
 
  private:
@@ -83,20 +89,26 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
         labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
     const std::int64_t rows = shape_[0];
     const std::int64_t classes = shape_[1];
-    const std::int64_t counted = std::max<std::int64_t>(1, counted_rows(labels.own, rows));
-    const float scale = *static_cast<const float*>(args.inputs[2]) / static_cast<float>(counted);
+    const auto counted = static_cast<float>(counted_rows(labels, rows));
+    const float scale = *static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]) / counted;
+    float mean_weight = 0;
+    for (std::int64_t c = 0; c < classes; ++c) mean_weight += labels.class_weight(c) / static_cast<float>(classes);
     const float everywhere = attributes_.label_smoothing / static_cast<float>(classes);
     visit_floating(attributes_.dtype, [&](auto zero) {
       using T = decltype(zero);
       auto* dlogits = static_cast<T*>(args.outputs[0]);
       parallel_for(rows, 1 + 16384 / classes, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-          const float row_scale = labels.own[r] == ignored_label ? 0.0f : scale;
           const float* p = probabilities + r * classes;
           T* d = dlogits + r * classes;
+          if (labels.own[r] == ignored_label || scale == 0) {
+            std::fill(d, d + classes, T(0.0f));
+            continue;
+          }
+          const float of_row = labels.target_weight(r, attributes_.label_smoothing, mean_weight);
           for (std::int64_t c = 0; c < classes; ++c) {
             const float target = everywhere + (1 - attributes_.label_smoothing) * labels.weight(r, c);
-            d[c] = T(row_scale == 0 ? 0.0f : (p[c] - target) * row_scale);
+            d[c] = T((p[c] * of_row - target * labels.class_weight(c)) * scale);
           }
         }
       });

@@ -24,14 +24,16 @@ __global__ void __launch_bounds__(block_threads)
   float* probabilities = all_probabilities + r * classes;
   const std::int64_t lane = threadIdx.x % warp;
   float largest = -INFINITY;
-  float total = 0;
+  float total = 0, weights = 0;
   for (std::int64_t c = lane; c < classes; c += warp) {
-    const float value = to_float(logits[c]);
+    const float value = to_float(logits[c]), weight = labels.class_weight(c);
     largest = fmaxf(largest, value);
-    total += value;
+    total += weight * value;
+    weights += weight;
   }
   largest = warp_max(largest);
   const float mean = warp_sum(total) / static_cast<float>(classes);
+  const float mean_weight = warp_sum(weights) / static_cast<float>(classes);
   float sum = 0;
   for (std::int64_t c = lane; c < classes; c += warp) {
     const float e = expf(to_float(logits[c]) - largest);  // a NaN stays one, though fmaxf passed over it
@@ -47,19 +49,23 @@ __global__ void __launch_bounds__(block_threads)
     return;
   }
   const float of_labels = labels.mean(r, [logits](std::int32_t label) { return to_float(logits[label]); });
-  losses[r] = largest + logf(sum) - (1 - smoothing) * of_labels - smoothing * mean;
+  const float of_row = labels.class_weight(labels.own[r]);
+  losses[r] = labels.target_weight(r, smoothing, mean_weight) * (largest + logf(sum)) -
+              (1 - smoothing) * of_row * of_labels - smoothing * mean;
 }
 
-/// In thread 0: the rows that count, at least 1. All threads of the block call it.
-__device__ float counted_rows(const std::int32_t* labels, std::int64_t rows) {
-  int counted = 0;
-  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) counted += labels[r] != ignored_label ? 1 : 0;
-  const int total = block_sum(counted);
-  return static_cast<float>(total > 1 ? total : 1);
+/// In thread 0: the rows that count, or their weights added up; 1 where none counts. All threads of the block call it.
+__device__ float counted_rows(const MixedLabels& labels, std::int64_t rows) {
+  double counted = 0;
+  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) {
+    counted += static_cast<double>(labels.row_weight(r, ignored_label));
+  }
+  const double total = block_sum(counted);
+  return total > 0 ? static_cast<float>(total) : 1.0f;
 }
 
 __global__ void __launch_bounds__(block_threads)
-    mean_kernel(const float* losses, const std::int32_t* labels, std::int64_t rows, float* loss) {
+    mean_kernel(const float* losses, MixedLabels labels, std::int64_t rows, float* loss) {
   double sum = 0;
   for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) sum += static_cast<double>(losses[r]);
   const double total = block_sum(sum);
@@ -67,22 +73,36 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x == 0) *loss = static_cast<float>(total / static_cast<double>(counted));
 }
 
+/// What the gradient takes of the whole batch.
+struct BatchFactors {
+  float row_scale, mean_weight;
+};
+
 __global__ void __launch_bounds__(block_threads)
-    row_scale_kernel(const std::int32_t* labels, std::int64_t rows, const float* dloss, float* row_scale) {
+    factors_kernel(MixedLabels labels, std::int64_t rows, std::int64_t classes, const float* dloss,
+                   BatchFactors* factors) {
   const float counted = counted_rows(labels, rows);
-  if (threadIdx.x == 0) *row_scale = *dloss / counted;
+  float sum = 0;
+  for (std::int64_t c = threadIdx.x; c < classes; c += block_threads) sum += labels.class_weight(c);
+  const float weights = block_sum(sum);
+  if (threadIdx.x == 0) *factors = {*dloss / counted, weights / static_cast<float>(classes)};
 }
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     grad_kernel(const float* probabilities, MixedLabels labels, std::int64_t rows, std::int64_t classes,
-                float smoothing, const float* row_scale, T* dlogits) {
+                float smoothing, const BatchFactors* factors, T* dlogits) {
   const float everywhere = smoothing / static_cast<float>(classes);
   for (std::int64_t i = grid_thread(); i < rows * classes; i += grid_threads()) {
-    const std::int64_t r = i / classes;
-    const float scale = labels.own[r] == ignored_label ? 0.0f : *row_scale;
-    const float target = everywhere + (1 - smoothing) * labels.weight(r, i % classes);
-    dlogits[i] = from_float<T>(scale == 0 ? 0.0f : (probabilities[i] - target) * scale);
+    const std::int64_t r = i / classes, c = i % classes;
+    const float scale = factors->row_scale;
+    if (labels.own[r] == ignored_label || scale == 0) {
+      dlogits[i] = from_float<T>(0.0f);
+      continue;
+    }
+    const float of_row = labels.target_weight(r, smoothing, factors->mean_weight);
+    const float target = (everywhere + (1 - smoothing) * labels.weight(r, c)) * labels.class_weight(c);
+    dlogits[i] = from_float<T>((probabilities[i] * of_row - target) * scale);
   }
 }
 
@@ -104,7 +124,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
              static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
              static_cast<float*>(args.outputs[1]), losses);
     });
-    launch(mean_kernel, 1, block_threads, device_, losses, labels.own, rows, static_cast<float*>(args.outputs[0]));
+    launch(mean_kernel, 1, block_threads, device_, losses, labels, rows, static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -120,18 +140,18 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
         shape_(context.inputs[0].shape),
         attributes_(context.op_as<SoftmaxCrossEntropyGrad>().attrs()) {}
 
-  std::size_t workspace_bytes() const override { return sizeof(float); }
+  std::size_t workspace_bytes() const override { return sizeof(BatchFactors); }
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels =
         labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
-    auto* row_scale = static_cast<float*>(args.workspace);
+    auto* factors = static_cast<BatchFactors*>(args.workspace);
     const std::int64_t rows = shape_[0], classes = shape_[1];
-    launch(row_scale_kernel, 1, block_threads, device_, labels.own, rows, static_cast<const float*>(args.inputs[2]),
-           row_scale);
+    launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,
+           static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]), factors);
     visit_floating(attributes_.dtype, [&](auto zero) {
       launch(grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
-             static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, row_scale,
+             static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, factors,
              static_cast<decltype(zero)*>(args.outputs[0]));
     });
   }

@@ -49,7 +49,7 @@ std::vector<std::string> read_names(const fs::path& path, int classes) {
   return static_cast<int>(names.size()) == classes ? names : numbered_classes(classes);
 }
 
-class CifarDataset : public LabelledImages {
+class CifarDataset : public Dataset {
  public:
   CifarDataset(const DataSettings& settings, Split split, const CifarPlace& place)
       : form_(*place.form),
@@ -127,7 +127,7 @@ class CifarDataset : public LabelledImages {
 
 }  // namespace
 
-std::unique_ptr<LabelledImages> open_cifar(const DataSettings& settings, Split split) {
+std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split) {
   require_path(settings, "cifar");
   const CifarPlace place = find_form(settings.path);
   if (place.form == nullptr) {

@@ -35,7 +35,7 @@ IdxArray read_idx(const fs::path& path, int rank) {
   return parse_idx(bytes, path.string(), rank);
 }
 
-class IdxDataset : public LabelledImages {
+class IdxDataset : public Dataset {
  public:
   IdxDataset(const DataSettings& settings, Split split, const fs::path& directory)
       : transform_(settings.image_size > 0 ? settings.image_size : 28,
@@ -111,7 +111,7 @@ class IdxDataset : public LabelledImages {
 
 bool holds_idx(const fs::path& root) { return !file_of(root, "t10k-images-idx3-ubyte").empty(); }
 
-std::unique_ptr<LabelledImages> open_idx(const DataSettings& settings, Split split) {
+std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split) {
   const fs::path directory = settings.path.empty() ? default_path : settings.path;
   if (!fs::is_directory(directory)) {
     fail("{}: no such directory{}", directory.string(),

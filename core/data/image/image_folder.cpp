@@ -39,6 +39,8 @@ class ImageFolderDataset : public Dataset {
     return file.label;
   }
 
+  std::int32_t label(std::int64_t index) const override { return list_.files[static_cast<std::size_t>(index)].label; }
+
   SampleOrigin origin(std::int64_t index) const override {
     return {.file = list_.path_of(list_.files[static_cast<std::size_t>(index)]).string(), .is_picture = true};
   }

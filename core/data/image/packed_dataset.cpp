@@ -29,6 +29,8 @@ class PackedDataset : public Dataset {
     return image.label;
   }
 
+  std::int32_t label(std::int64_t index) const override { return pack_.index[static_cast<std::size_t>(index)].label; }
+
   SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
 
  private:

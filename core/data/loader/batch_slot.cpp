@@ -61,10 +61,11 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
                   lengths.tokens > 0 ? &batch.lengths[at] : nullptr,
                   {static_cast<int>(batch.image_size), options.images.smallest_crop}};
   try {
-    std::int64_t index = slot.order ? (*slot.order)[position] : position;
+    auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{position};
+    const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // others each time
     for (;;) {
       try {
-        const SampleRandom random(options.seed, static_cast<std::uint64_t>(batch.epoch), index);
+        const SampleRandom random(options.seed, draws, index);
         batch.labels[at] = dataset.load(index, random, scratch, view);
         batch.sample_indices[at] = index;
         if (options.images.trivial_augment && batch.image_size > 0) {
@@ -74,7 +75,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         }
         if (options.images.erasing > 0 && batch.image_size > 0) {
           erase_randomly(view.pixels, view.form.size, options.images.erasing, mean_colour(dataset.info()),
-                         {options.seed, static_cast<std::uint64_t>(batch.epoch), index, DataStream::erase});
+                         {options.seed, draws, index, DataStream::erase});
         }
         return;
       } catch (const BadSample& bad) {

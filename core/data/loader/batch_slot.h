@@ -3,8 +3,8 @@
 
 #include "core/data/batch.h"
 #include "core/data/dataset.h"
+#include "core/data/loader/epoch_order.h"
 #include "core/data/loader/loader.h"
-#include "core/data/loader/permutation.h"
 
 #include <cstdint>
 #include <exception>
@@ -22,7 +22,7 @@ struct BadRow {
 
 struct BatchSlot {
   Batch batch;
-  std::optional<Permutation> order;           // empty for sequential
+  std::optional<EpochOrder> order;            // empty for sequential
   std::vector<std::vector<BadRow>> bad_rows;  // per row, almost always empty
   std::vector<std::exception_ptr> errors;     // per row
   std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex

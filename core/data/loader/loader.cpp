@@ -45,6 +45,7 @@ struct Loader::State {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
     for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options);
+    if (options.order == SampleOrder::balanced) classes = samples_by_class(dataset);
   }
 
   ~State() {
@@ -70,8 +71,9 @@ struct Loader::State {
     target.batch.index = sequence % plan.batches_per_epoch();
     target.rows_left = rows_of(sequence);
     target.order.reset();
-    if (options.order == SampleOrder::shuffled) {
-      target.order.emplace(options.seed, static_cast<std::uint64_t>(target.batch.epoch), dataset.size());
+    if (options.order != SampleOrder::sequential) {
+      target.order.emplace(options.seed, static_cast<std::uint64_t>(target.batch.epoch), dataset.size(),
+                           options.order == SampleOrder::balanced ? &classes : nullptr);
     }
   }
   void fill(std::int64_t sequence, std::int64_t first, std::int64_t last, Scratch& scratch) {
@@ -91,6 +93,7 @@ struct Loader::State {
   const LoaderOptions options;
   const BatchPlan plan;
   const std::int64_t claim;
+  ClassSamples classes;  // balanced: what is drawn from
   std::vector<BatchSlot> slots;
   Scratch inline_scratch;
   std::vector<std::thread> threads;
@@ -153,7 +156,8 @@ const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
     for (const BadRow& found : ready.bad_rows[row]) note(found);
   }
   finish_batch(ready, filled);
-  if (options.order == SampleOrder::shuffled && ready.batch.count < filled) fail("every sample of the data set is bad");
+  if (options.order != SampleOrder::sequential && ready.batch.count < filled)
+    fail("every sample of the data set is bad");
   return ready.batch;
 }
 

@@ -11,8 +11,9 @@
 namespace ptrain {
 
 /// `shuffled` is for training: a new order each epoch, bad samples replaced by the next good one of the data set.
+/// `balanced` is that too, with every class as often as every other (epoch_order.h).
 /// `sequential` is for evaluation: every sample once, bad samples left out (the batch's count shrinks).
-enum class SampleOrder { shuffled, sequential };
+enum class SampleOrder { shuffled, balanced, sequential };
 /// What happens to samples that do not fill a global batch at the end of an epoch.
 enum class Remainder { drop, keep };
 
@@ -31,8 +32,8 @@ struct LoaderOptions {
 };
 
 /// Global batch b of an epoch is positions [b*G, (b+1)*G) of the epoch's order, G = batch_size * world_size; rank r
-/// takes its r-th contiguous part. The order depends on (seed, epoch) alone, so it is the same for any rank or worker
-/// count.
+/// takes its r-th contiguous part. The order depends on (seed, epoch) and labels alone, so it is the same for any rank
+/// or worker count.
 class Loader {
  public:
   /// `dataset` must outlive the loader. Throws Error when the data set has less than one global batch to give.

@@ -110,8 +110,10 @@ class TextDataset : public Dataset {
     if (table_.has_second) tokenizer_.tokenize(row.second, scratch.second_ids);
     *out.length =
         tokenizer_.assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
-    return labels_[static_cast<std::size_t>(index)];
+    return label(index);
   }
+
+  std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
 
   SampleOrigin origin(std::int64_t index) const override {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];

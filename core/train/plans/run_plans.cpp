@@ -1,6 +1,7 @@
 #include "core/train/plans/run_plans.h"
 
 #include "core/exec/fusion_choice.h"
+#include "core/train/input/class_weights.h"
 #include "core/train/input/mix.h"
 #include "core/train/phases.h"
 #include "core/train/plans/estimate.h"
@@ -32,6 +33,7 @@ void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
 }
 
 void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
+  class_weights_ = ptrain::class_weights(config_, training);
   PlanOptions plan = plan_options(config_);
   plan.collectives = gradients_;
   const std::string_view what =
@@ -73,6 +75,7 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   shapes.planned = [this](const BatchShape& batch) {
     BatchShape shape = planned_shape(batch);
     shape.mixed = mixes(config_.train);
+    shape.weighted = config_.data.class_weights.any();
     return shape;
   };
   shapes.build = [this, options](const BatchShape& shape) {

@@ -53,6 +53,8 @@ class RunPlans {
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
 
+  /// By class; empty where all count alike.
+  const std::vector<float>& class_weights() const { return class_weights_; }
   bool loss_scaling() const { return figures_.loss_scaling; }
   /// Holds at any time; zeros before compile().
   PlannedFigures figures() const;
@@ -76,6 +78,7 @@ class RunPlans {
   Collectives* gradients_;
   TrainObserver& observer_;
   PlannedFigures figures_;  // without search_seconds
+  std::vector<float> class_weights_;
   Variables variables_;
   std::optional<PlanSet> training_;
   std::optional<PlanSet> evaluation_;

@@ -63,7 +63,7 @@ void BestModel::restore(const State& state) {
 fs::path BestModel::folder() const { return fs::path(config_.output.dir) / "best"; }
 
 void replace_folder(const fs::path& folder, const std::function<void(const fs::path&)>& write) {
-  const fs::path fresh = folder.parent_path() / ("." + folder.filename().string() + ".ptrain.tmp");
+  const fs::path fresh = folder.parent_path() / fmt::format(".{}.ptrain.tmp", folder.filename().string());
   try {
     fs::remove_all(fresh);
     make_folder(fresh);

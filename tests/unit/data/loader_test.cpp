@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -27,8 +28,9 @@ class CountingDataset : public Dataset {
     if (index == fatal) throw std::runtime_error("disk on fire");
     out.pixels[0] = static_cast<std::uint8_t>(index);
     out.pixels[1] = static_cast<std::uint8_t>(random.below(256));
-    return static_cast<std::int32_t>(index);
+    return label(index);
   }
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index); }
   std::int64_t fatal = -1;
 
  private:
@@ -49,6 +51,68 @@ std::vector<int> trace(Loader& loader, int batches) {
     seen.insert(seen.end(), batch.pixels.begin(), batch.pixels.end());
   }
   return seen;
+}
+
+/// 90 samples of class 0, 6 of class 1, 4 of class 3; none of class 2.
+class UnevenDataset final : public CountingDataset {
+ public:
+  UnevenDataset() : CountingDataset(100) { info_.classes = 4; }
+  std::int32_t label(std::int64_t index) const override { return index < 90 ? 0 : index < 96 ? 1 : 3; }
+};
+
+/// Samples and what was drawn for them over the next `batches` batches.
+std::vector<std::pair<std::int64_t, int>> draws(Loader& loader, int batches) {
+  std::vector<std::pair<std::int64_t, int>> seen;
+  for (int i = 0; i < batches; ++i) {
+    const Batch& batch = loader.next();
+    for (std::size_t row = 0; row < batch.labels.size(); ++row) {
+      seen.emplace_back(batch.sample_indices[row], batch.pixels[3 * row + 1]);
+    }
+  }
+  return seen;
+}
+
+TEST(BalancedSampling, DrawsEveryClassAlikeAndEverySampleOfASmallOne) {
+  const UnevenDataset data;
+  Loader loader(data, {.batch_size = 10, .workers = 2, .seed = 3, .order = SampleOrder::balanced});
+  std::set<std::int64_t> of_large;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::map<std::int32_t, int> classes;
+    std::map<std::int64_t, int> samples;
+    std::map<std::int64_t, std::set<int>> drawn;
+    for (const auto& [index, draw] : draws(loader, 10)) {
+      ++classes[data.label(index)];
+      ++samples[index];
+      drawn[index].insert(draw);
+      if (index < 90) of_large.insert(index);
+    }
+    EXPECT_EQ(classes, (std::map<std::int32_t, int>{{0, 34}, {1, 33}, {3, 33}}));
+    for (std::int64_t index = 90; index < 100; ++index) {
+      const int times = index < 96 ? 5 : 8;
+      EXPECT_TRUE(samples[index] == times || samples[index] == times + 1) << index << ": " << samples[index];
+      EXPECT_GT(drawn[index].size(), 2u) << "is not varied alike each time";
+    }
+  }
+  EXPECT_GT(of_large.size(), 60u) << "each epoch has others";
+}
+
+TEST(BalancedSampling, IsTheSameForRanksWorkersAndAfterAResume) {
+  const UnevenDataset data;
+  Loader whole(data, {.batch_size = 20, .workers = 0, .seed = 3, .order = SampleOrder::balanced});
+  const auto all = draws(whole, 10);
+  std::vector<std::pair<std::int64_t, int>> shared(all.size());
+  for (int rank = 0; rank < 2; ++rank) {
+    Loader part(
+        data,
+        {.batch_size = 10, .workers = 2, .seed = 3, .order = SampleOrder::balanced, .rank = rank, .world_size = 2});
+    const auto mine = draws(part, 10);
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      shared[i / 10 * 20 + static_cast<std::size_t>(rank) * 10 + i % 10] = mine[i];
+  }
+  EXPECT_EQ(shared, all);
+  Loader resumed(data, {.batch_size = 20, .workers = 2, .seed = 3, .order = SampleOrder::balanced});
+  resumed.seek(1, 2);
+  EXPECT_EQ(draws(resumed, 3), decltype(all)(all.begin() + 140, all.end()));
 }
 
 TEST(Permutation, VisitsEveryIndexOnce) {

@@ -30,6 +30,8 @@ class Mirror final : public Dataset {
     return label;
   }
 
+  std::int32_t label(std::int64_t index) const override { return images_.label(index); }
+
  private:
   const Dataset& images_;
   Side side_;

@@ -147,8 +147,9 @@ class GrowingText final : public Dataset {
       out.ids[i] = static_cast<int>(i) < *out.length ? static_cast<std::int32_t>(5 + index % 7) : 0;
       out.token_types[i] = 0;
     }
-    return static_cast<std::int32_t>(index % 2);
+    return label(index);
   }
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % 2); }
 };
 
 TEST(PackedText, AStepThatCompilesAPlanIsNotMeasured) {
