@@ -17,13 +17,14 @@ class BertBuilder final : public TextBlocks {
   BertBuilder(const BertSpec& spec, Mode mode) : TextBlocks(mode, spec.padding, spec.dropout, "bert."), spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = embeddings(inputs(batch, spec_.max_length));
+    ValueId x = embeddings(inputs(batch, spec_.max_length, spec_.head));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
     x = dense("bert.pooler.dense", x, spec_.hidden);
     x = add("pooled", std::make_shared<ActivationOp>(Activation::tanh), {x});
     x = dropout("classifier.dropout", x);
-    add_loss(classifier("classifier", x, spec_.classes, normal_start(0.02f), constant_start(0)), spec_.label_smoothing);
+    const ValueId logits = classifier("classifier", x, spec_.classes, normal_start(0.02f), constant_start(0));
+    spec_.head == Head::regression ? add_value_loss(logits) : add_loss(logits, spec_.label_smoothing);
     return take();
   }
 

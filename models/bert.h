@@ -20,7 +20,8 @@ struct BertSpec {
   std::int64_t max_positions = 512;
   std::int64_t token_types = 2;
   float layer_norm_epsilon = 1e-12f;
-  std::int64_t classes = 2;
+  Head head = Head::classification;
+  std::int64_t classes = 2;              // 1 of a regression
   std::vector<std::string> labels = {};  // names of the classes; empty where they have none
   std::int64_t max_length = 128;         // tokens per sequence
   Padding padding = Padding::max_length;

@@ -51,6 +51,7 @@ BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
     fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
                config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
   }
+  spec.head = config.model.head;
   spec.classes = config.model.classes;
   spec.labels = label_names(data);
   spec.max_length = data.max_length;
@@ -104,18 +105,19 @@ std::string bert_config_json(const BertSpec& spec) {
     const auto at = static_cast<std::size_t>(i);
     labels[std::to_string(i)] = at < spec.labels.size() ? spec.labels[at] : fmt::format("LABEL_{}", i);
   }
-  const nlohmann::json json = {{"architectures", {"BertForSequenceClassification"}},
-                               {"model_type", "bert"},
-                               {"num_hidden_layers", spec.layers},
-                               {"hidden_size", spec.hidden},
-                               {"num_attention_heads", spec.heads},
-                               {"intermediate_size", spec.intermediate},
-                               {"vocab_size", spec.vocab_size},
-                               {"max_position_embeddings", spec.max_positions},
-                               {"type_vocab_size", spec.token_types},
-                               {"layer_norm_eps", spec.layer_norm_epsilon},
-                               {"hidden_act", spec.gelu == Activation::gelu_erf ? "gelu" : "gelu_new"},
-                               {"id2label", labels}};
+  nlohmann::json json = {{"architectures", {"BertForSequenceClassification"}},
+                         {"model_type", "bert"},
+                         {"num_hidden_layers", spec.layers},
+                         {"hidden_size", spec.hidden},
+                         {"num_attention_heads", spec.heads},
+                         {"intermediate_size", spec.intermediate},
+                         {"vocab_size", spec.vocab_size},
+                         {"max_position_embeddings", spec.max_positions},
+                         {"type_vocab_size", spec.token_types},
+                         {"layer_norm_eps", spec.layer_norm_epsilon},
+                         {"hidden_act", spec.gelu == Activation::gelu_erf ? "gelu" : "gelu_new"},
+                         {"id2label", labels}};
+  if (spec.head == Head::regression) json["problem_type"] = "regression";
   return json.dump(2) + "\n";
 }
 

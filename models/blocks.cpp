@@ -2,6 +2,7 @@
 
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
+#include "core/ops/mean_squared_error.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain {
@@ -41,6 +42,12 @@ void Blocks::add_labels(const BatchShape& batch) {
   if (!batch.mixed || !training()) return;
   other_labels_ = graph_.add_input(model_io::other_labels, {DType::i32, Shape{batch.rows}});
   own_share_ = graph_.add_input(model_io::own_share, {DType::f32, Shape{1}});
+}
+
+void Blocks::add_value_loss(ValueId predictions) {
+  const ValueId values = graph_.add_input(model_io::values, {DType::f32, Shape{graph_.desc(predictions).shape[0]}});
+  graph_.set_output(model_io::loss, add("loss", std::make_shared<MeanSquaredError>(), {predictions, values}));
+  graph_.set_output(model_io::logits, predictions);
 }
 
 void Blocks::add_rng() {

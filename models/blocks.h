@@ -40,6 +40,8 @@ class Blocks {
                      const Initializer& bias);
   /// In training, two for each row where the batch is mixed.
   void add_labels(const BatchShape& batch);
+  /// In place of labels, and of add_loss(): mean squared error of `predictions` [N, 1] against a value a row.
+  void add_value_loss(ValueId predictions);
   /// The input that dropout draws by; none without any.
   void add_rng();
   ValueId dropout(const std::string& name, ValueId x);

@@ -74,8 +74,9 @@ const std::vector<Row>& rows() {
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
-  static const Keys bert_keys{"model.size",       "model.attention",     "model.gelu",      "model.dropout",
-                              "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
+  static const Keys bert_keys{"model.size",          "model.head",      "model.attention",
+                              "model.gelu",          "model.dropout",   "model.vocab_size",
+                              "model.max_positions", "data.max_length", "data.padding"};
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),

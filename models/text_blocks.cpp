@@ -9,7 +9,7 @@ std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule) {
   return (tokens + granule - 1) / granule * granule;
 }
 
-TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length) {
+TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length, Head head) {
   const std::int64_t rows = batch.rows;
   std::int64_t capacity = batch.tokens;
   if (capacity == 0) capacity = round_up_capacity(rows * max_length);
@@ -18,7 +18,7 @@ TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_
   const ValueId types = graph_.add_input(model_io::token_types, tokens);
   lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
-  add_labels(batch);
+  if (head == Head::classification) add_labels(batch);
   add_rng();
   return {ids, types};
 }

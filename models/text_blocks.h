@@ -22,8 +22,8 @@ class TextBlocks : public Blocks {
     ValueId ids, types;
   };
   /// The inputs of a batch of sequences of `max_length` tokens, or of packed ones (where the batch says no capacity,
-  /// for the most tokens).
-  Tokens inputs(const BatchShape& batch, std::int64_t max_length);
+  /// for the most tokens). Labels are none of a regression's.
+  Tokens inputs(const BatchShape& batch, std::int64_t max_length, Head head = Head::classification);
 
   /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;

@@ -31,6 +31,7 @@ void print_summary(const InferenceReport& report) {
   print_error_line(fmt::format("{} inputs in {:.2f} s: {:.1f}/s; a batch of {} took {:.2f} ms (p50), {:.2f} ms (p99)",
                                report.inputs, report.seconds, report.inputs_per_second, report.batch_size,
                                report.batch_ms.p50, report.batch_ms.p99));
+  if (report.values) print_error_line(report.values->text() + ", of the inputs whose value is known");
   if (!report.accuracy) return;
   const std::string top5 =
       report.class_names.size() > 5 ? fmt::format(", {:.4f} top-5", report.accuracy->top5) : std::string{};
@@ -43,7 +44,8 @@ InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const Infer
                        AnswerFormat format) {
   const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
   InferenceOptions options;
-  options.top = std::min(arguments.top, static_cast<std::size_t>(ready.classes()));
+  const bool values = inputs.info().head == Head::regression;
+  options.top = values ? 0 : std::min(arguments.top, static_cast<std::size_t>(ready.classes()));
   fmt::print("{}", answers_header(format, options.top));
   const Stopwatch watch;
   InferenceReport report = run_inference(

@@ -88,6 +88,7 @@ void quantize(const QuantizeArguments& arguments) {
                                 choice_of<LayerChoice>("--layers", arguments.layers), arguments.max_drop,
                                 arguments.max_logit_error};
   const OpenedModel opened = open_model(arguments.model);
+  require_classes(opened.trained, "quantize holds the accuracy of");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   const std::unique_ptr<InputSet> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);

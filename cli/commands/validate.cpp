@@ -27,8 +27,10 @@ std::string check_files(LoadedConfig loaded) {
   if (!loaded.config.model.weights.empty()) SafetensorsFile(loaded.config.model.weights);
   const DataFindings found = examine_data(loaded.config, *workload.training, workload.evaluation.get());
   for (const std::string& note : found.notes) print_error_line("note: " + note);
-  return fmt::format("{} training and {} evaluation samples, {} classes", found.report.training_samples,
-                     found.report.evaluation_samples.value_or(0), loaded.config.model.classes);
+  const bool values = loaded.config.model.head == Head::regression;
+  return fmt::format("{} training and {} evaluation samples, {}", found.report.training_samples,
+                     found.report.evaluation_samples.value_or(0),
+                     values ? "values" : fmt::format("{} classes", loaded.config.model.classes));
 }
 
 void validate(const ValidateOptions& options) {

@@ -60,18 +60,16 @@ void RunObserver::on_step(const Step& s) {
 }
 
 void RunObserver::on_eval(const EvalResult& r) {
-  std::string text =
-      fmt::format("evaluation after step {}: top-1 {:.4f} (majority class {:.4f}), loss {:.4f}, {} in {:.1f} s", r.step,
-                  r.top1, r.balance.majority.value_or(0), r.loss, counted(r.samples, "sample"), r.seconds);
+  const std::string accuracy =
+      r.values ? r.values->text()
+               : fmt::format("top-1 {:.4f} (majority class {:.4f})", r.top1, r.balance.majority.value_or(0));
+  std::string text = fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s", r.step, accuracy, r.loss,
+                                 counted(r.samples, "sample"), r.seconds);
   if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
   progress_->message(text);
-  nlohmann::json figures = write_fields(r.balance);
-  figures.update({{"top1", r.top1},
-                  {"top5", r.top5},
-                  {"f1", r.f1},
-                  {"loss", r.loss},
-                  {"samples", r.samples},
-                  {"seconds", r.seconds}});
+  nlohmann::json figures = r.values ? write_fields(*r.values) : write_fields(r.balance);
+  if (!r.values) figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
+  figures.update({{"loss", r.loss}, {"samples", r.samples}, {"seconds", r.seconds}});
   log("evaluation", {{"step", r.step}, {"eval", std::move(figures)}});
 }
 

@@ -200,6 +200,9 @@ ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_
       fail_usage("output: {} is no ptrain_output", static_cast<int>(output));
     }
     given(values, "values");
+    if (output == PTRAIN_PROBABILITIES && session.data().head == Head::regression) {
+      fail_usage("output: the model answers with values, which have no probabilities: ask for PTRAIN_LOGITS");
+    }
     const std::vector<InputTensor> tensors = tensors_of(inputs, count);
     const auto classes = static_cast<std::size_t>(session.classes());
     if (!tensors.empty() && !tensors[0].shape.empty() && tensors[0].shape[0] > 0 &&

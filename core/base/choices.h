@@ -44,6 +44,13 @@ struct Choices<Stem> {
   static constexpr std::array<std::string_view, 3> names{"auto", "imagenet", "small"};
 };
 
+/// What a model answers with: a class of some, or one value.
+enum class Head { classification, regression };
+template <>
+struct Choices<Head> {
+  static constexpr std::array<std::string_view, 2> names{"classification", "regression"};
+};
+
 /// flash never holds the S x S scores (Dao et al., "FlashAttention", 2022); math holds one head's in the workspace.
 /// Both compute the same function, dropout mask included.
 enum class AttentionAlgorithm { flash, math };

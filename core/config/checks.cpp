@@ -210,8 +210,41 @@ void check_balance(const Config& config, const Refusal& refuse) {
   }
 }
 
+bool is_of_values(BestMetric metric) { return metric == BestMetric::pearson || metric == BestMetric::spearman; }
+bool is_of_classes(BestMetric metric) {
+  return metric == BestMetric::top1 || metric == BestMetric::top5 || metric == BestMetric::f1;
+}
+
+/// What a model with one value for an answer has no use for.
+void check_regression(const Config& config, const Refusal& refuse) {
+  const ModelEntry& model = find_model(config.model.name);
+  if (!model.reads_key("model.head")) refuse("model.head", "{} has classes, regression is for text", model.name);
+  if (config.data.source != DataSource::tsv) {
+    refuse("model.head", "regression reads tsv, got data.source {}", choice_name(config.data.source));
+  }
+  if (config.model.classes > 1)
+    refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);
+  const std::pair<const char*, bool> asked[] = {
+      {"data.labels", !config.data.labels.empty()},
+      {"data.class_weights", config.data.class_weights.any()},
+      {"data.sampling", config.data.sampling == Sampling::balanced},
+      {"train.label_smoothing", config.train.label_smoothing > 0},
+      {"output.keep_best", is_of_classes(config.output.keep_best)},
+      {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+  for (const auto& [key, set] : asked) {
+    if (set) refuse(key, "is of classes, which model.head regression has none of");
+  }
+}
+
 void check_classes(const Config& config, const Refusal& refuse) {
-  if (config.model.classes == 1) refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1");
+  if (config.model.head == Head::regression) return check_regression(config, refuse);
+  if (config.model.classes == 1) {
+    refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
+  }
+  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
+                                    std::pair{"train.target_metric", config.train.target_metric}}) {
+    if (is_of_values(metric)) refuse(key, "{} is of values: it needs model.head regression", choice_name(metric));
+  }
 }
 
 void check_run(const Config& config, const Refusal& refuse) {

@@ -37,10 +37,10 @@ struct Choices<Tristate> {
 };
 
 /// What the evaluation is best by that keeps its weights; of the loss the lowest is.
-enum class BestMetric { none, top1, top5, f1, loss };
+enum class BestMetric { none, top1, top5, f1, loss, pearson, spearman };
 template <>
 struct Choices<BestMetric> {
-  static constexpr std::array<std::string_view, 5> names{"none", "top1", "top5", "f1", "loss"};
+  static constexpr std::array<std::string_view, 7> names{"none", "top1", "top5", "f1", "loss", "pearson", "spearman"};
 };
 
 enum class DistMode { automatic, parallel_graph, multi_process };

@@ -14,7 +14,8 @@ namespace ptrain {
 struct ModelConfig {
   std::string name;  // required; a row of models/registry.cpp, whose other names are mapped to it
   ModelSize size = ModelSize::base;
-  std::int64_t classes = 0;        // output classes; 0: as many as the data has, settled by open_workload
+  std::int64_t classes = 0;  // output classes; 0: as many as the data has, settled by open_workload
+  Head head = Head::classification;
   Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
   bool blur_pool = false;          // a low-pass filter before pixels are left out (Zhang 2019)
   bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)

@@ -45,6 +45,8 @@ std::vector<Key> model_keys() {
       model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
           .between(0, 1'000'000),
+      model_key("head", &ModelConfig::head,
+                "classification, or regression: one value, trained by mean squared error on a column of numbers"),
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
       model_key("blur_pool", &ModelConfig::blur_pool,
                 "a low-pass filter before pixels are left out (Zhang 2019; timm's resnetblur)"),

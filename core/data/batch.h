@@ -17,6 +17,7 @@ struct Batch {
   std::vector<std::int32_t> token_types;   // text: [batch, max_length]
   std::vector<std::int32_t> lengths;       // text: [batch]
   std::vector<std::int32_t> labels;        // [batch]
+  std::vector<float> values;               // [batch] of samples that have values; NaN of padding
   std::vector<std::int32_t> other_labels;  // [batch] of images that were mixed with others; empty: none were
   float own_share = 1;                     // what `labels` have of them
   std::vector<std::int64_t> sample_indices;  // [batch], position in the data set; -1 for padding

@@ -1,12 +1,14 @@
 // What every data source offers: how many samples, what they are, and one sample by index.
 #pragma once
 
+#include "core/base/choices.h"
 #include "core/base/data_kind.h"
 #include "core/base/errors.h"
 #include "core/data/sample_random.h"
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +20,8 @@ enum class Split { train, eval };
 
 struct DatasetInfo {
   DataKind kind = DataKind::image;
-  int classes = 0;
+  Head head = Head::classification;
+  int classes = 0;                       // 1 of values
   std::vector<std::string> class_names;  // one per class
 
   // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c].
@@ -93,6 +96,8 @@ class Dataset {
   virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
   /// What load() returns, without its sample. Thread-safe.
   virtual std::int32_t label(std::int64_t index) const = 0;
+  /// Of a sample that has a value in place of a class; NaN where it is not known. Thread-safe.
+  virtual float value(std::int64_t) const { return std::numeric_limits<float>::quiet_NaN(); }
   /// Thread-safe. Nothing of samples that were made from random numbers.
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.

@@ -20,6 +20,7 @@ struct DataSettings {
   std::string dev_file = {};                        // tsv: relative to path; empty: dev.tsv and so on
   ColumnNames columns = {};                         // tsv: of both files
   TextEncoding encoding = TextEncoding::automatic;  // tsv
+  Head head = Head::classification;                 // tsv: whether labels are classes or numbers
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   Augmentation augment = Augmentation::automatic;

@@ -52,6 +52,23 @@ std::string csv_line(const Answer& answer, const std::vector<std::string>& names
   return line + "\n";
 }
 
+std::string value_line(AnswerFormat format, const Answer& answer) {
+  const auto number = [](std::optional<float> value) { return value ? fmt::format("{:.6g}", *value) : ""; };
+  switch (format) {
+    case AnswerFormat::text:
+      return fmt::format("{}: {:.4f}{}\n", on_one_line(answer.input), *answer.value,
+                         answer.true_value ? fmt::format("  (is {})", number(answer.true_value)) : "");
+    case AnswerFormat::jsonl: {
+      nlohmann::ordered_json line{{"input", answer.input}, {"value", *answer.value}};
+      if (answer.true_value) line["truth"] = *answer.true_value;
+      return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    }
+    case AnswerFormat::csv:
+      return fmt::format("{},{},{}\n", csv_field(answer.input), number(answer.true_value), number(answer.value));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std::size_t top) {
@@ -72,12 +89,13 @@ std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std:
 
 std::string answers_header(AnswerFormat format, std::size_t top) {
   if (format != AnswerFormat::csv) return {};
-  std::string header = "input,truth";
+  std::string header = top > 0 ? "input,truth" : "input,truth,value";
   for (std::size_t i = 1; i <= top; ++i) header += fmt::format(",class{},probability{}", i, i);
   return header + "\n";
 }
 
 std::string answer_line(AnswerFormat format, const Answer& answer, const std::vector<std::string>& class_names) {
+  if (answer.value) return value_line(format, answer);
   switch (format) {
     case AnswerFormat::text:
       return text_line(answer, class_names);

@@ -7,6 +7,7 @@
 #include "core/train/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ptrain {
 
@@ -38,6 +39,7 @@ void InferenceReport::describe(Fields& field) {
   field("compile_seconds", compile_seconds, "choosing and compiling kernels");
   field("batch_ms", batch_ms, "computing one batch");
   field("accuracy", accuracy, "null where no truth is known");
+  field.maybe("values", values, "of a regression, where true values are known");
   field("class_names", class_names, "");
   field("classes", classes, "how each was answered; empty where no truth is known");
   field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
@@ -100,6 +102,7 @@ InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, cons
   report.class_names = inputs.info().class_names;
   report.batch_size = model.batch_size();
   Tally tally(report.class_names);
+  RegressionMetrics values;
   Loader loader(inputs, every_input_once(model, inputs, options.workers));
   std::vector<double> batch_ms;
   const auto classes = static_cast<std::size_t>(model.classes());
@@ -115,6 +118,13 @@ InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, cons
         const std::int64_t index = batch.sample_indices[static_cast<std::size_t>(row)];
         const auto scores = std::span(logits).subspan(static_cast<std::size_t>(row) * classes, classes);
         require_finite(scores, inputs.name(index));
+        if (inputs.info().head == Head::regression) {
+          const float truth = inputs.value(index);
+          const bool known = !std::isnan(truth);
+          answered({inputs.name(index), {}, no_truth, scores[0], known ? std::optional(truth) : std::nullopt});
+          if (known) values.add(scores, {&truth, 1});
+          continue;
+        }
         const std::vector<float> probabilities = softmax(scores);
         const std::int32_t truth = inputs.truth(index);
         answered({inputs.name(index), rank_classes(probabilities, options.top), truth});
@@ -130,6 +140,7 @@ InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, cons
   report.batch_ms = summarize(batch_ms);
   for (const auto& [index, problem] : inputs.unread()) report.unread.push_back(problem);
   tally.fill(report);
+  if (values.samples() > 0) report.values = values.figures();
   return report;
 }
 

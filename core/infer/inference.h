@@ -34,6 +34,7 @@ struct InferenceReport {
   double seconds = 0, inputs_per_second = 0, compile_seconds = 0;
   Statistics batch_ms;
   std::optional<AccuracyFigures> accuracy;
+  std::optional<ValueFigures> values;
   std::vector<std::string> class_names;
   std::vector<ClassReport> classes;
   std::vector<ConfusionCell> confusion;

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 struct Text {
   Sentences sentences;
   std::int32_t truth = no_truth;
+  float value = std::numeric_limits<float>::quiet_NaN();
 };
 
 class TextInputs final : public InputSet {
@@ -26,6 +27,8 @@ class TextInputs final : public InputSet {
   std::int64_t size() const override { return static_cast<std::int64_t>(texts_.size()); }
   const std::string& name(std::int64_t index) const override { return text(index).sentences.first; }
   std::int32_t truth(std::int64_t index) const override { return text(index).truth; }
+
+  float value(std::int64_t index) const override { return text(index).value; }
 
   std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
     *out.length = encoder_.encode(text(index).sentences, scratch, out.ids, out.token_types);
@@ -62,6 +65,11 @@ class TextInputs final : public InputSet {
         path, {.labels = TableLabels::optional, .columns = {.first = options.column, .label = options.label_column}});
     add_note(std::move(table.note));
     for (TextRow& row : table.rows) {
+      if (info_.head == Head::regression) {
+        Text& added = texts_.emplace_back(Text{{std::move(row.first), std::move(row.second)}});
+        if (!row.label.empty()) added.value = value_of(row.label, path, row.line);
+        continue;
+      }
       const std::int32_t truth = row.label.empty() ? no_truth : class_of(info_, row.label);
       if (!row.label.empty() && truth == no_truth) {
         fail("{}:{}: label \"{}\" is none of the model's {} classes", path, row.line, row.label, info_.classes);

@@ -21,12 +21,13 @@ inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or 
 inline constexpr const char* lengths = "lengths";              // i32 [N]
 inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
 inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
+inline constexpr const char* values = "values";                // f32 [N], in place of labels; NaN marks padding rows
 inline constexpr const char* other_labels = "other_labels";    // i32 [N], of rows that have two
 inline constexpr const char* own_share = "own_share";          // f32 [1], of the loss that is by `labels` then
 inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                    // output f32 []
-inline constexpr const char* logits = "logits";                // output [N, classes]
+inline constexpr const char* logits = "logits";                // output [N, classes], or values [N, 1]
 }  // namespace model_io
 
 /// Starting values of a variable.

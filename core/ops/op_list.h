@@ -54,6 +54,8 @@
   OP(loss_scale_update)             \
   OP(max_pool2d)                    \
   OP(max_pool2d_grad)               \
+  OP(mean_squared_error)            \
+  OP(mean_squared_error_grad)       \
   OP(moving_average)                \
   OP(normalize_image)               \
   OP(optimizer_update)              \

@@ -3,6 +3,8 @@
 
 #include "core/report/fields.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,12 +27,31 @@ struct BalanceFigures {
   }
 };
 
+/// How near values come to the true ones; null where nothing was evaluated, a correlation also where the one or the
+/// other are all the same.
+struct ValueFigures {
+  std::optional<double> pearson, spearman, mse;
+
+  void describe(Fields& field) {
+    field.about("of a regression");
+    field.any_sign("pearson", pearson, "Pearson correlation of values and true ones, -1 to 1");
+    field.any_sign("spearman", spearman, "Spearman's rank correlation, ties by their mean rank");
+    field("mse", mse, "mean squared error");
+  }
+  /// "Pearson 0.9000, Spearman 0.8900"
+  std::string text() const {
+    const auto shown = [](std::optional<double> value) { return value ? fmt::format("{:.4f}", *value) : "-"; };
+    return fmt::format("Pearson {}, Spearman {}", shown(pearson), shown(spearman));
+  }
+};
+
 struct AccuracyReport : BalanceFigures {
   std::optional<double> top1;
   std::optional<double> top5;
   std::optional<double> f1;
   std::optional<double> loss;
   std::int64_t eval_samples = 0;
+  std::optional<ValueFigures> values = {};
 
   void describe(Fields& field) {
     field("top1", top1, "0 to 1");
@@ -39,6 +60,7 @@ struct AccuracyReport : BalanceFigures {
     BalanceFigures::describe(field);
     field.any_sign("loss", loss, "evaluation loss");
     field("eval_samples", eval_samples, "");
+    field.maybe("values", values, "of a regression, which has no classes to be right about");
   }
 };
 

@@ -54,14 +54,16 @@ bool asks_for(const json& request, std::string_view name) {
   return std::any_of(outputs->begin(), outputs->end(), [&](const json& output) { return output.at("name") == name; });
 }
 
-void require_outputs(const json& request) {
+void require_outputs(const json& request, bool probabilities) {
   const auto outputs = request.find("outputs");
   if (outputs == request.end()) return;
   if (!outputs->is_array()) fail_usage("outputs: expected a list");
   for (const json& output : *outputs) {
     const bool known = output.is_object() && output.contains("name") &&
-                       (output["name"] == logits_output || output["name"] == probabilities_output);
-    if (!known) fail_usage("outputs: expected objects named {} or {}", logits_output, probabilities_output);
+                       (output["name"] == logits_output || (probabilities && output["name"] == probabilities_output));
+    if (known) continue;
+    if (!probabilities) fail_usage("outputs: expected objects named {}, which are values here", logits_output);
+    fail_usage("outputs: expected objects named {} or {}", logits_output, probabilities_output);
   }
 }
 
@@ -92,13 +94,13 @@ ServiceAnswer ModelService::model() const {
     }
   }
   const std::vector<std::int64_t> answers{-1, data_.classes};
+  json outputs{tensor_metadata(logits_output, "FP32", answers)};
+  if (has_classes()) outputs.push_back(tensor_metadata(probabilities_output, "FP32", answers));
   return {200, text_of_json({{"name", name_},
                              {"versions", json::array()},
                              {"platform", "ptrain"},
                              {"inputs", inputs},
-                             {"outputs",
-                              {tensor_metadata(logits_output, "FP32", answers),
-                               tensor_metadata(probabilities_output, "FP32", answers)}},
+                             {"outputs", outputs},
                              {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
 }
 
@@ -110,7 +112,7 @@ Batch ModelService::batch_of_body(const json& request) const {
   }
   constexpr std::size_t most_inputs = 8;
   if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors: no model reads so many", inputs->size());
-  require_outputs(request);
+  require_outputs(request, has_classes());
   std::vector<RequestTensor> tensors;
   for (const json& input : *inputs) tensors.push_back(tensor_of(input, largest_tensor));
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
@@ -135,7 +137,7 @@ ServiceAnswer ModelService::answered(const json& request, std::span<const float>
     outputs.push_back(std::move(output));
   };
   if (asks_for(request, logits_output)) add(logits_output, logits);
-  if (asks_for(request, probabilities_output)) {
+  if (has_classes() && asks_for(request, probabilities_output)) {
     std::vector<float> probabilities;
     for (std::size_t from = 0; from < logits.size(); from += classes) {
       const std::vector<float> row = softmax(logits.subspan(from, classes));

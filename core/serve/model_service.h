@@ -38,6 +38,9 @@ class ModelService {
   Batch batch_of_body(const nlohmann::json& request) const;
   ServiceAnswer answered(const nlohmann::json& request, std::span<const float> logits) const;
 
+  /// Logits are values otherwise, which have no probabilities.
+  bool has_classes() const { return data_.head == Head::classification; }
+
   const DatasetInfo& data_;
   std::string name_;
   std::optional<TextEncoder> encoder_;

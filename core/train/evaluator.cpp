@@ -55,6 +55,8 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, options);
   const std::int64_t most = config_.eval.max_samples;  // 0: all; else the first ones of the data set
   const std::int64_t total = most > 0 ? std::min(most, data_.size()) : data_.size();
+  const bool classifies = data_.info().head == Head::classification;
+  RegressionMetrics values;
   ClassificationMetrics metrics(logits_of(plans.largest()).shape[-1]);
   const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
@@ -77,13 +79,16 @@ EvalResult Evaluator::evaluate() {
       std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
                      [](float one, float other) { return (one + other) / 2; });
     }
-    metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
+    if (classifies) {
+      metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
+    } else {
+      const auto rows = static_cast<std::size_t>(valid);
+      values.add(std::span(logits).first(rows), std::span(batch.values).first(rows));
+    }
     if (config_.output.predictions) keep_predictions(batch, logits, valid);
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
-  ClassificationMetrics all(metrics.classes());
-  for (const std::vector<double>& rank : ranks_.collect(metrics.packed())) all.add_packed(rank);
-  EvalResult result = result_of(all);
+  EvalResult result = result_of(metrics, values);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
 }
@@ -91,8 +96,10 @@ EvalResult Evaluator::evaluate() {
 void Evaluator::keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid) {
   const std::size_t classes = logits.size() / batch.labels.size();
   for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
+    const std::int64_t index = batch.sample_indices[row];
     predictions_.push_back(
-        make_prediction(batch.sample_indices[row], batch.labels[row], logits.subspan(row * classes, classes)));
+        batch.values.empty() ? make_prediction(index, batch.labels[row], logits.subspan(row * classes, classes))
+                             : Prediction{static_cast<double>(index), double{batch.values[row]}, double{logits[row]}});
   }
 }
 
@@ -110,9 +117,19 @@ std::vector<Prediction> Evaluator::predictions() const {
   return all;
 }
 
-EvalResult Evaluator::result_of(const ClassificationMetrics& metrics) const {
+EvalResult Evaluator::result_of(const ClassificationMetrics& classes, const RegressionMetrics& values) const {
   constexpr std::int64_t most_confused = 100;  // classes whose confusion matrix is kept
   EvalResult result;
+  if (data_.info().head == Head::regression) {
+    RegressionMetrics all;
+    for (const std::vector<double>& rank : ranks_.collect(values.packed())) all.add_packed(rank);
+    result.samples = all.samples();
+    result.values = all.figures();
+    result.loss = result.values->mse.value_or(0);
+    return result;
+  }
+  ClassificationMetrics metrics(classes.classes());
+  for (const std::vector<double>& rank : ranks_.collect(classes.packed())) metrics.add_packed(rank);
   result.samples = metrics.samples();
   result.loss = metrics.mean_loss();
   result.top1 = metrics.top1();

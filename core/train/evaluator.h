@@ -23,8 +23,9 @@ struct EvalResult {
   double top5 = 0;
   double f1 = 0;  // two-class tasks
   BalanceFigures balance;
-  ClassificationReport classes;  // of the last evaluation; earlier ones' is thrown away
-  double seconds = 0;            // without compiling
+  std::optional<ValueFigures> values;  // of a regression, which has none of the figures above but the loss
+  ClassificationReport classes;        // of the last evaluation; earlier ones' is thrown away
+  double seconds = 0;                  // without compiling
 };
 
 class Evaluator {
@@ -44,8 +45,9 @@ class Evaluator {
 
  private:
   EvalResult evaluate();
+  /// Adds up every rank's counts.
+  EvalResult result_of(const ClassificationMetrics& classes, const RegressionMetrics& values) const;
   void keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid);
-  EvalResult result_of(const ClassificationMetrics& metrics) const;
 
   const Config& config_;
   RunPlans& plans_;

@@ -73,6 +73,11 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
     write(plan, model_io::token_types, batch.token_types);
   }
   write(plan, model_io::lengths, batch.lengths);
+  if (plan.has_input(model_io::values)) {
+    std::vector<float> values = batch.values;
+    std::fill(values.begin() + valid, values.end(), std::numeric_limits<float>::quiet_NaN());
+    write(plan, model_io::values, values);
+  }
   if (!plan.has_input(model_io::labels)) return;
   if (plan.has_input(model_io::other_labels)) {
     write(plan, model_io::other_labels, batch.other_labels);

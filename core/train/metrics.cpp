@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -29,6 +30,36 @@ double mean_f1(const std::vector<ClassCounts>& classes) {
     occurring += one.truths + one.answers > 0 ? 1 : 0;
   }
   return ratio(sum, occurring);
+}
+
+/// None where either are all the same, or not finite.
+std::optional<double> pearson(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto count = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double dx = x[i] - mean_x, dy = y[i] - mean_y;
+    xx += dx * dx;
+    yy += dy * dy;
+    xy += dx * dy;
+  }
+  const double result = xy / std::sqrt(xx) / std::sqrt(yy);
+  return std::isfinite(result) ? std::optional(std::clamp(result, -1.0, 1.0)) : std::nullopt;
+}
+
+/// From 1 on; equal values share their mean rank. NaNs everywhere where there is one.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); })) return values;
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + 1 + end) / 2;
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -133,6 +164,30 @@ ClassificationReport ClassificationMetrics::report(const std::vector<std::string
   }
   for (const auto& [cell, count] : confusion_) report.confusion.push_back({name(cell.first), name(cell.second), count});
   return report;
+}
+
+void RegressionMetrics::add(std::span<const float> values, std::span<const float> truths) {
+  values_.insert(values_.end(), values.begin(), values.end());
+  truths_.insert(truths_.end(), truths.begin(), truths.end());
+}
+
+std::vector<double> RegressionMetrics::packed() const {
+  std::vector<double> packed = values_;
+  packed.insert(packed.end(), truths_.begin(), truths_.end());
+  return packed;
+}
+
+void RegressionMetrics::add_packed(std::span<const double> packed) {
+  const auto half = packed.begin() + static_cast<std::ptrdiff_t>(packed.size() / 2);
+  values_.insert(values_.end(), packed.begin(), half);
+  truths_.insert(truths_.end(), half, packed.end());
+}
+
+ValueFigures RegressionMetrics::figures() const {
+  if (values_.empty()) return {};
+  double squares = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) squares += (values_[i] - truths_[i]) * (values_[i] - truths_[i]);
+  return {pearson(values_, truths_), pearson(ranks_of(values_), ranks_of(truths_)), squares / real(samples())};
 }
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// Accuracy of classifiers, counted sample by sample.
+// Accuracy of classifiers, and of regressions, counted sample by sample.
 #pragma once
 
 #include "core/report/accuracy_figures.h"
@@ -68,6 +68,23 @@ class ClassificationMetrics {
   double loss_sum_ = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion_;  // by truth and answer
   std::vector<Scored> scored_;                                               // of two classes
+};
+
+class RegressionMetrics {
+ public:
+  /// `values` [truths.size()].
+  void add(std::span<const float> values, std::span<const float> truths);
+
+  /// Everything counted, as numbers that another rank adds to its own.
+  std::vector<double> packed() const;
+  void add_packed(std::span<const double> packed);
+
+  std::int64_t samples() const { return static_cast<std::int64_t>(values_.size()); }
+  /// As scipy.stats.pearsonr and spearmanr define them, and sklearn.metrics.mean_squared_error.
+  ValueFigures figures() const;
+
+ private:
+  std::vector<double> values_, truths_;
 };
 
 }  // namespace ptrain

@@ -49,9 +49,14 @@ Line line_of(const Dataset& data, const Prediction& one, bool shown) {
   }
   if (origin.line) line["line"] = *origin.line;
   if (origin.record) line["record"] = *origin.record;
-  line["truth"] = name(one.truth);
-  line["prediction"] = name(one.answer);
-  line["probability"] = one.probability;
+  if (data.info().head == Head::regression) {
+    line["truth"] = one.truth;
+    line["prediction"] = one.answer;
+  } else {
+    line["truth"] = name(one.truth);
+    line["prediction"] = name(one.answer);
+    line["probability"] = one.probability;
+  }
   if (!origin.text.empty()) line["text"] = origin.text;
   if (!origin.second.empty()) line["second"] = origin.second;
   if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = picture_of(data, index);

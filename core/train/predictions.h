@@ -13,7 +13,7 @@ namespace ptrain {
 /// What ranks tell each other of one sample; numbers all, which a double holds exactly.
 struct Prediction {
   double index = 0;              // in the data set
-  double truth = 0, answer = 0;  // classes
+  double truth = 0, answer = 0;  // classes, or values
   double probability = 0;        // of the answer; not a number where the logits are none
 };
 

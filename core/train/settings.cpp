@@ -54,6 +54,7 @@ DataSettings data_settings(const Config& config) {
   settings.columns = {data.columns.text, data.columns.second, data.columns.label};
   settings.labels = data.labels;
   settings.first_label = data.first_label;
+  settings.head = config.model.head;
   settings.dev_share = data.split.dev;
   settings.image_size = static_cast<int>(data.image_size);
   settings.augment = data.augment;

@@ -5,6 +5,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/normalize_image.h"
+#include "core/ops/mean_squared_error.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
@@ -13,6 +14,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace ptrain::testing {
 namespace {
@@ -128,8 +131,22 @@ TEST(Agreement, SoftmaxCrossEntropy) {
         HostTensor labels = random_tensor(DType::i32, Shape{rows}, 2, 0, static_cast<double>(classes));
         labels.values[1] = ignored_label;
         const HostTensor logits = random_tensor(dtype, Shape{rows, classes}, 1, -5, 5);
-        expect_agreement({std::make_shared<SoftmaxCrossEntropy>(0.1f), {logits, labels}, {}, {0}}, dtype);
+        const HostTensor weights = random_tensor(DType::f32, Shape{classes}, 3, 0.1, 4);
+        const auto op = std::make_shared<SoftmaxCrossEntropy>(0.1f);
+        expect_agreement({op, {logits, labels}, {}, {0}}, dtype);
+        expect_agreement({op, {logits, labels, absent_tensor(), absent_tensor(), weights}, {}, {0}}, dtype);
       }
+    }
+  }
+}
+
+TEST(Agreement, MeanSquaredError) {
+  for (const DType dtype : floating_dtypes) {
+    for (const std::int64_t rows : {3, 700}) {
+      HostTensor targets = random_tensor(DType::f32, Shape{rows}, 2, 0, 5);
+      targets.values[1] = std::nan("");
+      const HostTensor predictions = random_tensor(dtype, Shape{rows, 1}, 1, -2, 5);
+      expect_agreement({std::make_shared<MeanSquaredError>(), {predictions, targets}, {}, {0}}, dtype);
     }
   }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes metrics.json: seeded random truths and logits, and what scikit-learn says of them.
+"""Writes metrics.json: seeded random truths and logits, and values, and what scikit-learn and SciPy say of them.
 
-Usage: make_metrics_golden.py [output.json]   (needs the packages numpy and scikit-learn)
+Usage: make_metrics_golden.py [output.json]   (needs the packages numpy, scikit-learn and scipy)
 """
 import json
 import pathlib
@@ -9,7 +9,9 @@ import sys
 import warnings
 
 import numpy as np
+import scipy
 import sklearn
+from scipy import stats
 from sklearn import metrics
 
 
@@ -51,15 +53,43 @@ CASES = {
 }
 
 
+def draw_values(seed, samples, *, skill, steps):
+    """True values from 0 to 5 in so many steps, and others that know them by `skill`, in quarters: both tie often."""
+    random = np.random.default_rng(seed)
+    truths = np.round(random.uniform(0, steps, size=samples)) * 5 / steps
+    values = skill * truths + random.normal(size=samples)
+    return truths, np.round(4 * values) / 4
+
+
+def expected_of_values(truths, values):
+    """Correlations that are not defined are null."""
+    def defined(value):
+        return None if np.isnan(value) else float(value)
+    return {"pearson": defined(stats.pearsonr(values, truths).statistic),
+            "spearman": defined(stats.spearmanr(values, truths).statistic),
+            "mse": metrics.mean_squared_error(truths, values)}
+
+
+VALUES = {
+    "tied": draw_values(11, 60, skill=0.8, steps=20),
+    "against": draw_values(12, 40, skill=-0.5, steps=5),
+    "chance": draw_values(13, 30, skill=0.0, steps=50),
+    "one_value": (np.linspace(0, 4, 9), np.full(9, 2.5)),
+}
+
+
 def main():
     if any(argument in ("-h", "--help") for argument in sys.argv[1:]):
         return print(__doc__)
     out = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("metrics.json"))
-    warnings.simplefilter("ignore", category=UserWarning)
+    warnings.simplefilter("ignore")
     cases = [{"name": name, "truths": truths.tolist(), "logits": logits.tolist(), "expected": expected(truths, logits)}
              for name, (truths, logits) in CASES.items()]
-    lines = ",\n".join(json.dumps(case) for case in cases)
-    out.write_text(f'{{"made_with": "scikit-learn {sklearn.__version__}", "cases": [\n{lines}\n]}}\n')
+    values = [{"name": name, "truths": truths.tolist(), "values": values.tolist(),
+               "expected": expected_of_values(truths, values)} for name, (truths, values) in VALUES.items()]
+    lines, of_values = (",\n".join(json.dumps(case) for case in part) for part in (cases, values))
+    made_with = f"scikit-learn {sklearn.__version__}, SciPy {scipy.__version__}"
+    out.write_text(f'{{"made_with": "{made_with}", "cases": [\n{lines}\n], "values": [\n{of_values}\n]}}\n')
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Mistake {
-  double size = 0;  // probability of the wrong answer
+  double size = 0;  // probability of the wrong answer, or error of the value
   json line;
 };
 
@@ -27,16 +27,24 @@ std::string text_at(const json& line, const char* key) {
   return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-/// None of lines that are right, or no predictions.
+/// How wrong a line is: the probability of its wrong answer, or how far its value is off; 0 where it is right or no
+/// prediction.
+double size_of(const json& line) {
+  if (!line.is_object() || !line.contains("truth") || !line.contains("prediction")) return 0;
+  const json &truth = line["truth"], &prediction = line["prediction"];
+  if (truth.is_number() && prediction.is_number()) return std::abs(truth.get<double>() - prediction.get<double>());
+  const auto probability = line.find("probability");
+  if (truth == prediction || probability == line.end() || !probability->is_number()) return 0;
+  return probability->get<double>();
+}
+
 std::vector<Mistake> worst_mistakes(const fs::path& predictions) {
   std::vector<Mistake> mistakes;
   std::istringstream lines(read_file(predictions));
   for (std::string text; std::getline(lines, text);) {
     json line = parse_json(text);
-    if (!line.is_object() || !line.contains("truth") || line.value("probability", json()).is_null()) continue;
-    if (line["truth"] == line.value("prediction", json())) continue;
-    if (!line["probability"].is_number()) continue;
-    const double size = line["probability"].get<double>();
+    const double size = size_of(line);
+    if (!(size > 0)) continue;
     mistakes.push_back({size, std::move(line)});
     if (mistakes.size() >= 8 * most_mistakes) keep_worst(mistakes, &Mistake::size);
   }
@@ -81,8 +89,8 @@ std::string sample_text(const json& line) {
 std::string mistakes_section(const MeasuredRun& run) {
   const fs::path predictions = run.report_file.parent_path() / "predictions.jsonl";
   if (run.report_file.filename() != "report.json" || !fs::is_regular_file(predictions)) return "";
-  HtmlTable table{"Worst mistakes of the last evaluation: the surest wrong answers",
-                  {{"Sample"}, {"truth"}, {"answer"}, {"probability", true}, {"where"}},
+  HtmlTable table{"Worst mistakes of the last evaluation: the surest wrong answers, or the farthest values",
+                  {{"Sample"}, {"truth"}, {"answer"}, {"probability or error", true}, {"where"}},
                   {}};
   for (const Mistake& mistake : worst_mistakes(predictions)) {
     HtmlCell sample(sample_text(mistake.line));

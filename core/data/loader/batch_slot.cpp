@@ -43,6 +43,7 @@ void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& opt
   slot.batch.token_types.resize(rows * tokens);
   slot.batch.lengths.resize(tokens > 0 ? rows : 0);
   slot.batch.labels.resize(rows);
+  slot.batch.values.resize(info.head == Head::regression ? rows : 0);
   slot.batch.sample_indices.resize(rows);
   slot.bad_rows.resize(rows);
   slot.errors.resize(rows);
@@ -68,9 +69,9 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         const SampleRandom random(options.seed, draws, index);
         batch.labels[at] = dataset.load(index, random, scratch, view);
         batch.sample_indices[at] = index;
+        if (!batch.values.empty()) batch.values[at] = dataset.value(index);
         if (options.images.trivial_augment && batch.image_size > 0) {
-          augment_trivially(view.pixels, view.form.size,
-                            {options.seed, static_cast<std::uint64_t>(batch.epoch), index, DataStream::change},
+          augment_trivially(view.pixels, view.form.size, {options.seed, draws, index, DataStream::change},
                             scratch.resized);
         }
         if (options.images.erasing > 0 && batch.image_size > 0) {
@@ -105,6 +106,7 @@ void finish_batch(BatchSlot& slot, std::int64_t filled) {
     move_row(batch.token_types, row, kept, lengths.tokens);
     if (lengths.tokens > 0) move_row(batch.lengths, row, kept, 1);
     move_row(batch.labels, row, kept, 1);
+    if (!batch.values.empty()) move_row(batch.values, row, kept, 1);
     move_row(batch.sample_indices, row, kept, 1);
     ++kept;
   }
@@ -118,6 +120,7 @@ void finish_batch(BatchSlot& slot, std::int64_t filled) {
   fill_from(batch.token_types, lengths.tokens, 0);
   if (lengths.tokens > 0) fill_from(batch.lengths, 1, 1);
   fill_from(batch.labels, 1, 0);
+  if (!batch.values.empty()) fill_from(batch.values, 1, std::numeric_limits<float>::quiet_NaN());
   fill_from(batch.sample_indices, 1, -1);
 }
 

@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 11> first_names{"sentence", "sentence1", 
                                                        "review",   "query",     "content"};
 constexpr std::array<std::string_view, 8> second_names{"sentence2", "question2", "hypothesis", "text_b",
                                                        "#2 string", "answer",    "passage",    "sentence"};
-constexpr std::array<std::string_view, 7> label_names{"label", "gold_label", "is_duplicate", "quality",
-                                                      "class", "sentiment",  "labels"};
+constexpr std::array<std::string_view, 8> label_names{"label", "gold_label", "is_duplicate", "quality",
+                                                      "class", "sentiment",  "labels",       "score"};
 constexpr std::size_t none = TableColumns::none;
 
 std::size_t find_named(const std::vector<std::string>& header, std::span<const std::string_view> names) {

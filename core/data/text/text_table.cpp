@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <set>
 #include <span>
 #include <utility>
@@ -212,6 +214,13 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
 }
 
 }  // namespace
+
+float value_of(const std::string& label, const std::string& name, std::int64_t line) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
+  if (error == std::errc() && end == label.data() + label.size() && std::isfinite(value)) return value;
+  fail("{}:{}: expected a number for model.head regression, got {}", name, line, quoted_name(label));
+}
 
 std::optional<TableForm> table_form_of(const std::filesystem::path& path) {
   std::string ending = path.extension().string();

@@ -54,6 +54,9 @@ struct ColumnNames {
 TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form,
                            TableLabels labels = TableLabels::required, const ColumnNames& columns = {});
 
+/// The number that a label is, finite. Throws Error{failed} with `name`:line where it is none.
+float value_of(const std::string& label, const std::string& name, std::int64_t line);
+
 struct TextTableOptions {
   TableLabels labels = TableLabels::required;
   ColumnNames columns = {};

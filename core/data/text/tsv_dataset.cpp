@@ -80,23 +80,7 @@ class TextDataset : public Dataset {
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_.vocab_size();
-    const bool has_all = split == Split::train || is_parted(settings);
-    info_.class_names = labels_are_given_ ? settings.labels
-                        : has_all         ? class_names_of(table_)
-                                          : class_names_of(read_table(settings, Split::train));
-    const int found = static_cast<int>(info_.class_names.size());
-    info_.classes = settings.classes > 0 ? settings.classes : found;
-    const bool numbered = !labels_are_given_ && number_of(info_.class_names.back()) == found - 1;
-    if (numbered) {
-      info_.class_names = numbered_classes(info_.classes);
-    } else {
-      require_classes(settings, info_.class_names, labels_are_given_ ? "data.labels" : table_.name);
-    }
-    for (const std::string& name : info_.class_names) {
-      numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
-    }
-    labels_.reserve(table_.rows.size());
-    for (const TextRow& row : table_.rows) labels_.push_back(numbered ? numbered_label(row) : named_label(row));
+    settings.head == Head::regression ? read_values() : read_labels(settings, split);
     if (is_parted(settings)) keep_part(settings, split);
   }
 
@@ -114,6 +98,10 @@ class TextDataset : public Dataset {
   }
 
   std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
+
+  float value(std::int64_t index) const override {
+    return values_.empty() ? Dataset::value(index) : values_[static_cast<std::size_t>(index)];
+  }
 
   SampleOrigin origin(std::int64_t index) const override {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
@@ -138,10 +126,39 @@ class TextDataset : public Dataset {
   }
 
  private:
+  void read_labels(const DataSettings& settings, Split split) {
+    const bool has_all = split == Split::train || is_parted(settings);
+    info_.class_names = labels_are_given_ ? settings.labels
+                        : has_all         ? class_names_of(table_)
+                                          : class_names_of(read_table(settings, Split::train));
+    const int found = static_cast<int>(info_.class_names.size());
+    info_.classes = settings.classes > 0 ? settings.classes : found;
+    const bool numbered = !labels_are_given_ && number_of(info_.class_names.back()) == found - 1;
+    if (numbered) {
+      info_.class_names = numbered_classes(info_.classes);
+    } else {
+      require_classes(settings, info_.class_names, labels_are_given_ ? "data.labels" : table_.name);
+    }
+    for (const std::string& name : info_.class_names) {
+      numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
+    }
+    labels_.reserve(table_.rows.size());
+    for (const TextRow& row : table_.rows) labels_.push_back(numbered ? numbered_label(row) : named_label(row));
+  }
+
+  void read_values() {
+    info_.head = Head::regression;
+    info_.classes = 1;
+    info_.class_names = {"value"};
+    labels_.resize(table_.rows.size());
+    for (const TextRow& row : table_.rows) values_.push_back(value_of(row.label, table_.name, row.line));
+  }
+
   void keep_part(const DataSettings& settings, Split split) {
     const std::vector<std::int64_t> part = stratified_part(labels_, settings, split, table_.name);
     table_.rows = gathered(std::move(table_.rows), part);
     labels_ = gathered(std::move(labels_), part);
+    if (!values_.empty()) values_ = gathered(std::move(values_), part);
   }
 
   std::int32_t numbered_label(const TextRow& row) const {
@@ -168,7 +185,8 @@ class TextDataset : public Dataset {
   TextTable table_;
   bool labels_are_given_;
   std::unordered_map<std::string, std::int32_t> numbers_;  // of the classes, by name
-  std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> labels_;                       // 0 of values
+  std::vector<float> values_;                              // empty of classes
 };
 
 }  // namespace

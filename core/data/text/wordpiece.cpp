@@ -29,6 +29,15 @@ std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::siz
   return a > b ? std::pair{kept_long, kept_short} : std::pair{kept_short, kept_long};
 }
 
+/// The token of a line, which may have its number behind a tab, as ERNIE's published vocabulary has.
+std::string_view token_of(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
+  const std::size_t tab = line.find('\t');
+  if (tab == line.npos) return line;
+  if (line.substr(tab + 1) == std::to_string(number - 1)) return line.substr(0, tab);
+  fail("{}:{}: expected {} behind the tab, a token's number being that of its line", vocab.string(), number,
+       number - 1);
+}
+
 }  // namespace
 
 WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text_case) {
@@ -43,6 +52,7 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
     std::string_view line = rest.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t number = tokens.size() + 1;
+    line = token_of(line, number, vocab);
     if (rest.find_first_not_of("\r\n") == rest.npos) break;  // blank lines at the end
     if (line.empty()) fail("{}:{}: a blank line is no token; every line's number is a token's", vocab.string(), number);
     const auto [first, fresh] = lines.emplace(line, number);

@@ -24,6 +24,10 @@ double metric_of(const EvalResult& result, BestMetric metric) {
       return result.f1;
     case BestMetric::loss:
       return result.loss;
+    case BestMetric::pearson:
+      return result.values->pearson.value_or(std::nan(""));
+    case BestMetric::spearman:
+      return result.values->spearman.value_or(std::nan(""));
     case BestMetric::none:
       break;
   }

@@ -241,6 +241,7 @@ TrainedModel open_trained_model(const fs::path& folder) {
   if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
   trained.data = data_of(trained.document, path.string());
   trained.config = config_of(trained.document, folder);
+  trained.data.head = trained.config.model.head;
   if (trained.config.model.classes != trained.data.classes) {
     fail("{}: {} class names for {} classes", path.string(), trained.data.classes, trained.config.model.classes);
   }
@@ -251,6 +252,11 @@ void require_same_model(const TrainedModel& trained, const Model& made) {
   if (made.signature() == trained.document.signature) return;
   fail("{}: is of {}, but its keys make {}", (trained.folder / model_files::document).string(),
        quoted_name(trained.document.signature), made.signature());
+}
+
+void require_classes(const TrainedModel& trained, const std::string& what) {
+  if (trained.data.head == Head::classification) return;
+  fail_usage("{}: answers with values (model.head regression), and {} classes", trained.folder.string(), what);
 }
 
 TrainedWeights TrainedModel::weights() const {

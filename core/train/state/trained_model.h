@@ -109,6 +109,9 @@ TrainedModel open_trained_model(const std::filesystem::path& folder);
 /// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
 void require_same_model(const TrainedModel& trained, const Model& made);
 
+/// Throws Error{usage} when the model answers with values: `what` is of classes alone.
+void require_classes(const TrainedModel& trained, const std::string& what);
+
 /// Copies the model's files, and nothing else, to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const TrainedModel& trained, const std::filesystem::path& out);
 

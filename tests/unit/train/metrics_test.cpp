@@ -156,5 +156,36 @@ TEST(Metrics, WeighTheLossBySamples) {
   EXPECT_DOUBLE_EQ(metrics.mean_loss(), 2.0);
 }
 
+TEST(Metrics, OfValuesAreThoseOfSciPy) {
+  const nlohmann::json cases = read_json(PTRAIN_SOURCE_DIR "/tests/golden/metrics.json").at("values");
+  EXPECT_GE(cases.size(), 4u);
+  for (const nlohmann::json& one : cases) {
+    SCOPED_TRACE(one.at("name").get<std::string>());
+    const auto values = one.at("values").get<std::vector<float>>(), truths = one.at("truths").get<std::vector<float>>();
+    RegressionMetrics whole, sum;
+    for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 7}, {7, 7}, {7, values.size()}}) {
+      RegressionMetrics part;
+      part.add(std::span(values).subspan(begin, end - begin), std::span(truths).subspan(begin, end - begin));
+      sum.add_packed(part.packed());
+    }
+    whole.add(values, truths);
+    const ValueFigures figures = whole.figures();
+    expect_figure(one.at("expected").at("pearson"), figures.pearson);
+    expect_figure(one.at("expected").at("spearman"), figures.spearman);
+    expect_figure(one.at("expected").at("mse"), figures.mse);
+    ValueFigures of_parts = sum.figures();
+    ValueFigures of_all = figures;
+    EXPECT_EQ(write_fields(of_parts), write_fields(of_all));
+  }
+}
+
+TEST(Metrics, OfValuesThatAreNoneHaveNoCorrelation) {
+  RegressionMetrics metrics;
+  EXPECT_FALSE(metrics.figures().mse);
+  metrics.add(std::vector<float>{1, nan, 3}, std::vector<float>{1, 2, 3});
+  EXPECT_FALSE(metrics.figures().pearson);
+  EXPECT_FALSE(metrics.figures().spearman);
+}
+
 }  // namespace
 }  // namespace ptrain
