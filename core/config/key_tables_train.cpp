@@ -198,7 +198,8 @@ std::vector<Key> run_keys() {
           .between(0, kManySteps),
       eval_key("amp", &EvalConfig::amp, "AMP level of evaluation"),
       eval_key("batch_size", &EvalConfig::batch_size, "0: as data.batch_size").between(0, 1'048'576),
-      eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate; 0: all").between(0, kManySamples),
+      eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate, evenly spaced over the data; 0: all")
+          .between(0, kManySamples),
       eval_key("flip", &EvalConfig::flip, "evaluates each image mirrored too, and adds up the logits"),
       dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
       dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),

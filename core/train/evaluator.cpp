@@ -52,9 +52,9 @@ EvalResult Evaluator::evaluate() {
   const double compiled_before = plans.compile_seconds();
   LoaderOptions options = loader_options(config_, Split::eval);
   ranks_.shard(options);
+  options.samples = config_.eval.max_samples;
   Loader loader(data_, options);
-  const std::int64_t most = config_.eval.max_samples;  // 0: all; else the first ones of the data set
-  const std::int64_t total = most > 0 ? std::min(most, data_.size()) : data_.size();
+  const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const bool classifies = data_.info().head == Head::classification;
   RegressionMetrics values;
   ClassificationMetrics metrics(logits_of(plans.largest()).shape[-1]);
@@ -62,8 +62,7 @@ EvalResult Evaluator::evaluate() {
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
     if (SignalGuard::received() != 0) break;
     const Batch& batch = loader.next();
-    const auto samples = std::span(batch.sample_indices).first(static_cast<std::size_t>(batch.count));
-    const std::int64_t valid = std::count_if(samples.begin(), samples.end(), [&](auto index) { return index < total; });
+    const std::int64_t valid = batch.count;
     if (valid == 0) continue;
     Plan& plan = plans.for_batch(batch).plan;
     feed(plan, batch, valid);

@@ -30,6 +30,12 @@ struct RowLengths {
       : pixels(batch.pixels.size() / batch.labels.size()), tokens(batch.ids.size() / batch.labels.size()) {}
 };
 
+/// Where the sample at `position` of a part of the data set lies.
+std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderOptions& options) {
+  const bool part = options.samples > 0 && options.samples < dataset.size();
+  return part ? position * dataset.size() / options.samples : position;
+}
+
 }  // namespace
 
 void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options) {
@@ -62,7 +68,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
                   lengths.tokens > 0 ? &batch.lengths[at] : nullptr,
                   {static_cast<int>(batch.image_size), options.images.smallest_crop}};
   try {
-    auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{position};
+    auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
     const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // others each time
     for (;;) {
       try {

@@ -28,6 +28,7 @@ struct LoaderOptions {
   int prefetch = 3;                  // batches prepared ahead
   std::int64_t max_bad_samples = 0;  // distinct bad samples that are passed over before it is an error
   std::int64_t epochs = 0;           // batches end after this many epochs; 0: never
+  std::int64_t samples = 0;          // sequential: so many, evenly spaced over the data set; 0: all
   ImageForm images = {};
 };
 

@@ -231,6 +231,25 @@ TEST(Loader, PadsAShortBatchWithZeros) {
   EXPECT_EQ(last.pixels[3], 0);
 }
 
+TEST(Loader, APartForEvaluationIsSpacedEvenlyOverAll) {
+  const CountingDataset data(100);
+  std::vector<std::int32_t> seen;
+  for (int rank = 0; rank < 2; ++rank) {
+    Loader loader(data, {.batch_size = 3,
+                         .workers = 0,
+                         .order = SampleOrder::sequential,
+                         .remainder = Remainder::keep,
+                         .rank = rank,
+                         .world_size = 2,
+                         .samples = 8});
+    for (std::int64_t b = 0; b < loader.batches_per_epoch(); ++b) {
+      for (const std::int32_t label : valid_labels(loader.next())) seen.push_back(label);
+    }
+  }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{0, 12, 25, 37, 50, 62, 75, 87}));
+}
+
 TEST(Loader, ReplacesBadTrainingSamplesByTheNextGoodOne) {
   const CountingDataset data(10, {3, 4, 9});
   for (const int workers : {0, 3}) {
