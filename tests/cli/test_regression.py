@@ -27,7 +27,7 @@ class Regression(ProgramTest):
             (self.folder / f"{name}.tsv").write_text(HEADER + "".join(rows))
         text = (ROOT / "configs/recipes/glue_stsb_bert_base.yaml").read_text()
         for key, value in {"size": "tiny", "path": self.folder, "vocab": self.folder / "vocab.txt", "max_length": "16",
-                           "batch_size": "16", "weights": "''", "epochs": "6"}.items():
+                           "batch_size": "16", "weights": "''", "epochs": "10"}.items():
             begin = text.index(f"\n  {key}: ")
             text = text[:begin] + f"\n  {key}: {value}" + text[text.index("\n", begin + 1):]
         self.config.write_text(text.replace("lr: 2.0e-5", "lr: 2.0e-3").replace("level: auto", "level: O0"))
@@ -75,23 +75,19 @@ class Regression(ProgramTest):
         self.assert_one_line_error(run("quantize", self.folder / "own", "--calibrate", self.folder / "dev.tsv", "--out",
                                        self.folder / "q"), 2, "answers with values", "quantize")
 
-    def test_ranks_precisions_and_resumed_runs_agree(self):
-        steps = ("-o", "train.steps=12", "-o", "eval.every_epochs=1")
+    def test_ranks_and_resumed_runs_agree(self):
+        constant = ("-o", "train.schedule.name=constant", "-o", "train.schedule.warmup_ratio=0")
+        steps = (*constant, "-o", "train.steps=12")
         self.assertEqual(self.train("whole", *self.quick, *steps).returncode, 0)
         figures = self.report("whole")["accuracy"]["values"]
         ranks = self.train("ranks", *self.quick, *steps, "-o", "dist.ranks=2", "-o", "data.batch_size=8")
         self.assertEqual(ranks.returncode, 0, ranks.stderr)
         self.assertAlmostEqual(self.report("ranks")["accuracy"]["values"]["pearson"], figures["pearson"], places=3)
-        self.assertEqual(self.train("parts", *self.quick, "-o", "train.steps=5").returncode, 0)
+        self.assertEqual(self.train("parts", *self.quick, *constant, "-o", "train.steps=5").returncode, 0)
         resumed = self.train("parts", *self.quick, *steps, "--resume", "auto")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(self.losses("parts"), self.losses("whole"))
         self.assertEqual(self.report("parts")["accuracy"]["values"], figures)
-        for level in ("O1", "O2"):
-            low = self.train(level, *self.quick, *steps, "-o", f"amp.level={level}", "-o", "amp.dtype=bf16")
-            self.assertEqual(low.returncode, 0, low.stderr)
-            for one, two in zip(self.losses("whole"), self.losses(level), strict=True):
-                self.assertLess(abs(one - two), 0.1 * max(1, one))
 
     def test_what_is_wrong_is_said_in_one_line(self):
         for key, parts in {"data.labels=[a, b]": ("data.labels", "regression"),
