@@ -54,7 +54,8 @@ CASES = {
 
 
 def draw_values(seed, samples, *, skill, steps):
-    """True values from 0 to 5 in so many steps, and others that know them by `skill`, in quarters: both tie often."""
+    """True values from 0 to 5 in so many steps, and others that know them by `skill`, in quarters: both tie often, and any
+    float holds them."""
     random = np.random.default_rng(seed)
     truths = np.round(random.uniform(0, steps, size=samples)) * 5 / steps
     values = skill * truths + random.normal(size=samples)
@@ -73,7 +74,7 @@ def expected_of_values(truths, values):
 VALUES = {
     "tied": draw_values(11, 60, skill=0.8, steps=20),
     "against": draw_values(12, 40, skill=-0.5, steps=5),
-    "chance": draw_values(13, 30, skill=0.0, steps=50),
+    "chance": draw_values(13, 30, skill=0.0, steps=40),
     "one_value": (np.linspace(0, 4, 9), np.full(9, 2.5)),
 }
 
