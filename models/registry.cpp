@@ -117,6 +117,11 @@ std::vector<ModelEntry> model_entries() {
   return entries;
 }
 
+std::string usual_model(DataKind kind, std::int64_t image_size) {
+  if (kind == DataKind::text) return "bert";
+  return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
+}
+
 DatasetInfo described_data(DataKind kind) {
   DatasetInfo data;
   data.kind = kind;

@@ -14,6 +14,9 @@ struct Config;
 /// The rows as the configuration knows them, in the order to list them: for use_models.
 std::vector<ModelEntry> model_entries();
 
+/// A model to begin with, for texts or for images of `image_size` px.
+std::string usual_model(DataKind kind, std::int64_t image_size);
+
 /// What figures of a model are told for: images of 1000 classes or texts of two, in the size that configurations
 /// default to.
 DatasetInfo described_data(DataKind kind);

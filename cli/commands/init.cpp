@@ -5,6 +5,7 @@
 #include "core/config/load.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
+#include "models/registry.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -82,7 +83,7 @@ std::string image_text(const DataSettings& settings, const Counts& counts) {
       "train:\n  epochs: 10\n"
       "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
       "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
-      small ? "resnet18" : "resnet50", data_text(settings), size, batch_for(counts.samples, small ? 64 : 32));
+      usual_model(DataKind::image, size), data_text(settings), size, batch_for(counts.samples, small ? 64 : 32));
 }
 
 std::string sentence_text(const DataSettings& settings, const Counts& counts) {
@@ -90,14 +91,14 @@ std::string sentence_text(const DataSettings& settings, const Counts& counts) {
   return fmt::format(
       "# scripts/fetch_weights.sh gets these weights, which know English; another language: others, and their "
       "vocabulary.\n"
-      "model: {{name: bert, weights: {}/model.safetensors}}\n"
+      "model: {{name: {}, weights: {}/model.safetensors}}\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
       "  vocab: {}/vocab.txt\n  max_length: 128\n  padding: none\n  batch_size: {}\n"
       "train:\n  epochs: 3\n"
       "  optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}\n"
       "  schedule: {{name: linear, warmup_ratio: 0.1}}\n"
       "  clip_norm: 1.0\n",
-      weights, data_text(settings), weights, batch_for(counts.samples, 32));
+      usual_model(DataKind::text, 0), weights, data_text(settings), weights, batch_for(counts.samples, 32));
 }
 
 void init(const InitOptions& options) {

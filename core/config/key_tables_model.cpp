@@ -49,7 +49,7 @@ std::vector<Key> model_keys() {
                 "classification, or regression: one value, trained by mean squared error on a column of numbers"),
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
       model_key("blur_pool", &ModelConfig::blur_pool,
-                "a low-pass filter before pixels are left out (Zhang 2019; timm's resnetblur)"),
+                "a low-pass filter before pixels are left out (Zhang 2019), as timm places it"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch as nothing (torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),

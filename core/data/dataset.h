@@ -36,10 +36,10 @@ struct DatasetInfo {
 
 /// What training asks of images beside what their data set is opened with.
 struct ImageForm {
-  int size = 0;                 // px, height and width; 0: DatasetInfo's
-  float smallest_crop = 0.08f;  // share of an image's area that a random crop has at least
+  int size = 0;                  // px, height and width; 0: DatasetInfo's
+  float smallest_crop = 0.08f;   // share of an image's area that a random crop has at least
   bool trivial_augment = false;  // one drawn change of each
-  float erasing = 0;            // probability that a rectangle of it is blanked
+  float erasing = 0;             // probability that a rectangle of it is blanked
 };
 
 /// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and

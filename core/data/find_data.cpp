@@ -4,6 +4,9 @@
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/shards/shard_files.h"
+#include "core/data/shards/tf_record.h"
+#include "core/data/shards/web_dataset.h"
 #include "core/data/sources.h"
 
 #include <algorithm>
@@ -53,6 +56,16 @@ int photo_size(const ImageList& list) {
   return side <= largest_small ? std::max(side, 8) : std::min(usual, side / step * step);
 }
 
+/// Nothing where `folder` holds no shards of this form.
+std::optional<DataSettings> shard_settings(const fs::path& folder, DataSource source, const ShardForm& form) {
+  if (find_shards(folder, Split::train, form.is_shard).empty()) return std::nullopt;
+  DataSettings settings;
+  settings.source = source;
+  settings.path = folder.string();
+  if (find_shards(folder, Split::eval, form.is_shard).empty()) settings.dev_share = usual_dev_share;
+  return settings;
+}
+
 DataSettings photo_settings(const fs::path& folder) {
   DataSettings settings;
   settings.source = DataSource::image_folder;
@@ -85,9 +98,12 @@ DataSettings find_data(const fs::path& path, const ColumnNames& columns) {
     return settings;
   }
   if (const std::string table = table_named(path, "train"); !table.empty()) return table_settings(path, table, columns);
+  if (const auto tars = shard_settings(path, DataSource::webdataset, web_dataset_form)) return *tars;
+  if (const auto records = shard_settings(path, DataSource::tfrecord, tf_record_form)) return *records;
   if (find_split(path, Split::train).empty()) {
     fail_usage(
-        "{}: expected images in train/<class>/, a table of texts named train.tsv, .csv or .jsonl, or the files of "
+        "{}: expected images in train/<class>/, shards of WebDataset or TFRecord, a table of texts named train.tsv, "
+        ".csv or .jsonl, or the files of "
         "MNIST, CIFAR or ptrain data pack",
         path.string());
   }

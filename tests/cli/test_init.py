@@ -2,7 +2,7 @@
 import subprocess
 import unittest
 
-from data_files import write_cifar, write_idx
+from data_files import write_cifar, write_idx, write_tar
 from program import BINARY, ROOT, ProgramTest, run
 from trained import COLOURS, WORDS, draw_images, picture, png, sentence
 
@@ -60,6 +60,15 @@ class Init(ProgramTest):
         for name, source in (("digits", "idx"), ("small", "cifar")):
             self.assertEqual(self.init(name).returncode, 0)
             self.assertEqual(self.run_config(name, "data.batch_size=4")["config"]["data"]["source"], source)
+
+    def test_shards(self):
+        images = {colour: png(picture(colour, 1)) for colour in COLOURS}
+        members = [(f"{colour}{i}.{end}", content) for colour, image in images.items() for i in range(10)
+                   for end, content in (("png", image), ("cls", colour.encode()))]
+        write_tar(self.folder / "tars/train-000.tar", members)
+        self.assertEqual(self.init("tars").returncode, 0)
+        self.assertIn("source: webdataset", (self.folder / "tars.yaml").read_text())
+        self.assertEqual(self.run_config("tars", "data.image_size=16", "data.batch_size=4")["accuracy"]["eval_samples"], 3)
 
     def test_what_is_no_data(self):
         (self.folder / "empty").mkdir()

@@ -64,6 +64,12 @@ class ShardedImages : public Dataset {
     return sample.label;
   }
 
+  std::int32_t label(std::int64_t index) const override { return samples_[static_cast<std::size_t>(index)].label; }
+  SampleOrigin origin(std::int64_t index) const override {  // an archive's member as if the archive were a folder
+    const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
+    return {.file = (shards_[sample.shard] / sample.name).string()};
+  }
+
  private:
   void refuse_shards_to_evaluate(const DataSettings& settings) const {
     if (!is_parted(settings)) return;

@@ -110,7 +110,9 @@ TEST(Compare, TellsTheChangeOfTheTimeToAccuracy) {
   comparison.cases.push_back(compare_cases(sooner, base, {}));
   EXPECT_EQ(comparison.outcome(), ExitCode::regressed) << "as fast by the step, twice as late";
   EXPECT_EQ(schema_problem(write_fields(comparison), schema_of_fields<Comparison>()), "");
-  EXPECT_NE(comparison_text(comparison).find("time to accuracy 157 s -> 310 s, +100.0 % (+100.0 to +100.0); 1 run missed the target"), std::string::npos)
+  EXPECT_NE(comparison_text(comparison)
+                .find("time to accuracy 157 s -> 310 s, +100.0 % (+100.0 to +100.0); 1 run missed the target"),
+            std::string::npos)
       << comparison_text(comparison);
   EXPECT_FALSE(compare_cases(base, example_case("new", 10, 0.75, 4), {}).target) << "one side has no target";
 }
