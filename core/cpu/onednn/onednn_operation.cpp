@@ -6,6 +6,25 @@
 #include <cstring>
 
 namespace ptrain::cpu {
+namespace {
+
+bool onednn_has_bf16() {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [isa](dnnl::cpu_isa wanted) {
+    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+  };
+#if DNNL_VERSION_MAJOR > 3 || (DNNL_VERSION_MAJOR == 3 && DNNL_VERSION_MINOR >= 1)
+  if (has(dnnl::cpu_isa::avx2_vnni_2)) return true;
+#endif
+  return has(dnnl::cpu_isa::avx512_core);
+}
+
+}  // namespace
+
+bool computed_in_f32(DType dtype) {
+  static const bool has_bf16 = onednn_has_bf16();
+  return dtype == DType::f16 || (dtype == DType::bf16 && !has_bf16);
+}
 
 OnednnOperation::OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive,
                                  const dnnl::memory::desc& scratchpad, const std::vector<Binding>& inputs,
@@ -23,12 +42,12 @@ void OnednnOperation::add_constant(int argument, float value) {
 }
 
 void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
-  Bound bound{binding.slot, {}, 0, binding.constancy, binding.starts_from};
+  Bound bound{binding.slot, binding.dtype, {}, 0, binding.constancy, binding.starts_from};
   const bool constant = binding.constancy == Constancy::constant;
   const auto make = [&](const dnnl::memory::desc& desc) {
     return constant ? dnnl::memory(desc, engine) : place(engine, desc);
   };
-  if (binding.dtype == DType::f16) {
+  if (computed_in_f32(binding.dtype)) {
     bound.memory = make(binding.stored);
     bound.count = static_cast<std::int64_t>(binding.stored.get_size() / sizeof(float));
   } else {
@@ -50,7 +69,7 @@ void OnednnOperation::start_result(const Bound& bound, const KernelArgs& args) c
   const auto* from = static_cast<const std::byte*>(args.inputs[static_cast<std::size_t>(bound.starts_from)]);
   auto* to = static_cast<std::byte*>(args.outputs[static_cast<std::size_t>(bound.slot)]);
   if (bound.count != 0) {
-    convert(DType::f16, from, DType::f32, bound.memory.get_data_handle(), bound.count);
+    convert(bound.dtype, from, DType::f32, bound.memory.get_data_handle(), bound.count);
   } else if (from != to) {
     parallel_for(static_cast<std::int64_t>(bound.memory.get_desc().get_size()), 1 << 14,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -85,7 +104,7 @@ void OnednnOperation::run(const KernelArgs& args) {
     if (b.count == 0) {
       b.memory.set_data_handle(given);
     } else if (b.constancy == Constancy::varies || !converted_) {
-      convert(DType::f16, given, DType::f32, b.memory.get_data_handle(), b.count);
+      convert(b.dtype, given, DType::f32, b.memory.get_data_handle(), b.count);
     }
   }
   for (Bound& b : outputs_) {
@@ -102,7 +121,7 @@ void OnednnOperation::run(const KernelArgs& args) {
   stream_.wait();
   for (Bound& b : outputs_) {
     void* wanted = args.outputs[static_cast<std::size_t>(b.slot)];
-    if (b.count != 0) convert(DType::f32, b.memory.get_data_handle(), DType::f16, wanted, b.count);
+    if (b.count != 0) convert(DType::f32, b.memory.get_data_handle(), b.dtype, wanted, b.count);
   }
 }
 

@@ -8,10 +8,13 @@
 
 namespace ptrain::cpu {
 
-/// The type in which oneDNN sees data of a dtype: f16 is converted to fp32 before and rounded after, since that runs
-/// everywhere.
+/// Whether data of a dtype is converted to fp32 before, and rounded after, what oneDNN computes: f16, since fp32 runs
+/// everywhere, and bf16 where oneDNN has no kernels for it (x86 without AVX-512 or AVX2-VNNI-2).
+bool computed_in_f32(DType dtype);
+
+/// The type in which oneDNN sees data of a dtype.
 inline dnnl::memory::data_type compute_type(DType dtype) {
-  return onednn_type(dtype == DType::f16 ? DType::f32 : dtype);
+  return onednn_type(computed_in_f32(dtype) ? DType::f32 : dtype);
 }
 
 /// Whether an input holds the same values at every run until Kernel::weights_changed().
@@ -53,8 +56,9 @@ class OnednnOperation final : public Kernel {
   };
   struct Bound {
     int slot;
+    DType dtype;
     dnnl::memory memory;     // fp32 stand-in in the workspace when `count` is not zero, else the caller's
-    std::int64_t count = 0;  // elements of f16 to convert
+    std::int64_t count = 0;  // elements to convert
     Constancy constancy = Constancy::varies;
     int starts_from = -1;
   };
