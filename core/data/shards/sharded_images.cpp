@@ -67,7 +67,8 @@ class ShardedImages : public Dataset {
   std::int32_t label(std::int64_t index) const override { return samples_[static_cast<std::size_t>(index)].label; }
   SampleOrigin origin(std::int64_t index) const override {  // an archive's member as if the archive were a folder
     const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
-    return {.file = (shards_[sample.shard] / sample.name).string()};
+    const fs::path& shard = shards_[sample.shard];
+    return {.file = (sample.name.empty() ? shard : shard / sample.name).string()};
   }
 
  private:

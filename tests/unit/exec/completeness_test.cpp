@@ -49,8 +49,11 @@ std::set<std::string> ops_in_headers() {
 
 /// The test of the header of that stem; not there: the path where it is missed.
 std::filesystem::path test_of(const std::string& stem) {
-  const std::filesystem::path folder = source / "tests/ops", cpu_only = folder / "cpu_only" / (stem + "_test.cpp");
-  return std::filesystem::exists(cpu_only) ? cpu_only : folder / (stem + "_test.cpp");
+  const std::filesystem::path folder = source / "tests/ops", name = stem + "_test.cpp";
+  for (const char* below : {"cpu_only", "image"}) {
+    if (std::filesystem::exists(folder / below / name)) return folder / below / name;
+  }
+  return folder / name;
 }
 
 TEST(Ops, TheListIsThatOfTheHeaders) {
