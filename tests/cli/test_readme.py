@@ -67,7 +67,8 @@ class Readme(ProgramTest):
                     words[-1], extra = "0.02", ["--drift", "100"]
                 words = [re.sub("^runs/", f"{self.folder}/", word) for word in words]
                 needs = [word for word in words if word.startswith("data/")]
-                needs += ["weights" for word in words if word.startswith("configs/bert_finetune")]
+                if any(word.startswith("configs/bert_finetune") for word in words):
+                    needs += ["weights", "data/sst2"]
                 for path in needs:
                     if not (ROOT / path).exists():
                         self.skipTest(f"{path} has not been fetched")

@@ -94,6 +94,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
   golden.optimizer = make_optimizer(json.at("optimizer"));
   golden.learning_rate = json.at("optimizer").at("lr");
+  golden.gradient_tolerance = json.at("gradient_tolerance");
   golden.pytorch_error = json.at("pytorch_fp32_error").at("gradient");
   golden.losses = json.at("losses").get<std::vector<double>>();
   for (const auto& [key, value] : json.at("gradients").items()) {

@@ -35,6 +35,7 @@ struct Golden {
   OptimizerSettings optimizer;
   float learning_rate = 0;
   std::vector<double> losses;
+  double gradient_tolerance = 0;    // relative L2, each tensor; or twice pytorch_error
   double pytorch_error = 0;         // largest relative L2 error of a gradient in PyTorch's own fp32
   std::vector<Gradient> gradients;  // of the first step
   std::unique_ptr<Model> model;     // without dropout

@@ -37,7 +37,7 @@ def main():
             "case": name, **({"model": case.model} if case.model else {}), **({"steps": case.steps} if case.phases else {}),
             "made_with": "PyTorch " + torch.__version__, "batch": case.batch, "size": case.size,
             "classes": case.classes, "bert": case.bert, "optimizer": case.optimizer, "losses": exact_losses,
-            "pytorch_fp32_error": {"gradient": errors[worst], "losses": loss_error},
+            "gradient_tolerance": case.tolerance, "pytorch_fp32_error": {"gradient": errors[worst], "losses": loss_error},
             "gradients": {key: {"shape": list(value.shape), "norm": float(f"{value.norm().item():.9g}"),
                                 "negligible": key not in errors, "sketch": sketch(key, value)}
                           for key, value in exact.items()}}

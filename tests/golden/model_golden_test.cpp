@@ -16,7 +16,6 @@
 namespace ptrain::golden {
 namespace {
 
-constexpr double gradient_tolerance = 1e-4;    // relative L2, each tensor; or twice PyTorch's own fp32 error
 constexpr double negligible_tolerance = 1e-5;  // of the largest gradient's norm
 constexpr double loss_tolerance = 1e-3;        // relative, each step
 
@@ -36,7 +35,7 @@ double compare_gradients(const Golden& golden, const GoldenRun& run) {
       continue;
     }
     const double error = relative_error(sums, expected.sums, expected.norm);
-    EXPECT_LE(error, std::max(gradient_tolerance, 2 * golden.pytorch_error)) << expected.name;
+    EXPECT_LE(error, std::max(golden.gradient_tolerance, 2 * golden.pytorch_error)) << expected.name;
     worst = std::max(worst, error);
   }
   return worst;

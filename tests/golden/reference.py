@@ -23,6 +23,9 @@ class Case:
     bert: dict = dataclasses.field(default_factory=dict)
     phases: tuple = ()  # (steps, batch, size, factor of the learning rate) one behind the other; none: STEPS alike
     model: str = ""  # the case's name, unless it says so
+    # Relative L2 of a gradient that may be off. Two values of a max pooling's window that differ by rounding alone send its
+    # gradient to one or the other: one of the 32,768 windows behind VGG's fourth block moves 1 / sqrt(32768) of it.
+    tolerance: float = 1e-4
 
     @property
     def steps(self):
@@ -43,8 +46,8 @@ CASES = {case.name: case for case in (
     Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
     Case("resnet18_blur", 4, 72, 10, {**MOMENTUM, "lr": 0.0005}, model="resnet18"),
     Case("efficientnet_b0", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
-    Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}),
-    Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}),
+    Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}, tolerance=0.02),
+    Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
