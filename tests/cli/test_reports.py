@@ -1,5 +1,6 @@
 """Reports say what happened, reproducibly."""
 import json
+import os
 import pathlib
 import subprocess
 import unittest
@@ -69,6 +70,12 @@ class Reports(ProgramTest):
                     report = self.report(level + dtype)
                     self.assertGreater(report["accuracy"]["top1"], 0.6)
                     self.assertEqual(report["amp"]["scaler"]["enabled"], dtype == "fp16")
+
+    def test_bf16_learns_where_no_instruction_multiplies_it(self):
+        for level in ("O1", "O2"):
+            result = self.train(level, "--amp", level, "-o", "amp.dtype=bf16", env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"})
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertGreater(self.report(level)["accuracy"]["top1"], 0.6)
 
     def test_evaluating_the_weights_gives_the_runs_accuracy(self):
         self.train("out")
