@@ -1,4 +1,4 @@
-// BERT as a graph builder; variables bear transformers' names, query, key and value joined as "qkv".
+// BERT and its kin as one graph builder; variables bear transformers' names, query, key and value joined as "qkv".
 #include "models/bert.h"
 
 #include "core/base/errors.h"
@@ -12,16 +12,65 @@
 namespace ptrain {
 namespace {
 
+/// What forms call their variables. A layer's parts follow its name.
+struct EncoderForm {
+  std::string name, layer;
+  std::string self;  // of the joined query, key and value:
+  std::vector<std::string> parts;
+  std::string attended, attention_norm, first, second, norm;
+  std::string pooler;
+  Activation pooled;
+};
+
+const EncoderForm& form_of(BertForm form) {
+  static const EncoderForm bert{"bert",
+                                "bert.encoder.layer.",
+                                ".attention.self",
+                                {"query", "key", "value"},
+                                ".attention.output.dense",
+                                ".attention.output.LayerNorm",
+                                ".intermediate.dense",
+                                ".output.dense",
+                                ".output.LayerNorm",
+                                "bert.pooler.dense",
+                                Activation::tanh};
+  static const EncoderForm ernie = [] {
+    EncoderForm renamed = bert;
+    renamed.name = "ernie";
+    renamed.layer = "ernie.encoder.layer.";
+    renamed.pooler = "ernie.pooler.dense";
+    return renamed;
+  }();
+  static const EncoderForm distilbert{"distilbert",         "distilbert.transformer.layer.",
+                                      ".attention",         {"q_lin", "k_lin", "v_lin"},
+                                      ".attention.out_lin", ".sa_layer_norm",
+                                      ".ffn.lin1",          ".ffn.lin2",
+                                      ".output_layer_norm", "pre_classifier",
+                                      Activation::relu};
+  switch (form) {
+    case BertForm::bert:
+      return bert;
+    case BertForm::distilbert:
+      return distilbert;
+    case BertForm::ernie:
+      return ernie;
+  }
+  throw std::logic_error("a BERT without a form");
+}
+
 class BertBuilder final : public TextBlocks {
  public:
-  BertBuilder(const BertSpec& spec, Mode mode) : TextBlocks(mode, spec.padding, spec.dropout, "bert."), spec_(spec) {}
+  BertBuilder(const BertSpec& spec, Mode mode)
+      : TextBlocks(mode, spec.padding, spec.dropout, form_of(spec.form).name + "."),
+        spec_(spec),
+        form_(form_of(spec.form)) {}
 
   BuiltModel build(const BatchShape& batch) {
     ValueId x = embeddings(inputs(batch, spec_.max_length, spec_.head));
-    for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("bert.encoder.layer.{}", i), x);
+    for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("{}{}", form_.layer, i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
-    x = dense("bert.pooler.dense", x, spec_.hidden);
-    x = add("pooled", std::make_shared<ActivationOp>(Activation::tanh), {x});
+    x = dense(form_.pooler, x, spec_.hidden);
+    x = add("pooled", std::make_shared<ActivationOp>(form_.pooled), {x});
     x = dropout("classifier.dropout", x);
     const ValueId logits = classifier("classifier", x, spec_.classes, normal_start(0.02f), constant_start(0));
     spec_.head == Head::regression ? add_value_loss(logits) : add_loss(logits, spec_.label_smoothing);
@@ -30,50 +79,61 @@ class BertBuilder final : public TextBlocks {
 
  private:
   ValueId embeddings(const Tokens& tokens) {
-    const std::string name = "bert.embeddings";
+    const std::string name = form_.name + ".embeddings";
     const auto table = [&](const char* of, std::int64_t rows) {
       return parameter(matrix(name + of, rows, spec_.hidden));
     };
     const ValueId word = table(".word_embeddings.weight", spec_.vocab_size);
     const ValueId position = table(".position_embeddings.weight", spec_.max_positions);
-    const ValueId type = table(".token_type_embeddings.weight", spec_.token_types);
+    const ValueId type = token_types(name);
     const ValueId sum =
         add(name, std::make_shared<BertEmbedding>(), with_offsets({tokens.ids, tokens.types, word, position, type}));
     return dropout(name + ".dropout", layer_norm(name + ".LayerNorm", sum, spec_.layer_norm_epsilon));
   }
 
+  ValueId token_types(const std::string& name) {
+    if (spec_.form == BertForm::distilbert) {  // zeros that stay, and that no file has
+      return state({name + ".no_token_types", Shape{spec_.token_types, spec_.hidden}, constant_start(0), {}});
+    }
+    ModelVariable table = matrix(name + ".token_type_embeddings.weight", spec_.token_types, spec_.hidden);
+    if (spec_.form == BertForm::ernie) table.files.front().added_row = name + ".task_type_embeddings.weight";
+    return parameter(std::move(table));
+  }
+
   ValueId layer(const std::string& name, ValueId x) {
-    const ValueId attended = attention(name + ".attention", x);
-    ValueId y = dense(name + ".intermediate.dense", attended, spec_.intermediate);
-    y = add(name + ".gelu", std::make_shared<ActivationOp>(spec_.gelu), {y});
-    y = dense(name + ".output.dense", y, spec_.hidden);
-    return residual_norm(name + ".output", y, attended, spec_.layer_norm_epsilon);
+    const ValueId attended = attention(name, x);
+    ValueId y = dense(name + form_.first, attended, spec_.intermediate);
+    y = add(name + ".gelu", std::make_shared<ActivationOp>(spec_.activation), {y});
+    y = dense(name + form_.second, y, spec_.hidden);
+    return residual_norm(name + ".output", name + form_.norm, y, attended, spec_.layer_norm_epsilon);
   }
 
   ValueId attention(const std::string& name, ValueId x) {
-    const ValueId qkv = joined_dense(name + ".self", "qkv", {"query", "key", "value"}, x, spec_.hidden);
+    const ValueId qkv = joined_dense(name + form_.self, "qkv", form_.parts, x, spec_.hidden);
     AttentionAttributes attrs;
     attrs.heads = static_cast<int>(spec_.heads);
     attrs.dropout = dropout_;
     attrs.stream = next_stream();
     attrs.algorithm = spec_.attention;
     attrs.max_length = packed_ ? spec_.max_length : 0;
-    const ValueId heads = add(name + ".self", std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
-    const ValueId y = dense(name + ".output.dense", heads, spec_.hidden);
-    return residual_norm(name + ".output", y, x, spec_.layer_norm_epsilon);
+    const ValueId heads =
+        add(name + form_.self, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
+    const ValueId y = dense(name + form_.attended, heads, spec_.hidden);
+    return residual_norm(name + ".attention.output", name + form_.attention_norm, y, x, spec_.layer_norm_epsilon);
   }
 
   const BertSpec& spec_;
+  const EncoderForm& form_;
 };
 
 class Bert final : public Model {
  public:
   explicit Bert(const BertSpec& spec) : spec_(spec) {}
 
-  std::string name() const override { return "bert"; }
+  std::string name() const override { return form_of(spec_.form).name; }
   std::string signature() const override {
-    return fmt::format("bert layers={} hidden={} heads={} vocab={} classes={}", spec_.layers, spec_.hidden, spec_.heads,
-                       spec_.vocab_size, spec_.classes);
+    return fmt::format("{} layers={} hidden={} heads={} vocab={} classes={}", name(), spec_.layers, spec_.hidden,
+                       spec_.heads, spec_.vocab_size, spec_.classes);
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return BertBuilder(spec_, mode).build(batch);
@@ -96,7 +156,8 @@ class Bert final : public Model {
 
 std::unique_ptr<Model> make_bert(const BertSpec& spec) {
   if (spec.hidden % spec.heads != 0) {
-    fail_usage("bert: {} attention heads do not divide the hidden width {}", spec.heads, spec.hidden);
+    fail_usage("{}: {} attention heads do not divide the hidden width {}", form_of(spec.form).name, spec.heads,
+               spec.hidden);
   }
   if (spec.max_length > spec.max_positions) {
     fail_usage("data.max_length: {} tokens exceed the model's {} positions", spec.max_length, spec.max_positions);

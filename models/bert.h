@@ -1,4 +1,5 @@
-// BERT for sequence classification (Devlin et al. 2019), tiny to large.
+// BERT (Devlin et al. 2019), tiny to large, DistilBERT (Sanh et al. 2019) and ERNIE 3.0 (Sun et al. 2021) for sequence
+// classification.
 #pragma once
 
 #include "core/config/config.h"
@@ -11,7 +12,14 @@
 
 namespace ptrain {
 
+enum class BertForm {
+  bert,
+  distilbert,  // no token types, and relu in place of tanh before the classifier
+  ernie,       // BERT's; the embedding of a file's first task becomes part of the token types'
+};
+
 struct BertSpec {
+  BertForm form = BertForm::bert;
   std::int64_t layers = 12;
   std::int64_t hidden = 768;
   std::int64_t heads = 12;
@@ -27,20 +35,22 @@ struct BertSpec {
   Padding padding = Padding::max_length;
   float dropout = 0.1f;  // hidden states and attention weights
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
-  Activation gelu = Activation::gelu_erf;
+  Activation activation = Activation::gelu_erf;
   float label_smoothing = 0;
 };
 
 /// Layers, width and heads of "tiny", "mini", "small", "medium", "base" or "large" (Turc et al. 2019).
 /// Throws Error{usage} for another name.
 BertSpec bert_spec_of_size(std::string_view size);
-/// The same from transformers' config.json. Throws Error{failed} naming the file and the field that is missing or
-/// wrong.
-BertSpec bert_spec_from_config(const std::filesystem::path& config_json);
+/// The base size of a form.
+BertSpec base_spec(BertForm form);
+/// The same from transformers' config.json of that form. Throws Error{failed} naming the file and the field that is
+/// missing or wrong.
+BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertForm form = BertForm::bert);
 /// What the configuration and the data ask for: the architecture of the weights where their config.json tells it.
 /// Throws Error{usage} when the data's vocabulary is larger than the embedding table.
-BertSpec bert_spec(const Config& config, const DatasetInfo& data);
-/// The spec as transformers' config.json of BertForSequenceClassification.
+BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data);
+/// The spec as transformers' config.json of the form's class for sequence classification.
 std::string bert_config_json(const BertSpec& spec);
 
 /// Throws Error{usage} when heads do not divide the width, or max_length exceeds max_positions.

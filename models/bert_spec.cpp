@@ -1,4 +1,4 @@
-// Sizes of BERT: the published ones by name, any other from transformers' config.json.
+// Sizes of BERT and its kin: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/data/factory.h"
@@ -25,6 +25,52 @@ constexpr std::array<NamedSize, 6> sizes{{{"tiny", 2, 128, 2},
                                           {"base", 12, 768, 12},
                                           {"large", 24, 1024, 16}}};
 
+/// What config.json calls them.
+struct SizeFields {
+  const char *layers, *hidden, *heads, *intermediate, *activation;
+};
+SizeFields size_fields(BertForm form) {
+  if (form == BertForm::distilbert) return {"n_layers", "dim", "n_heads", "hidden_dim", "activation"};
+  return {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "hidden_act"};
+}
+
+struct NamedActivation {
+  std::string_view name;
+  Activation activation;
+};
+constexpr std::array<NamedActivation, 4> activations{{{"gelu", Activation::gelu_erf},
+                                                      {"gelu_new", Activation::gelu_tanh},
+                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                      {"relu", Activation::relu}}};
+
+Activation activation_of(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
+  for (const NamedActivation& known : activations) {
+    if (value == known.name) return known.activation;
+  }
+  fail("{}: {}: {}: expected gelu, gelu_new, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
+}
+
+std::string_view name_of_activation(Activation activation) {
+  const auto known = std::find_if(activations.begin(), activations.end(),
+                                  [&](const NamedActivation& row) { return row.activation == activation; });
+  return known->name;
+}
+
+struct Names {
+  std::string_view architecture, type;
+};
+Names names_of(BertForm form) {
+  switch (form) {
+    case BertForm::bert:
+      return {"BertForSequenceClassification", "bert"};
+    case BertForm::distilbert:
+      return {"DistilBertForSequenceClassification", "distilbert"};
+    case BertForm::ernie:
+      return {"ErnieForSequenceClassification", "ernie"};
+  }
+  throw std::logic_error("a BERT without a form");
+}
+
 std::int64_t integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
   const auto it = json.find(field);
   if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 1) {
@@ -33,11 +79,11 @@ std::int64_t integer(const nlohmann::json& json, const char* field, const std::f
   return it->get<std::int64_t>();
 }
 
-BertSpec architecture(const Config& config, const DatasetInfo& data) {
+BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& data) {
   const std::filesystem::path weights = config.model.weights;
   const std::filesystem::path beside = weights.parent_path() / "config.json";
-  if (!weights.empty() && std::filesystem::exists(beside)) return bert_spec_from_config(beside);
-  BertSpec spec = bert_spec_of_size(choice_name(config.model.size));
+  if (!weights.empty() && std::filesystem::exists(beside)) return bert_spec_from_config(beside, form);
+  BertSpec spec = form == BertForm::bert ? bert_spec_of_size(choice_name(config.model.size)) : base_spec(form);
   spec.max_positions = config.model.max_positions;
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;
@@ -45,8 +91,8 @@ BertSpec architecture(const Config& config, const DatasetInfo& data) {
 
 }  // namespace
 
-BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
-  BertSpec spec = architecture(config, data);
+BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data) {
+  BertSpec spec = architecture(form, config, data);
   if (data.vocab_size > spec.vocab_size) {
     fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
                config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
@@ -58,7 +104,9 @@ BertSpec bert_spec(const Config& config, const DatasetInfo& data) {
   spec.padding = config.data.padding;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention = config.model.attention;
-  spec.gelu = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
+  if (spec.activation != Activation::relu) {
+    spec.activation = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
+  }
   spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;
 }
@@ -76,7 +124,15 @@ BertSpec bert_spec_of_size(std::string_view size) {
   fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", size);
 }
 
-BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
+BertSpec base_spec(BertForm form) {
+  BertSpec spec;
+  spec.form = form;
+  if (form == BertForm::distilbert) spec.layers = 6;
+  if (form == BertForm::ernie) spec.token_types = 4;
+  return spec;
+}
+
+BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertForm form) {
   std::ifstream file(config_json);
   if (!file) {
     fail(
@@ -86,16 +142,20 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json) {
   }
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
+  const SizeFields fields = size_fields(form);
   BertSpec spec;
-  spec.layers = integer(json, "num_hidden_layers", config_json);
-  spec.hidden = integer(json, "hidden_size", config_json);
-  spec.heads = integer(json, "num_attention_heads", config_json);
-  spec.intermediate = integer(json, "intermediate_size", config_json);
+  spec.form = form;
+  spec.layers = integer(json, fields.layers, config_json);
+  spec.hidden = integer(json, fields.hidden, config_json);
+  spec.heads = integer(json, fields.heads, config_json);
+  spec.intermediate = integer(json, fields.intermediate, config_json);
   spec.vocab_size = integer(json, "vocab_size", config_json);
   spec.max_positions = integer(json, "max_position_embeddings", config_json);
-  spec.token_types = integer(json, "type_vocab_size", config_json);
+  if (form != BertForm::distilbert) spec.token_types = integer(json, "type_vocab_size", config_json);
   const auto epsilon = json.find("layer_norm_eps");
   if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
+  const auto activation = json.find(fields.activation);
+  if (activation != json.end()) spec.activation = activation_of(*activation, fields.activation, config_json);
   return spec;
 }
 
@@ -105,18 +165,22 @@ std::string bert_config_json(const BertSpec& spec) {
     const auto at = static_cast<std::size_t>(i);
     labels[std::to_string(i)] = at < spec.labels.size() ? spec.labels[at] : fmt::format("LABEL_{}", i);
   }
-  nlohmann::json json = {{"architectures", {"BertForSequenceClassification"}},
-                         {"model_type", "bert"},
-                         {"num_hidden_layers", spec.layers},
-                         {"hidden_size", spec.hidden},
-                         {"num_attention_heads", spec.heads},
-                         {"intermediate_size", spec.intermediate},
+  const SizeFields fields = size_fields(spec.form);
+  const Names names = names_of(spec.form);
+  nlohmann::json json = {{"architectures", {names.architecture}},
+                         {"model_type", names.type},
+                         {fields.layers, spec.layers},
+                         {fields.hidden, spec.hidden},
+                         {fields.heads, spec.heads},
+                         {fields.intermediate, spec.intermediate},
                          {"vocab_size", spec.vocab_size},
                          {"max_position_embeddings", spec.max_positions},
-                         {"type_vocab_size", spec.token_types},
-                         {"layer_norm_eps", spec.layer_norm_epsilon},
-                         {"hidden_act", spec.gelu == Activation::gelu_erf ? "gelu" : "gelu_new"},
+                         {fields.activation, name_of_activation(spec.activation)},
                          {"id2label", labels}};
+  if (spec.form != BertForm::distilbert) {
+    json["type_vocab_size"] = spec.token_types;
+    json["layer_norm_eps"] = spec.layer_norm_epsilon;
+  }
   if (spec.head == Head::regression) json["problem_type"] = "regression";
   return json.dump(2) + "\n";
 }

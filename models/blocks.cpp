@@ -3,6 +3,7 @@
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
 #include "core/ops/mean_squared_error.h"
+#include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain {
@@ -26,6 +27,13 @@ ValueId Blocks::state(ModelVariable variable) {
 ValueId Blocks::linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias) {
   const ValueId matrix = parameter(std::move(weight));
   return add(name, std::make_shared<Linear>(), {x, matrix, parameter(std::move(bias))});
+}
+
+ValueId Blocks::layer_norm(const std::string& name, ValueId x, float epsilon, ModelVariable scale,
+                           ModelVariable offset) {
+  const ValueId gamma = parameter(std::move(scale));
+  const ValueId beta = parameter(std::move(offset));
+  return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
 }
 
 ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,

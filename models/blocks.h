@@ -35,6 +35,8 @@ class Blocks {
 
   /// x * weight^T + bias; `weight` [outputs, channels of x] and `bias` [outputs].
   ValueId linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias);
+  /// Over the last axis, with a scale and an offset for each of its channels.
+  ValueId layer_norm(const std::string& name, ValueId x, float epsilon, ModelVariable scale, ModelVariable offset);
   /// The linear layer that the data set decides on: weights files may lack it or have another number of classes.
   ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
                      const Initializer& bias);

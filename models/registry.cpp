@@ -3,10 +3,12 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "models/bert.h"
+#include "models/convnext.h"
 #include "models/efficientnet.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
+#include "models/vision_transformer.h"
 
 #include <algorithm>
 
@@ -54,8 +56,18 @@ std::unique_ptr<Model> efficientnet_b0(const Config& config, const DatasetInfo& 
   return make_efficientnet_b0(efficientnet_spec(config, data));
 }
 
+std::unique_ptr<Model> convnext_tiny(const Config& config, const DatasetInfo& data) {
+  return make_convnext_tiny(convnext_spec(config, data));
+}
+
+template <VisionTransformerForm form>
+std::unique_ptr<Model> vision_transformer(const Config& config, const DatasetInfo& data) {
+  return make_vision_transformer(vision_transformer_spec(form, config, data));
+}
+
+template <BertForm form>
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
-  return make_bert(bert_spec(config, data));
+  return make_bert(bert_spec(form, config, data));
 }
 
 std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
@@ -66,17 +78,18 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 const std::vector<Row>& rows() {
   using Keys = std::vector<std::string>;
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  static const Keys vgg_keys{"model.dropout", "data.image_size", "data.augment", "data.trivial_augment",
-                             "data.random_erasing"};
+  static const Keys image_keys{"data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"};
+  static const Keys vgg_keys = joined(image_keys, {"model.dropout"});
   static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
-  static const Keys mobilenet_v1_keys = joined(
-      {"model.stem", "data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"}, norm_keys);
+  static const Keys mobilenet_v1_keys = joined(joined(image_keys, {"model.stem"}), norm_keys);
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
-  static const Keys bert_keys{"model.size",          "model.head",      "model.attention",
-                              "model.gelu",          "model.dropout",   "model.vocab_size",
-                              "model.max_positions", "data.max_length", "data.padding"};
+  static const Keys convnext_keys = joined(image_keys, {"model.stochastic_depth"});
+  static const Keys vision_transformer_keys = joined(convnext_keys, {"model.attention"});
+  static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
+                                 "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
+  static const Keys bert_keys = joined({"model.size"}, encoder_keys);
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
@@ -102,7 +115,17 @@ const std::vector<Row>& rows() {
       image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, vgg<VggForm::batch_norm>, "torchvision"),
       image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, efficientnet_b0,
                 "torchvision", {{77.38, "PaddleClas"}}),
-      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert},
+      image_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, convnext_tiny, "torchvision",
+                {{82.03, "PaddleClas"}}),
+      image_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys,
+                vision_transformer<VisionTransformerForm::vit_b_16>, "torchvision", {{81.95, "PaddleClas"}}),
+      image_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys,
+                vision_transformer<VisionTransformerForm::deit_small>, "timm deit_small_patch16_224",
+                {{79.86, "timm"}}),
+      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert<BertForm::bert>},
+      {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "transformers"},
+       bert<BertForm::distilbert>},
+      {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
   };
   return table;
 }

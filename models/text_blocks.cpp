@@ -1,7 +1,6 @@
 #include "models/text_blocks.h"
 
 #include "core/ops/elementwise.h"
-#include "core/ops/normalization/layer_norm.h"
 
 namespace ptrain {
 
@@ -76,14 +75,13 @@ ValueId TextBlocks::layer_norm(const std::string& name, ValueId x, float epsilon
   ModelVariable offset = variable_of(name + ".bias", width, constant_start(0));
   scale.files.front().other_names = {name + ".gamma"};  // in the first published files
   offset.files.front().other_names = {name + ".beta"};
-  const ValueId gamma = parameter(without_prefix(std::move(scale)));
-  const ValueId beta = parameter(without_prefix(std::move(offset)));
-  return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
+  return Blocks::layer_norm(name, x, epsilon, without_prefix(std::move(scale)), without_prefix(std::move(offset)));
 }
 
-ValueId TextBlocks::residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon) {
+ValueId TextBlocks::residual_norm(const std::string& name, const std::string& norm, ValueId x, ValueId residual,
+                                  float epsilon) {
   const ValueId sum = add(name + ".add", std::make_shared<Add>(), {dropout(name + ".dropout", x), residual});
-  return layer_norm(name + ".LayerNorm", sum, epsilon);
+  return layer_norm(norm, sum, epsilon);
 }
 
 std::vector<ValueId> TextBlocks::with_offsets(std::vector<ValueId> inputs) const {

@@ -33,8 +33,8 @@ class TextBlocks : public Blocks {
   ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<std::string>& parts,
                        ValueId x, std::int64_t outputs_each);
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon);
-  /// `x` dropped out, added to `residual` and normalised.
-  ValueId residual_norm(const std::string& name, ValueId x, ValueId residual, float epsilon);
+  /// `x` dropped out, added to `residual` and normalised by `norm`.
+  ValueId residual_norm(const std::string& name, const std::string& norm, ValueId x, ValueId residual, float epsilon);
 
   /// The inputs of an op that knows sequences: packed ones have offsets behind the others.
   std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const;

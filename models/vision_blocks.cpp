@@ -23,7 +23,8 @@ constexpr int padded_channels = 4;
 ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_t channels,
                       std::int64_t file_channels) {
   const Shape shape{spec.channels, spec.kernel, spec.kernel, channels};
-  Initializer start = normal_start(std::sqrt(2.0f / static_cast<float>(shape[0] * shape[1] * shape[2])));
+  const float he = std::sqrt(2.0f / static_cast<float>(shape[0] * shape[1] * shape[2]));
+  Initializer start = normal_start(spec.deviation.value_or(he));
   if (file_channels < channels) start.zero_from = file_channels;
   ModelVariable variable = variable_of(name, shape, start);
   variable.files.front().layout = WeightMapping::Layout::conv_krsc;
@@ -66,7 +67,7 @@ ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const Conv
   }
   Conv2dAttributes attrs;
   attrs.stride = spec.stride;
-  attrs.padding = spec.kernel / 2;
+  attrs.padding = spec.padding.value_or(spec.kernel / 2);
   attrs.groups = spec.groups;
   return add(name, std::make_shared<Conv2d>(attrs), std::move(inputs));
 }
@@ -83,6 +84,28 @@ ValueId VisionBlocks::conv_norm_relu(const std::string& conv, const std::string&
 
 ValueId VisionBlocks::conv_norm_act(const std::string& name, ValueId x, const ConvSpec& spec, Activation activation) {
   return activate(activation, name + ".2", conv_norm(name + ".0", name + ".1", x, spec));
+}
+
+ValueId VisionBlocks::patches(const std::string& name, ValueId x, std::int64_t channels, int size) {
+  return convolution(name, x, {channels, size, size, 1, ConvBias::zero, 0, layer_norm_networks_deviation});
+}
+
+ValueId VisionBlocks::layer_norm(const std::string& name, ValueId x) {
+  constexpr float epsilon = 1e-6f;
+  const Shape width{channels(x)};
+  return Blocks::layer_norm(name, x, epsilon, variable_of(name + ".weight", width, constant_start(1)),
+                            variable_of(name + ".bias", width, constant_start(0)));
+}
+
+ValueId VisionBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
+  const Initializer start = normal_start(layer_norm_networks_deviation);
+  return linear(name, x, variable_of(name + ".weight", Shape{outputs, channels(x)}, start),
+                variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+}
+
+ValueId VisionBlocks::gelu_layers(const std::string& first, const std::string& second, ValueId x, std::int64_t hidden) {
+  const ValueId y = activate(Activation::gelu_erf, first + ".gelu", dense(first, x, hidden));
+  return dense(second, y, channels(x));
 }
 
 ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {

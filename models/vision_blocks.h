@@ -6,6 +6,7 @@
 #include "models/blocks.h"
 
 #include <array>
+#include <optional>
 
 namespace ptrain {
 
@@ -20,10 +21,12 @@ enum class ConvBias { none, zero };
 
 struct ConvSpec {
   std::int64_t channels;  // it makes
-  int kernel;             // height and width; padded by half of it
+  int kernel;             // height and width
   int stride = 1;
   int groups = 1;  // that divide the channels, in and out
   ConvBias bias = ConvBias::none;
+  std::optional<int> padding = {};      // none given: half of the kernel
+  std::optional<float> deviation = {};  // of what filters start from; none given: He et al. 2015
 };
 
 /// What a norm's scale starts at: 1, or 0 where a residual branch is to start as nothing (Goyal et al. 2017).
@@ -39,6 +42,9 @@ struct SqueezeExcite {
   Activation gate;        // behind the second
 };
 
+/// What the weights of networks with layer norms start from, as timm's.
+inline constexpr float layer_norm_networks_deviation = 0.02f;
+
 /// The multiple of 8 nearest to `channels`, or the next where that is less than nine tenths of it.
 std::int64_t multiple_of_eight(double channels);
 
@@ -51,7 +57,7 @@ class VisionBlocks : public Blocks {
   /// fourth channel, which the first convolution runs faster with.
   ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale);
 
-  /// Filters start by He et al. 2015 over what goes out, as torchvision's.
+  /// Filters that start by He et al. 2015 do so over what goes out, as torchvision's.
   ValueId convolution(const std::string& name, ValueId x, const ConvSpec& spec);
   /// Convolution and batch norm.
   ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
@@ -63,7 +69,15 @@ class VisionBlocks : public Blocks {
   ConvSpec depthwise(ValueId x, int stride, int kernel = 3) const {
     return {channels(x), kernel, stride, static_cast<int>(channels(x))};
   }
+  /// A convolution with a bias that reads squares of `size` pixels a side, each once.
+  ValueId patches(const std::string& name, ValueId x, std::int64_t channels, int size);
   ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
+  /// Of each pixel or token over its channels.
+  ValueId layer_norm(const std::string& name, ValueId x);
+  /// A linear layer of each pixel or token.
+  ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
+  /// Two of them, GELU between.
+  ValueId gelu_layers(const std::string& first, const std::string& second, ValueId x, std::int64_t hidden);
   ValueId activate(Activation activation, const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
   ValueId sum(const std::string& name, ValueId x, ValueId y);
@@ -83,7 +97,7 @@ class VisionBlocks : public Blocks {
   /// Mean over the image, dropout and a linear classifier, which starts as PyTorch's linear layers do.
   ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
 
-  float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every norm
+  float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every batch norm
 
  private:
   /// A 1x1 convolution in files, of what has no height and width here.

@@ -55,6 +55,7 @@ struct WeightMapping {
       false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
   std::vector<std::string> other_names = {};  // names that other files have for it, the likelier first
   std::string step_counter = {};              // i64 [] behind it in a file, which counts steps; empty: none
+  std::string added_row = {};  // a tensor whose first row is added to each of these, where a file has it; empty: none
 };
 
 /// A parameter or state of a model, all of it said where it is declared.

@@ -47,6 +47,8 @@
   OP(grad_norm)                     \
   OP(layer_norm)                    \
   OP(layer_norm_grad)               \
+  OP(layer_scale)                   \
+  OP(layer_scale_grad)              \
   OP(linear)                        \
   OP(linear_grad_input)             \
   OP(linear_grad_weight)            \
@@ -59,6 +61,8 @@
   OP(moving_average)                \
   OP(normalize_image)               \
   OP(optimizer_update)              \
+  OP(patch_embedding)               \
+  OP(patch_embedding_grad)          \
   OP(scale)                         \
   OP(scale_channels)                \
   OP(scale_channels_grad)           \

@@ -94,6 +94,20 @@ class Onnx(trained.TrainedModels, ProgramTest):
         self.assertIn("Sigmoid", {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
         self.check_images(folder, session)
 
+    def test_images_normalised_over_their_channels(self):
+        """ConvNeXt's linear layers of each pixel, and a transformer's patches, which attention reads without a mask."""
+        for model, parts in (("convnext_tiny", {"LayerNormalization", "Erf"}), ("deit_small", {"Pad", "Softmax"})):
+            with self.subTest(model):
+                folder = self.folder / model
+                result = run("run", self.root / "images.yaml", "-o", f"model.name={model}", "-o", "data.image_size=32",
+                             "-o", "train.steps=12", "-o", "train.optimizer.lr=1e-4", "-o", f"output.dir={folder}",
+                             "--progress", "none")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                session = self.exported("images", folder)
+                nodes = {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node}
+                self.assertLessEqual(parts, nodes)
+                self.check_images(folder, session, enlarged=2)
+
     def test_blurred_images(self):
         folder = self.folder / "blurred"
         result = run("run", self.root / "images.yaml", "-o", "model.blur_pool=true", "-o", "model.stem=imagenet",

@@ -34,6 +34,8 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     return ptrain::make_model(config, data);
   }
   BertSpec spec;
+  if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
+  if (json.at("case") == "ernie") spec = base_spec(BertForm::ernie);
   spec.layers = sizes.at("layers");
   spec.hidden = sizes.at("hidden");
   spec.heads = sizes.at("heads");

@@ -34,7 +34,8 @@ class Case:
 
 ADAMW = {"name": "adamw", "lr": 1e-4, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01}
 MOMENTUM = {"name": "momentum", "lr": 0.005, "momentum": 0.9, "weight_decay": 1e-4}
-TIMM = {"resnet50_vd": "resnet50d", "resnet18_blur": "resnetblur18", "mobilenet_v1": "mobilenetv1_100"}  # the others are torchvision's
+TIMM = {"resnet50_vd": "resnet50d", "resnet18_blur": "resnetblur18", "mobilenet_v1": "mobilenetv1_100",
+        "deit_small": "deit_small_patch16_224"}  # the others are torchvision's
 CASES = {case.name: case for case in (
     Case("resnet50", 8, 64, 10, MOMENTUM),
     Case("resnet50_vd", 4, 64, 10, MOMENTUM),
@@ -46,13 +47,23 @@ CASES = {case.name: case for case in (
     Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
     Case("resnet18_blur", 4, 72, 10, {**MOMENTUM, "lr": 0.0005}, model="resnet18"),
     Case("efficientnet_b0", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("convnext_tiny", 4, 64, 10, ADAMW),
+    Case("vit_b_16", 4, 64, 10, ADAMW),
+    Case("deit_small", 4, 64, 10, ADAMW),
     Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}, tolerance=0.02),
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
+    Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
+                                         "vocab_size": 30522, "max_positions": 512}),
+    Case("ernie", 8, 64, 2, ADAMW, {"layers": 4, "hidden": 312, "heads": 12, "intermediate": 1248,
+                                    "vocab_size": 40000, "max_positions": 2048}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
 )}
+
+
+TOKEN_TYPES = {"ernie": 4}
 
 
 def hashes(name, count):
@@ -85,7 +96,7 @@ VECTORS = [
     ("features", ".weight", 0.4, 0.04),
     ("features", ".bias", 1.5, 0.1),
     ("", ".weight", 1.0, 0.1),
-    ("", ".bias", 0.0, 0.1),
+    ("", "", 0.0, 0.1),
 ]
 
 
@@ -137,27 +148,37 @@ def batches(case):
     return {name: [torch.from_numpy(value) for value in values] for name, values in result.items()}
 
 
-def bert_config(case):
+def text_model(case):
     import transformers
     sizes = case.bert
-    return transformers.BertConfig(
+    if case.name == "distilbert":
+        return transformers.DistilBertForSequenceClassification(transformers.DistilBertConfig(
+            vocab_size=sizes["vocab_size"], dim=sizes["hidden"], n_layers=sizes["layers"], n_heads=sizes["heads"],
+            hidden_dim=sizes["intermediate"], max_position_embeddings=sizes["max_positions"], dropout=0.0,
+            attention_dropout=0.0, seq_classif_dropout=0.0, num_labels=case.classes))
+    kin = "Ernie" if case.name == "ernie" else "Bert"
+    return getattr(transformers, kin + "ForSequenceClassification")(getattr(transformers, kin + "Config")(
         vocab_size=sizes["vocab_size"], hidden_size=sizes["hidden"], num_hidden_layers=sizes["layers"],
         num_attention_heads=sizes["heads"], intermediate_size=sizes["intermediate"],
         max_position_embeddings=sizes["max_positions"], hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-        num_labels=case.classes, architectures=["BertForSequenceClassification"])
+        type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes))
+
+
+def own_size(case):
+    """What a transformer of patches is told of the images: its positions are for one size."""
+    return {"vit_b_16": {"image_size": case.size}, "deit_small": {"img_size": case.size}}.get(case.name, {})
 
 
 def build(case, dtype):
     """The model in training mode without dropout, weights by hash (running statistics as they start)."""
     if case.bert:
-        import transformers
-        model = transformers.BertForSequenceClassification(bert_config(case))
+        model = text_model(case)
     elif case.name in TIMM:
         import timm
-        model = timm.create_model(TIMM[case.name], num_classes=case.classes)
+        model = timm.create_model(TIMM[case.name], num_classes=case.classes, **own_size(case))
     else:
         import torchvision
-        model = getattr(torchvision.models, case.model or case.name)(num_classes=case.classes)
+        model = getattr(torchvision.models, case.model or case.name)(num_classes=case.classes, **own_size(case))
         for part in model.modules():
             if isinstance(part, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
                 part.p = 0.0
@@ -170,19 +191,20 @@ def build(case, dtype):
 def logits_of(case, model, batch, step, dtype):
     if case.bert:
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
-        return model(input_ids=batch["input_ids"][step].long(), token_type_ids=batch["token_type_ids"][step].long(),
-                     attention_mask=mask.long()).logits
+        types = {} if case.name == "distilbert" else {"token_type_ids": batch["token_type_ids"][step].long()}
+        return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(), **types).logits
     images = batch["images"][step].to(dtype) / 255
     mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)
     return model(((images - mean) / deviation).permute(0, 3, 1, 2))
 
 
 def make_optimizer(case, model):
-    """Weight decay on matrices and filters only."""
+    """Weight decay on matrices and filters only: not on what has one axis, beside those of length one."""
     settings = case.optimizer
     parameters = list(model.parameters())
-    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings["weight_decay"]},
-              {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
+    decayed = [sum(size > 1 for size in p.shape) > 1 for p in parameters]
+    groups = [{"params": [p for p, decays in zip(parameters, decayed) if decays], "weight_decay": settings["weight_decay"]},
+              {"params": [p for p, decays in zip(parameters, decayed) if not decays], "weight_decay": 0.0}]
     if settings["name"] == "adamw":
         return torch.optim.AdamW(groups, lr=settings["lr"], betas=(settings["beta1"], settings["beta2"]),
                                  eps=settings["epsilon"])

@@ -62,7 +62,8 @@ void translate_attention(const Node& node, Translation& t) {
                     v = part(".value", 2, {0, 2, 1, 3});
   const std::string scale = t.to().scalar(node.name + ".scale", 1.0f / std::sqrt(static_cast<float>(depth)));
   const std::string scores = add(".scores", "Mul", {add(".products", "MatMul", {q, k}), scale});
-  const std::string masked = add(".masked", "Add", {scores, score_offsets(node.name, t)});
+  const bool padded = t.from().value(node.inputs[Attention::lengths]).storage == Storage::input;  // not the patches
+  const std::string masked = padded ? add(".masked", "Add", {scores, score_offsets(node.name, t)}) : scores;
   const std::string weights = add(".weights", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
   const std::string rows =
       add(".rows", "Transpose", {add(".sums", "MatMul", {weights, v})}, {{"perm", Ints{0, 2, 1, 3}}});

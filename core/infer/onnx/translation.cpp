@@ -6,16 +6,19 @@
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
+#include "core/ops/image/patch_embedding.h"
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
 #include "core/ops/math/adaptive_pool.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
+#include "core/ops/normalization/layer_scale.h"
 #include "core/ops/text/gather_token.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 namespace ptrain {
@@ -139,13 +142,27 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {x}, {{"axis", std::int64_t{1}}}));
 }
 
+/// What an op over the last axis reads: images with their channels there.
+std::string channels_last(const Node& node, ValueId x, Translation& t) {
+  if (t.shape(x).rank() != 4) return t.name(x);
+  return t.to().add(node.name + ".channels_last", "Transpose", {t.name(x)}, {{"perm", Ints{0, 2, 3, 1}}});
+}
+
+/// What such an op makes, called as its output.
+void set_output(const Node& node, std::string y, Translation& t) {
+  if (t.shape(node.outputs[0]).rank() == 4) {
+    y = t.to().add(node.name + ".channels_first", "Transpose", {y}, {{"perm", Ints{0, 3, 1, 2}}});
+  }
+  t.name(node.outputs[0], std::move(y));
+}
+
 void translate_linear(const Node& node, Translation& t) {
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
-  std::string y = t.to().add(node.name, "MatMul", {t.name(node.inputs[Linear::x]), transposed});
+  std::string y = t.to().add(node.name, "MatMul", {channels_last(node, node.inputs[Linear::x], t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
-  t.name(node.outputs[0], translate_activation(op_of<Linear>(node).attrs().activation, y, t));
+  set_output(node, translate_activation(op_of<Linear>(node).attrs().activation, y, t), t);
 }
 
 std::string normalized(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
@@ -155,8 +172,35 @@ std::string normalized(const Node& node, const std::string& x, ValueId gamma, Va
 }
 
 void translate_layer_norm(const Node& node, Translation& t) {
-  t.name(node.outputs[0], normalized(node, t.name(node.inputs[LayerNorm::x]), node.inputs[LayerNorm::gamma],
-                                     node.inputs[LayerNorm::beta], op_of<LayerNorm>(node).epsilon(), t));
+  const std::string x = channels_last(node, node.inputs[LayerNorm::x], t);
+  set_output(node,
+             normalized(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
+                        op_of<LayerNorm>(node).epsilon(), t),
+             t);
+}
+
+void translate_layer_scale(const Node& node, Translation& t) {
+  const ValueId gamma = node.inputs[LayerScale::gamma];
+  Ints shape{t.shape(gamma)[0]};
+  if (t.shape(node.outputs[0]).rank() == 4) shape.insert(shape.end(), {1, 1});  // of channels that stand first
+  const std::string factors = t.to().constant(t.variable(gamma), shape, t.values(gamma));
+  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[LayerScale::x]), factors}));
+}
+
+/// The patches in rows behind one of zeros, and what is added to each row: the first one's has the class token.
+void translate_patch_embedding(const Node& node, Translation& t) {
+  const Shape& s = t.shape(node.inputs[PatchEmbedding::x]);
+  const std::string form = t.to().constant(node.name + ".form", {3}, Ints{0, s[3], s[1] * s[2]});
+  std::string x = t.to().add(node.name + ".patches", "Reshape", {t.name(node.inputs[PatchEmbedding::x]), form});
+  x = t.to().add(node.name + ".rows", "Transpose", {x}, {{"perm", Ints{0, 2, 1}}});
+  x = t.to().add(node.name + ".behind", "Pad",
+                 {x, t.to().constant(node.name + ".before", {6}, Ints{0, 1, 0, 0, 0, 0})});
+  const std::vector<float> token = t.values(node.inputs[PatchEmbedding::class_token]);
+  std::vector<float> rows = t.values(node.inputs[PatchEmbedding::position]);
+  std::transform(token.begin(), token.end(), rows.begin(), rows.begin(), std::plus<>());
+  const std::string offsets =
+      t.to().constant(t.variable(node.inputs[PatchEmbedding::position]), {s[1] * s[2] + 1, s[3]}, rows);
+  t.name(node.outputs[PatchEmbedding::tokens], t.to().add(node.name, "Add", {x, offsets}));
 }
 
 void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
@@ -206,6 +250,8 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"scale_channels", translate_scale_channels},
                                 {"linear", translate_linear},
                                 {"layer_norm", translate_layer_norm},
+                                {"layer_scale", translate_layer_scale},
+                                {"patch_embedding", translate_patch_embedding},
                                 {"dropout_add_layer_norm", translate_dropout_add_layer_norm},
                                 {"gather_token", translate_gather_token},
                                 {"bert_embedding", translate_embedding},

@@ -53,15 +53,27 @@ const NamedTensor* find_tensor(const SafetensorsFile& file, const WeightMapping&
   return tensor;
 }
 
+/// Adds what files keep apart and models sum anyway: the first row of `more` to each row of `values`.
+void add_first_row(const NamedTensor& more, const std::filesystem::path& path, const Shape& shape,
+                   std::span<float> values) {
+  const auto width = static_cast<std::size_t>(shape[-1]);
+  if (more.shape.rank() != 2 || more.shape[1] != shape[-1] || more.shape[0] < 1) {
+    fail("{}: {} has shape {}, expected [..., {}]", path.string(), more.name, more.shape.to_string(), width);
+  }
+  const std::vector<float> rows = to_floats(more);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += rows[i % width];
+}
+
+void initialize_variable(const ModelVariable& variable, Variables& variables, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(variable.shape.count()));
+  initialize(variable.initializer, variable.shape, variable.name, seed, values);
+  variables.write(variable.name, values.data(), values.size() * sizeof(float));
+}
+
 }  // namespace
 
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
-  std::vector<float> values;
-  for (const auto& [name, shape, initializer, files] : model.variables()) {
-    values.resize(static_cast<std::size_t>(shape.count()));
-    initialize(initializer, shape, name, seed, values);
-    variables.write(name, values.data(), values.size() * sizeof(float));
-  }
+  for (const ModelVariable& variable : model.variables()) initialize_variable(variable, variables, seed);
   refresh_low_precision(variables, LowCopies::all);
 }
 
@@ -130,8 +142,16 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
            mapping.external, bad - external.begin(), *bad);
     }
     std::vector<float> values = variables.read_f32(mapping.variable);
-    from_external(mapping, variables.at(mapping.variable).desc.shape, external, values);
+    const Shape& shape = variables.at(mapping.variable).desc.shape;
+    from_external(mapping, shape, external, values);
+    if (const NamedTensor* more = mapping.added_row.empty() ? nullptr : file.find(mapping.added_row)) {
+      used.insert(more);
+      add_first_row(*more, path, shape, values);
+    }
     variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
+  }
+  for (const ModelVariable& variable : model.variables()) {
+    if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and in no file
   }
   file.check();
   for (const NamedTensor& tensor : file.tensors()) {

@@ -5,7 +5,9 @@
 #include "core/train/feeder.h"
 #include "core/train/settings.h"
 #include "core/train/state/weights.h"
+#include "models/convnext.h"
 #include "models/registry.h"
+#include "models/vision_transformer.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -126,9 +128,24 @@ TEST_F(Deployment, ResNetsAnswerAsInEvaluation) {
   }
 }
 
+TEST_F(Deployment, NetworksWithLayerNormsAnswerAsInEvaluation) {
+  constexpr std::int64_t size = 32;
+  const Batch batch = image_batch(size, 15);
+  for (const auto& model :
+       {make_convnext_tiny({.classes = 4, .image_size = size}),
+        make_vision_transformer(
+            {.form = VisionTransformerForm::deit_small, .classes = 4, .image_size = size, .stochastic_depth = 0})}) {
+    const std::vector<float> expected = evaluated(*model, batch);
+    expect_same(deployed(*model, batch, 0, AmpLevel::O0), expected, 1e-4);
+  }
+}
+
 TEST_F(Deployment, BertAnswersAsInEvaluation) {
-  for (const Padding padding : {Padding::max_length, Padding::none}) {
+  for (const auto& [form, padding] : {std::pair{BertForm::bert, Padding::max_length},
+                                      {BertForm::bert, Padding::none},
+                                      {BertForm::distilbert, Padding::max_length}}) {
     BertSpec spec = testing::tiny_bert();
+    spec.form = form;
     const Batch batch = text_batch(spec.max_length, 12);
     const std::vector<float> expected = evaluated(*make_bert(spec), batch);
     spec.padding = padding;

@@ -65,6 +65,29 @@ class Weights : public ::testing::Test {
   const std::filesystem::path changed_ = directory_ / "changed.safetensors";
 };
 
+TEST_F(Weights, TheEmbeddingOfErniesTaskBecomesPartOfTheTokenTypes) {
+  BertSpec spec = testing::tiny_bert();
+  spec.form = BertForm::ernie;
+  const auto model = make_bert(spec);
+  save(*model);
+  const std::string types = "ernie.embeddings.token_type_embeddings.weight";
+  const Store before(*model, 7);
+  const std::vector<float> task(static_cast<std::size_t>(3 * spec.hidden), 0.25f);
+  const SafetensorsFile file(file_);
+  std::vector<NamedTensor> tensors = file.tensors();
+  tensors.push_back({"ernie.embeddings.task_type_embeddings.weight", DType::f32, Shape{3, spec.hidden},
+                     std::as_bytes(std::span(task))});
+  write_safetensors(changed_, tensors);
+  Store after(*model, 1);
+  EXPECT_TRUE(load_weights(changed_, *model, after.variables).unused.empty());
+  const std::vector<float> expected = before.variables.read_f32(types), found = after.variables.read_f32(types);
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_FLOAT_EQ(found[i], expected[i] + 0.25f) << i;
+
+  tensors.back().shape = Shape{3 * spec.hidden, 1};
+  write_safetensors(changed_, tensors);
+  EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight has shape"), std::string::npos);
+}
+
 TEST_F(Weights, RoundTripThroughAFile) {
   for (const auto& model : {resnet18(), bert_tiny()}) {
     save(*model);

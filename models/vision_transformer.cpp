@@ -1,0 +1,160 @@
+#include "models/vision_transformer.h"
+
+#include "core/base/errors.h"
+#include "core/ops/image/patch_embedding.h"
+#include "core/ops/text/attention.h"
+#include "core/ops/text/gather_token.h"
+
+namespace ptrain {
+namespace {
+
+constexpr int patch_side = 16, vit_blocks = 12, vit_expansion = 4;
+
+/// What forms differ in. A block's parts follow its name.
+struct PatchForm {
+  std::string_view name;
+  std::int64_t width;
+  int heads;
+  std::string_view patches, class_token, position, block, first_norm, qkv_weight, qkv_bias, attended, second_norm,
+      first_layer, second_layer, norm, head;
+};
+
+constexpr PatchForm vit_b_16{"vit_b_16",
+                             768,
+                             12,
+                             "conv_proj",
+                             "class_token",
+                             "encoder.pos_embedding",
+                             "encoder.layers.encoder_layer_",
+                             ".ln_1",
+                             ".self_attention.in_proj_weight",
+                             ".self_attention.in_proj_bias",
+                             ".self_attention.out_proj",
+                             ".ln_2",
+                             ".mlp.0",
+                             ".mlp.3",
+                             "encoder.ln",
+                             "heads.head"};
+constexpr PatchForm deit_small{"deit_small", 384,       6,          "patch_embed.proj", "cls_token",
+                               "pos_embed",  "blocks.", ".norm1",   ".attn.qkv.weight", ".attn.qkv.bias",
+                               ".attn.proj", ".norm2",  ".mlp.fc1", ".mlp.fc2",         "norm",
+                               "head"};
+
+const PatchForm& form_of(VisionTransformerForm form) {
+  switch (form) {
+    case VisionTransformerForm::vit_b_16:
+      return vit_b_16;
+    case VisionTransformerForm::deit_small:
+      return deit_small;
+  }
+  throw std::logic_error("a vision transformer without a form");
+}
+
+class VisionTransformerBuilder final : public VisionBlocks {
+ public:
+  VisionTransformerBuilder(const VisionTransformerSpec& spec, Mode mode)
+      : VisionBlocks(mode, 0, spec.stochastic_depth), spec_(spec), form_(form_of(spec.form)) {}
+
+  BuiltModel build(const BatchShape& batch) {
+    ValueId x = embedded(
+        patches(std::string(form_.patches), inputs(batch, spec_.image_size, spec_.pixels), form_.width, patch_side));
+    for (int i = 0; i < vit_blocks; ++i) {
+      x = block(fmt::format("{}{}", form_.block, i), x, static_cast<float>(i) / static_cast<float>(vit_blocks - 1));
+    }
+    // The norm of all tokens would say the same of the first.
+    x = layer_norm(std::string(form_.norm), add("first_token", std::make_shared<GatherToken>(), {x}));
+    const Initializer start = normal_start(layer_norm_networks_deviation);
+    add_loss(classifier(std::string(form_.head), x, spec_.classes, start, constant_start(0)), spec_.label_smoothing);
+    return take();
+  }
+
+ private:
+  ValueId embedded(ValueId x) {
+    const Shape& s = graph_.desc(x).shape;
+    const std::int64_t width = s[3], length = s[1] * s[2] + 1;
+    const Initializer start = normal_start(layer_norm_networks_deviation);
+    ModelVariable token = variable_of(std::string(form_.class_token), Shape{width}, constant_start(0));
+    token.files.front().external_shape = Shape{1, 1, width};
+    ModelVariable position = variable_of(std::string(form_.position), Shape{length, width}, start);
+    position.files.front().external_shape = Shape{1, length, width};
+    const ValueId first = parameter(std::move(token));
+    const auto outputs =
+        graph_.add_node("tokens", std::make_shared<PatchEmbedding>(), {x, first, parameter(std::move(position))});
+    lengths_ = outputs[PatchEmbedding::lengths];
+    return outputs[PatchEmbedding::tokens];
+  }
+
+  /// `depth` in [0, 1].
+  ValueId block(const std::string& name, ValueId x, float depth) {
+    const auto part = [&](std::string_view of) { return fmt::format("{}{}", name, of); };
+    const ValueId attended = attention(name, layer_norm(part(form_.first_norm), x));
+    x = sum(name + ".add_attention", x, sample_dropout(name + ".attention_depth", attended, depth));
+    const ValueId y = gelu_layers(part(form_.first_layer), part(form_.second_layer),
+                                  layer_norm(part(form_.second_norm), x), vit_expansion * form_.width);
+    return sum(name + ".add", x, sample_dropout(name + ".stochastic_depth", y, depth));
+  }
+
+  ValueId attention(const std::string& name, ValueId x) {
+    const Shape weight{3 * form_.width, form_.width};
+    const Initializer start = normal_start(layer_norm_networks_deviation);
+    const ValueId qkv =
+        linear(name + ".qkv", x, variable_of(fmt::format("{}{}", name, form_.qkv_weight), weight, start),
+               variable_of(fmt::format("{}{}", name, form_.qkv_bias), Shape{weight[0]}, constant_start(0)));
+    AttentionAttributes attrs;
+    attrs.heads = form_.heads;
+    attrs.algorithm = spec_.attention;
+    const ValueId heads = add(name + ".attention", std::make_shared<Attention>(attrs), {qkv, lengths_});
+    return dense(fmt::format("{}{}", name, form_.attended), heads, form_.width);
+  }
+
+  const VisionTransformerSpec& spec_;
+  const PatchForm& form_;
+  ValueId lengths_ = no_value;
+};
+
+class VisionTransformer final : public Model {
+ public:
+  explicit VisionTransformer(const VisionTransformerSpec& spec) : spec_(spec) {}
+
+  std::string name() const override { return std::string(form_of(spec_.form).name); }
+  std::string signature() const override {
+    return fmt::format("{} classes={} image_size={}", name(), spec_.classes, spec_.image_size);
+  }
+  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
+    if (batch.image_size > 0 && batch.image_size != spec_.image_size) {
+      fail_usage(
+          "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
+          "train.resize out",
+          name(), spec_.image_size, batch.image_size);
+    }
+    return VisionTransformerBuilder(spec_, mode).build(batch);
+  }
+  bool is_text() const override { return false; }
+
+ private:
+  VisionTransformerSpec spec_;
+};
+
+}  // namespace
+
+VisionTransformerSpec vision_transformer_spec(VisionTransformerForm form, const Config& config,
+                                              const DatasetInfo& data) {
+  VisionTransformerSpec spec;
+  spec.form = form;
+  spec.classes = config.model.classes;
+  spec.image_size = data.image_size;
+  spec.attention = config.model.attention;
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
+  spec.pixels = {data.mean, data.stddev};
+  return spec;
+}
+
+std::unique_ptr<Model> make_vision_transformer(const VisionTransformerSpec& spec) {
+  if (spec.image_size % patch_side != 0) {
+    fail_usage("data.image_size: {} px cannot be cut into patches of {} px", spec.image_size, patch_side);
+  }
+  return std::make_unique<VisionTransformer>(spec);
+}
+
+}  // namespace ptrain
