@@ -59,9 +59,9 @@ if ((tidy)); then
 fi
 if ((fuzz)); then
   step "fuzz targets"
-  cmake --preset fuzz
-  cmake --build build/fuzz --parallel "$jobs" --target tests/fuzz/all
-  cmake --build build/fuzz --target fuzz_run
+  cmake --preset asan
+  cmake --build build/asan --parallel "$jobs" --target tests/fuzz/all
+  cmake --build build/asan --target fuzz_run
 fi
 if ((asan)); then
   step "sanitizers: unit and op tests"
