@@ -142,10 +142,10 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {x}, {{"axis", std::int64_t{1}}}));
 }
 
-/// What an op over the last axis reads: images with their channels there.
-std::string channels_last(const Node& node, ValueId x, Translation& t) {
-  if (t.shape(x).rank() != 4) return t.name(x);
-  return t.to().add(node.name + ".channels_last", "Transpose", {t.name(x)}, {{"perm", Ints{0, 2, 3, 1}}});
+/// What an op over the last axis reads: images `x` with their channels there.
+std::string channels_last(const Node& node, const std::string& x, Translation& t) {
+  if (t.shape(node.outputs[0]).rank() != 4) return x;
+  return t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
 }
 
 /// What such an op makes, called as its output.
@@ -160,7 +160,7 @@ void translate_linear(const Node& node, Translation& t) {
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
-  std::string y = t.to().add(node.name, "MatMul", {channels_last(node, node.inputs[Linear::x], t), transposed});
+  std::string y = t.to().add(node.name, "MatMul", {channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
   set_output(node, translate_activation(op_of<Linear>(node).attrs().activation, y, t), t);
 }
@@ -172,7 +172,7 @@ std::string normalized(const Node& node, const std::string& x, ValueId gamma, Va
 }
 
 void translate_layer_norm(const Node& node, Translation& t) {
-  const std::string x = channels_last(node, node.inputs[LayerNorm::x], t);
+  const std::string x = channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
   set_output(node,
              normalized(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
                         op_of<LayerNorm>(node).epsilon(), t),
@@ -207,8 +207,10 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
   using Op = DropoutAddLayerNorm;
   const std::string sum =
       t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
-  t.name(node.outputs[0],
-         normalized(node, sum, node.inputs[Op::gamma], node.inputs[Op::beta], op_of<Op>(node).attrs().epsilon, t));
+  set_output(node,
+             normalized(node, channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
+                        op_of<Op>(node).attrs().epsilon, t),
+             t);
 }
 
 void translate_gather_token(const Node& node, Translation& t) {
