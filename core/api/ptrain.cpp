@@ -2,6 +2,7 @@
 
 #include "core/api/session.h"
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 #include "core/report/build_info.h"
 
 #include <fmt/ranges.h>
@@ -92,7 +93,7 @@ TensorType type_of(const ptrain_tensor& tensor) {
     case PTRAIN_FLOAT32:
       return TensorType::f32;
   }
-  fail_usage("{}: {} is no ptrain_type", tensor.name, static_cast<int>(tensor.type));
+  fail_usage("{}: {} is no ptrain_type", quoted_name(tensor.name), static_cast<int>(tensor.type));
 }
 
 std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t count) {
@@ -103,8 +104,8 @@ std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     const ptrain_tensor& input = (&given(inputs, "inputs"))[i];
     given(input.name, "inputs: a name");
-    if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", input.name, input.rank);
-    if (input.rank > 0) given(input.shape, input.name);
+    if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", quoted_name(input.name), input.rank);
+    if (input.rank > 0) given(input.shape, quoted_name(input.name).c_str());
     tensors.push_back({input.name, type_of(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
   }
   return tensors;
