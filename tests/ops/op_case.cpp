@@ -79,7 +79,7 @@ class Bench {
     plan_->bind(*memory_);
     for (const auto& [name, t] : written_) {
       std::vector<std::byte> bytes;
-      visit_any(t.desc.dtype, [&](auto zero) { store<decltype(zero)>(bytes, t.values); });
+      visit_any(t.desc.dtype, [&, &values = t.values](auto zero) { store<decltype(zero)>(bytes, values); });
       variables_.write(name, bytes.data(), bytes.size());
     }
     plan_->run(Phase::forward, Phase::update);
