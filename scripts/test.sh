@@ -69,10 +69,11 @@ if ((asan)); then
   cmake --build build/asan --parallel "$jobs" --target tests/unit/all tests/ops/all
   # The largest first. Without runs of many steps that compare losses: shorter ones go over the same code.
   export -f run_whole
+  export LSAN_OPTIONS=suppressions=$PWD/tests/lsan_suppressions.txt:print_suppressions=0
   export GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*'
   # shellcheck disable=SC2011,SC2016
   ls -S build/asan/bin/{ops_test,unit_*} | xargs -n 1 -P "$jobs" bash -c 'run_whole "$1"' -
-  unset GTEST_FILTER
+  unset GTEST_FILTER LSAN_OPTIONS
 fi
 if ((tsan)); then
   step "thread sanitizer: ranks, loaders, signals, serving"
