@@ -53,6 +53,18 @@ const NamedTensor* find_tensor(const SafetensorsFile& file, const WeightMapping&
   return tensor;
 }
 
+/// Throws Error{failed} where a value is not finite; `name` is what the model calls the tensor.
+std::vector<float> finite_values(const NamedTensor& tensor, const std::filesystem::path& path,
+                                 const std::string& name) {
+  std::vector<float> values = to_floats(tensor);
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad != values.end()) {
+    fail("{}: {}: element {} is {}: the weights are of a training that diverged, or damaged", path.string(), name,
+         bad - values.begin(), *bad);
+  }
+  return values;
+}
+
 /// Adds what files keep apart and models sum anyway: the first row of `more` to each row of `values`.
 void add_first_row(const NamedTensor& more, const std::filesystem::path& path, const Shape& shape,
                    std::span<float> values) {
@@ -60,7 +72,7 @@ void add_first_row(const NamedTensor& more, const std::filesystem::path& path, c
   if (more.shape.rank() != 2 || more.shape[1] != shape[-1] || more.shape[0] < 1) {
     fail("{}: {} has shape {}, expected [..., {}]", path.string(), more.name, more.shape.to_string(), width);
   }
-  const std::vector<float> rows = to_floats(more);
+  const std::vector<float> rows = finite_values(more, path, more.name);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += rows[i % width];
 }
 
@@ -122,35 +134,33 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   const SafetensorsFile file(path);
   LoadedWeights result;
   std::set<const NamedTensor*> used;
-  for (const WeightMapping& mapping : model.weights()) {
-    const NamedTensor* tensor = find_tensor(file, mapping);
-    const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
-    if (tensor != nullptr) used.insert(tensor);
-    if (!fits && mapping.head) {
-      result.fresh.push_back(mapping.external);
-      continue;
+  const std::vector<ModelVariable> declared = model.variables();
+  for (const ModelVariable& variable : declared)
+    for (const WeightMapping& mapping : variable.files) {
+      const NamedTensor* tensor = find_tensor(file, mapping);
+      const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
+      if (tensor != nullptr) used.insert(tensor);
+      if (!fits && mapping.head) {
+        result.fresh.push_back(mapping.external);
+        continue;
+      }
+      if (tensor == nullptr)
+        fail("{}: has no tensor {}, which {} needs", path.string(), mapping.external, model.name());
+      if (!fits) {
+        fail("{}: {} has shape {}, expected {}", path.string(), mapping.external, tensor->shape.to_string(),
+             mapping.external_shape.to_string());
+      }
+      const std::vector<float> external = finite_values(*tensor, path, mapping.external);
+      std::vector<float> values = variables.read_f32(mapping.variable);
+      const Shape& shape = variables.at(mapping.variable).desc.shape;
+      from_external(mapping, shape, external, values);
+      if (const NamedTensor* more = mapping.added_row.empty() ? nullptr : file.find(mapping.added_row)) {
+        used.insert(more);
+        add_first_row(*more, path, shape, values);
+      }
+      variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
     }
-    if (tensor == nullptr) fail("{}: has no tensor {}, which {} needs", path.string(), mapping.external, model.name());
-    if (!fits) {
-      fail("{}: {} has shape {}, expected {}", path.string(), mapping.external, tensor->shape.to_string(),
-           mapping.external_shape.to_string());
-    }
-    const std::vector<float> external = to_floats(*tensor);
-    const auto bad = std::find_if(external.begin(), external.end(), [](float value) { return !std::isfinite(value); });
-    if (bad != external.end()) {
-      fail("{}: {}: element {} is {}: the weights are of a training that diverged, or damaged", path.string(),
-           mapping.external, bad - external.begin(), *bad);
-    }
-    std::vector<float> values = variables.read_f32(mapping.variable);
-    const Shape& shape = variables.at(mapping.variable).desc.shape;
-    from_external(mapping, shape, external, values);
-    if (const NamedTensor* more = mapping.added_row.empty() ? nullptr : file.find(mapping.added_row)) {
-      used.insert(more);
-      add_first_row(*more, path, shape, values);
-    }
-    variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
-  }
-  for (const ModelVariable& variable : model.variables()) {
+  for (const ModelVariable& variable : declared) {
     if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and in no file
   }
   file.check();

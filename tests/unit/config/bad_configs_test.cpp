@@ -36,7 +36,7 @@ TEST_P(BadConfig, IsRefusedInOneLineWithItsPlace) {
       error_of([] { load_config(GetParam(), {}, [](const std::string&) { return std::nullopt; }); }, ExitCode::usage);
   EXPECT_EQ(message.substr(0, place.size()), place) << message;
   EXPECT_GT(message.size(), place.size() + 5) << message;
-  EXPECT_LT(message.size(), place.size() + 400) << message;
+  EXPECT_LT(message.size(), place.size() + 300) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadConfig, testing::ValuesIn(bad_configs()),

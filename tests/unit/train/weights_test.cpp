@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -86,6 +87,11 @@ TEST_F(Weights, TheEmbeddingOfErniesTaskBecomesPartOfTheTokenTypes) {
   tensors.back().shape = Shape{3 * spec.hidden, 1};
   write_safetensors(changed_, tensors);
   EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight has shape"), std::string::npos);
+
+  const std::vector<float> diverged(static_cast<std::size_t>(3 * spec.hidden), NAN);
+  tensors.back() = {tensors.back().name, DType::f32, Shape{3, spec.hidden}, std::as_bytes(std::span(diverged))};
+  write_safetensors(changed_, tensors);
+  EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight: element 0 is nan"), std::string::npos);
 }
 
 TEST_F(Weights, RoundTripThroughAFile) {
