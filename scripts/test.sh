@@ -70,7 +70,9 @@ if ((asan)); then
   # The largest first. Without runs of many steps that compare losses: shorter ones go over the same code.
   export -f run_whole
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan_suppressions.txt:print_suppressions=0
-  export GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*'
+  GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*:Phases.Resume*:Mix.*Resumes'
+  GTEST_FILTER+=':Mix.Learns*:Evaluator.GivesAnImageAndItsMirrorImage*'
+  export GTEST_FILTER
   # shellcheck disable=SC2011,SC2016
   ls -S build/asan/bin/{ops_test,unit_*} | xargs -n 1 -P "$jobs" bash -c 'run_whole "$1"' -
   unset GTEST_FILTER LSAN_OPTIONS
