@@ -3,17 +3,19 @@
 
     scripts/peers/infer_compare.py --images PHOTOS --texts data/sst2/dev.tsv --out results/MACHINE/infer_peers.json
     scripts/peers/infer_compare.py --cases resnet50-224 --precisions fp32 --rounds 2 --seconds 3
-    scripts/peers/infer_compare.py --table results/MACHINE/infer_peers.json  # only prints the table of a saved file
+    scripts/peers/infer_compare.py --table results/MACHINE/infer_peers.json  # only prints the table of saved files
 
 Needs the environment that scripts/peers/setup.sh makes. A network is trained for one step, exported as ptrain's folder
-and as ONNX, and asked made-up inputs: one at a time (single_stream, 90th percentile of latency) and in batches (offline,
-samples/s). In int8 it is what ptrain quantize made, calibrated on --images or --texts; ONNX Runtime and OpenVINO run
-its QDQ file. Rounds go ptrain, torch, ONNX Runtime, OpenVINO, ptrain, ... so that drift of the machine hits all alike;
-a peer's process lives through the rounds, asleep while another is measured. Figures are medians over rounds. The
-result is written after every measurement; a failure is a record in it. All cases take an hour on two cores.
+and as ONNX, and asked made-up inputs: one at a time (single_stream, 90th percentile of latency) and in batches
+(offline, samples/s). In int8 it is what ptrain quantize made for that batch, calibrated on --images or --texts; ONNX
+Runtime and OpenVINO run its QDQ file. Rounds go ptrain, torch, ONNX Runtime, OpenVINO, ptrain, ... so that drift of the
+machine hits all alike; a peer's process lives through the rounds, asleep while another is measured. Figures are medians
+over rounds. The result is written after every measurement; a failure is a record in it. All cases take an hour on two
+cores.
 """
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -86,8 +88,13 @@ class Peer:
         self.complaints.close()
 
 
+def model_folder(folder, precision, batch):
+    """Which layers are in 8 bits depends on the batch that they were timed with."""
+    return folder / f"{precision}-{batch}"
+
+
 def make_models(options, case, folder):
-    """Trains for one step and exports to folder/PRECISION; an error message or None."""
+    """Trains for one step and exports to model_folder()s; an error message or None."""
     config = folder / "run.yaml"
     config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
                       % (case.keys["model.name"], case.keys["model.classes"]))
@@ -97,12 +104,12 @@ def make_models(options, case, folder):
                  "data.dev_file": options.texts.name, "data.vocab": VOCAB}
     overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
     commands = [["run", config, "--out", folder / "run", "--progress", "none", *overrides]]
-    for precision in options.precisions:
-        model = folder / precision
+    for precision, batch in itertools.product(options.precisions, (1, case.batch)):
+        model = model_folder(folder, precision, batch)
         if precision == "int8":
             samples = options.images if "--size" in case.peer else options.texts
             commands.append(["quantize", folder / "run", "--calibrate", samples, "--samples", "32", "--out", model,
-                             "--max-logit-error", "1", "--max-drop", "100", "--batch", case.batch])
+                             "--max-logit-error", "1", "--max-drop", "100", "--batch", batch])
         else:
             commands.append(["export", folder / "run", "--out", model])
         commands.append(["export", model, "--out", model, "--format", "onnx"])
@@ -163,7 +170,7 @@ def measure_case(options, case, results, folder):
             entry = {"case": case.name, "title": case.title, "precision": precision, "batch": batch, "keys": case.keys,
                      "runs": {}}
             results["cases"].append(entry)
-            model = folder / precision
+            model = model_folder(folder, precision, batch)
             peers = {runtime: Peer(options, case, precision, batch, runtime, model) for runtime in options.peers
                      if (runtime, precision) not in WITHOUT}
             measures = {"ptrain": lambda: measure_ptrain(options, precision, batch, model),
@@ -197,7 +204,8 @@ def parse_options():
     parser.add_argument("--images", type=pathlib.Path, help="file or folder that int8 is calibrated on")
     parser.add_argument("--texts", type=pathlib.Path, help="table of sentences that int8 is calibrated on")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for the results")
-    parser.add_argument("--table", type=pathlib.Path, help="print the table of this file and do nothing else")
+    parser.add_argument("--table", type=pathlib.Path, nargs="+", metavar="FILE",
+                        help="print the table of these files, of one machine, and do nothing else")
     options = parser.parse_args()
     options.ptrain, options.python = options.ptrain.absolute(), options.python.absolute()
     options.device, options.preload = "cpu", ""
@@ -211,7 +219,8 @@ def parse_options():
 def main():
     options = parse_options()
     if options.table:
-        print(table(json.loads(options.table.read_text())))
+        saved = [json.loads(path.read_text()) for path in options.table]
+        print(table({**saved[0], "cases": [entry for results in saved for entry in results["cases"]]}))
         return 0
     for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
         if not needed.exists():

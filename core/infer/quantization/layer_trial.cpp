@@ -1,12 +1,8 @@
 #include "core/infer/quantization/layer_trial.h"
 
-#include "core/exec/trial.h"
-#include "core/exec/trial_op.h"
 #include "core/ops/quantization/quantize.h"
 #include "core/ops/quantization/quantized_conv2d.h"
 #include "core/ops/quantization/quantized_linear.h"
-
-#include <limits>
 
 namespace ptrain {
 namespace {
@@ -77,76 +73,6 @@ double LayerTrial::relative_error(const QuantizedFormat& format) const {
     whole += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
   }
   return whole > 0 ? changed / whole : 0;
-}
-
-namespace {
-
-/// A node by itself, weights packed as in a deployed model.
-std::unique_ptr<TrialOp> make_trial(Backend& backend, const Node& node, const std::vector<TensorDesc>& inputs) {
-  KernelOptions options;
-  options.exhaustive_search = false;
-  options.constant_weights = true;
-  return std::make_unique<TrialOp>(backend, node.op, inputs, options);
-}
-
-std::vector<TensorDesc> cast_inputs(const Graph& graph, const Node& node, DType dtype) {
-  std::vector<TensorDesc> inputs = graph.input_descs(node);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (is_floating(inputs[i].dtype) && node.op->amp_casts_input(static_cast<int>(i))) inputs[i].dtype = dtype;
-  }
-  return inputs;
-}
-
-/// Both sampled by turns, several trials' best: a busy machine disturbs one and the other alike.
-LayerSeconds time_pair(Backend& backend, const std::function<void()>& real, const std::function<void()>& int8) {
-  constexpr int trials = 3;
-  const std::unique_ptr<LapTimer> timer = backend.make_lap_timer();
-  const std::vector<TrialLaunch> launches{real, int8};
-  LayerSeconds best{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  for (int i = 0; i < trials; ++i) {
-    const std::vector<double> seconds = time_launches(*timer, launches);
-    best = {std::min(best.real, seconds[0]), std::min(best.int8, seconds[1])};
-  }
-  return best;
-}
-
-}  // namespace
-
-std::map<std::string, LayerSeconds> time_layers(Backend& backend, const Graph& graph, const Graph& quantized,
-                                                const AmpOptions& real) {
-  const DType dtype = real.level == AmpLevel::O0 ? DType::f32 : real.dtype;
-  std::map<std::string, const Node*> in_real;
-  for (const Node& node : graph.nodes()) in_real[node.name] = &node;
-  std::map<std::string, LayerSeconds> layers, known;  // by name; by problem
-  std::set<ValueId> counted;
-  for (const Node& node : quantized.nodes()) {
-    if (!node.op->type().starts_with("quantized_")) continue;
-    const ValueId x = node.inputs.front();
-    const NodeId made = quantized.value(x).producer;
-    const bool quantizes = quantized.node(made).op->type() == "quantize" && counted.insert(x).second;
-    const Node& before = *in_real.at(node.name);
-    const std::vector<TensorDesc> inputs = cast_inputs(graph, before, dtype);
-    const std::string problem =
-        fmt::format("{} {} {} {}", describe_problem({*before.op, inputs, graph.output_descs(before)}),
-                    quantized.desc(x).to_string(), quantized.desc(node.outputs.front()).to_string(), quantizes);
-    const auto [found, added] = known.try_emplace(problem);
-    if (added) {
-      const auto real_trial = make_trial(backend, before, inputs);
-      const auto int8_trial = make_trial(backend, node, quantized.input_descs(node));
-      std::unique_ptr<TrialOp> quantize;
-      if (quantizes) {
-        quantize = make_trial(backend, quantized.node(made), cast_inputs(quantized, quantized.node(made), dtype));
-      }
-      found->second = time_pair(
-          backend, [&] { real_trial->run(); },
-          [&] {
-            if (quantize) quantize->run();
-            int8_trial->run();
-          });
-    }
-    layers[node.name] = found->second;
-  }
-  return layers;
 }
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// One layer computed in 8 bits by itself: what that changes of its result, and how long it takes.
+// One layer computed in 8 bits by itself: what that changes of its result.
 #pragma once
 
 #include "core/infer/deployed_model.h"
@@ -24,14 +24,5 @@ class LayerTrial {
   std::vector<float> bias_;
   QuantizedWeights weights_;
 };
-
-/// Seconds of layers in the precision of `real` and in 8 bits, each by itself on made-up values, the two by turns:
-/// `graph` in fp32 and `quantized`, made from it, say on what shapes. Quantizing a value counts for the first layer
-/// that reads it.
-struct LayerSeconds {
-  double real = 0, int8 = 0;
-};
-std::map<std::string, LayerSeconds> time_layers(Backend& backend, const Graph& graph, const Graph& quantized,
-                                                const AmpOptions& real);
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/infer/quantization/calibration.h"
+#include "core/infer/quantization/layer_times.h"
 #include "core/infer/quantization/layer_trial.h"
 #include "core/io/safetensors.h"
 
@@ -119,17 +120,26 @@ class Quantizer {
     return static_cast<std::size_t>(std::find(methods.begin(), methods.end(), method) - methods.begin());
   }
 
+  /// Leaves layers real as makes the whole model fastest: integers that flow on spare their neighbours conversions.
   void leave_slower_layers() {
-    constexpr double worthwhile = 0.97;  // less is noise, and integers flow on
+    constexpr double worthwhile = 0.97;  // less is noise
     tell_(fmt::format("timing {} layers", layers_.size()));
-    const Graph& graph = precise_->graph();
     scheme_.layers = names_of_layers();
-    const auto seconds = time_layers(backend_, graph, quantize_layers(graph, scheme_), deploy_.amp);
+    LayerTimes times(backend_, precise_->graph(), scheme_, deploy_.amp);
+    const auto seconds = times.by_layer();
+    std::set<std::string> faster_alone;
     for (QuantizedLayer& layer : layers_) {
       const LayerSeconds& of = seconds.at(layer.name);
       layer.real_ms = 1e3 * of.real;
       layer.int8_ms = 1e3 * of.int8;
-      if (of.real < worthwhile * of.int8) layer.left_because = "slower in 8 bits";
+      if (of.real >= worthwhile * of.int8) faster_alone.insert(layer.name);
+    }
+    const auto of_model = [&](const std::set<std::string>& int8) { return times.of_model(int8); };
+    const auto from_all = find_fastest_layers(scheme_.layers, scheme_.layers, of_model);
+    const auto from_alone = find_fastest_layers(scheme_.layers, faster_alone, of_model);
+    const auto& fastest = of_model(from_alone) < of_model(from_all) ? from_alone : from_all;
+    for (QuantizedLayer& layer : layers_) {
+      if (!fastest.contains(layer.name)) layer.left_because = "slower in 8 bits";
     }
   }
 
