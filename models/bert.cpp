@@ -20,6 +20,9 @@ struct EncoderForm {
   std::string attended, attention_norm, first, second, norm;
   std::string pooler;
   Activation pooled;
+  std::string classifier = "classifier";
+  bool drops_first_token = false;   // before the pooler too
+  std::int64_t first_position = 0;  // rows of the position table before a sequence's first
 };
 
 const EncoderForm& form_of(BertForm form) {
@@ -34,6 +37,16 @@ const EncoderForm& form_of(BertForm form) {
                                 ".output.LayerNorm",
                                 "bert.pooler.dense",
                                 Activation::tanh};
+  static const EncoderForm roberta = [] {
+    EncoderForm renamed = bert;
+    renamed.name = "roberta";
+    renamed.layer = "roberta.encoder.layer.";
+    renamed.pooler = "classifier.dense";
+    renamed.classifier = "classifier.out_proj";
+    renamed.drops_first_token = true;
+    renamed.first_position = roberta_first_position;
+    return renamed;
+  }();
   static const EncoderForm ernie = [] {
     EncoderForm renamed = bert;
     renamed.name = "ernie";
@@ -52,6 +65,8 @@ const EncoderForm& form_of(BertForm form) {
       return bert;
     case BertForm::distilbert:
       return distilbert;
+    case BertForm::roberta:
+      return roberta;
     case BertForm::ernie:
       return ernie;
   }
@@ -69,10 +84,11 @@ class BertBuilder final : public TextBlocks {
     ValueId x = embeddings(inputs(batch, spec_.max_length, spec_.head));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("{}{}", form_.layer, i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
+    if (form_.drops_first_token) x = dropout("first_token.dropout", x);
     x = dense(form_.pooler, x, spec_.hidden);
     x = add("pooled", std::make_shared<ActivationOp>(form_.pooled), {x});
     x = dropout("classifier.dropout", x);
-    const ValueId logits = classifier("classifier", x, spec_.classes, normal_start(0.02f), constant_start(0));
+    const ValueId logits = classifier(form_.classifier, x, spec_.classes, normal_start(0.02f), constant_start(0));
     spec_.head == Head::regression ? add_value_loss(logits) : add_loss(logits, spec_.label_smoothing);
     return take();
   }
@@ -84,10 +100,10 @@ class BertBuilder final : public TextBlocks {
       return parameter(matrix(name + of, rows, spec_.hidden));
     };
     const ValueId word = table(".word_embeddings.weight", spec_.vocab_size);
-    const ValueId position = table(".position_embeddings.weight", spec_.max_positions);
+    const ValueId position = table(".position_embeddings.weight", form_.first_position + spec_.max_positions);
     const ValueId type = token_types(name);
-    const ValueId sum =
-        add(name, std::make_shared<BertEmbedding>(), with_offsets({tokens.ids, tokens.types, word, position, type}));
+    const ValueId sum = add(name, std::make_shared<BertEmbedding>(form_.first_position),
+                            with_offsets({tokens.ids, tokens.types, word, position, type}));
     return dropout(name + ".dropout", layer_norm(name + ".LayerNorm", sum, spec_.layer_norm_epsilon));
   }
 
@@ -95,7 +111,9 @@ class BertBuilder final : public TextBlocks {
     if (spec_.form == BertForm::distilbert) {  // zeros that stay, and that no file has
       return state({name + ".no_token_types", Shape{spec_.token_types, spec_.hidden}, constant_start(0), {}});
     }
-    ModelVariable table = matrix(name + ".token_type_embeddings.weight", spec_.token_types, spec_.hidden);
+    const std::int64_t rows = std::max(spec_.token_types, token_types_of_texts);
+    ModelVariable table = matrix(name + ".token_type_embeddings.weight", rows, spec_.hidden);
+    table.files.front().external_shape = Shape{spec_.token_types, spec_.hidden};
     if (spec_.form == BertForm::ernie) table.files.front().added_row = name + ".task_type_embeddings.weight";
     return parameter(std::move(table));
   }

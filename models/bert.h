@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2019), tiny to large, DistilBERT (Sanh et al. 2019) and ERNIE 3.0 (Sun et al. 2021) for sequence
-// classification.
+// BERT (Devlin et al. 2019), tiny to large, DistilBERT (Sanh et al. 2019), RoBERTa (Liu et al. 2019) and ERNIE 3.0 (Sun
+// et al. 2021) for sequence classification.
 #pragma once
 
 #include "core/config/config.h"
@@ -15,8 +15,11 @@ namespace ptrain {
 enum class BertForm {
   bert,
   distilbert,  // no token types, and relu in place of tanh before the classifier
+  roberta,     // BERT's; positions begin at row 2, one token type, a head of two dense layers with dropout before each
   ernie,       // BERT's; the embedding of a file's first task becomes part of the token types'
 };
+
+inline constexpr std::int64_t roberta_first_position = 2;
 
 struct BertSpec {
   BertForm form = BertForm::bert;

@@ -34,6 +34,9 @@ SizeFields size_fields(BertForm form) {
   return {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "hidden_act"};
 }
 
+/// config.json counts them among the positions.
+std::int64_t rows_before_positions(BertForm form) { return form == BertForm::roberta ? roberta_first_position : 0; }
+
 struct NamedActivation {
   std::string_view name;
   Activation activation;
@@ -65,6 +68,8 @@ Names names_of(BertForm form) {
       return {"BertForSequenceClassification", "bert"};
     case BertForm::distilbert:
       return {"DistilBertForSequenceClassification", "distilbert"};
+    case BertForm::roberta:
+      return {"RobertaForSequenceClassification", "roberta"};
     case BertForm::ernie:
       return {"ErnieForSequenceClassification", "ernie"};
   }
@@ -129,6 +134,11 @@ BertSpec base_spec(BertForm form) {
   spec.form = form;
   if (form == BertForm::distilbert) spec.layers = 6;
   if (form == BertForm::ernie) spec.token_types = 4;
+  if (form == BertForm::roberta) {
+    spec.token_types = 1;
+    spec.vocab_size = 50265;
+    spec.layer_norm_epsilon = 1e-5f;
+  }
   return spec;
 }
 
@@ -150,7 +160,7 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertFor
   spec.heads = integer(json, fields.heads, config_json);
   spec.intermediate = integer(json, fields.intermediate, config_json);
   spec.vocab_size = integer(json, "vocab_size", config_json);
-  spec.max_positions = integer(json, "max_position_embeddings", config_json);
+  spec.max_positions = integer(json, "max_position_embeddings", config_json) - rows_before_positions(form);
   if (form != BertForm::distilbert) spec.token_types = integer(json, "type_vocab_size", config_json);
   const auto epsilon = json.find("layer_norm_eps");
   if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
@@ -174,7 +184,7 @@ std::string bert_config_json(const BertSpec& spec) {
                          {fields.heads, spec.heads},
                          {fields.intermediate, spec.intermediate},
                          {"vocab_size", spec.vocab_size},
-                         {"max_position_embeddings", spec.max_positions},
+                         {"max_position_embeddings", spec.max_positions + rows_before_positions(spec.form)},
                          {fields.activation, name_of_activation(spec.activation)},
                          {"id2label", labels}};
   if (spec.form != BertForm::distilbert) {

@@ -125,6 +125,7 @@ const std::vector<Row>& rows() {
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert<BertForm::bert>},
       {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "transformers"},
        bert<BertForm::distilbert>},
+      {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
       {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
   };
   return table;

@@ -11,6 +11,9 @@ namespace ptrain {
 inline constexpr std::int64_t capacity_granule = 16;
 std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule = capacity_granule);
 
+/// Token types that texts may have: a table of fewer gets rows that no file has.
+inline constexpr std::int64_t token_types_of_texts = 2;
+
 class TextBlocks : public Blocks {
  public:
   /// `dropout` in training. `file_prefix`: what names of variables begin with, and files may leave out.

@@ -77,7 +77,7 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
   }
   if (source == DataSource::tsv && config.data.vocab.empty()) {
-    refuse("data.vocab", "required by data.source tsv: a WordPiece vocab.txt");
+    refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
   }
   if (source == DataSource::tsv && config.data.train_file.empty()) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");

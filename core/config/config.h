@@ -90,7 +90,7 @@ struct DataConfig {
   std::int64_t workers = 2;       // 0: load on the training thread
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
-  std::string vocab;  // WordPiece vocabulary file
+  std::string vocab;  // vocabulary file
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
   bool trivial_augment = false;           // one drawn change of each training image

@@ -25,7 +25,7 @@ struct DataSettings {
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
-  std::string vocab_path = {};      // tsv: BERT's vocab.txt
+  std::string vocab_path = {};      // tsv: vocab.txt or vocab.json
   bool lowercase = true;            // tsv: lower-case and strip accents
   int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/dataset.h"
-#include "core/data/text/wordpiece.h"
+#include "core/data/text/tokenizer.h"
 #include "core/train/state/trained_model.h"
 
 namespace ptrain {
@@ -24,7 +24,7 @@ class TextEncoder {
                       std::span<std::int32_t> token_types) const;
 
  private:
-  WordPiece tokenizer_;
+  std::unique_ptr<Tokenizer> tokenizer_;
 };
 
 }  // namespace ptrain

@@ -152,12 +152,12 @@ TEST(Agreement, MeanSquaredError) {
 }
 
 /// Half of the tokens are the same, as padding is.
-OpCase bert_embedding_case(std::int64_t width) {
+OpCase bert_embedding_case(std::int64_t width, std::int64_t first_position = 0) {
   const Shape ids_shape{12, 128};
   HostTensor ids = random_tensor(DType::i32, ids_shape, 1, 0, 500);
   for (std::size_t i = 0; i < ids.values.size(); i += 2) ids.values[i] = 0;
   OpCase c;
-  c.op = std::make_shared<BertEmbedding>();
+  c.op = std::make_shared<BertEmbedding>(first_position);
   c.inputs = {ids, random_tensor(DType::i32, ids_shape, 2, 0, 2), random_tensor(DType::f32, Shape{500, width}, 3),
               random_tensor(DType::f32, Shape{140, width}, 4), random_tensor(DType::f32, Shape{2, width}, 5)};
   c.gradient_inputs = {2, 3, 4};
@@ -166,6 +166,7 @@ OpCase bert_embedding_case(std::int64_t width) {
 
 TEST(Agreement, BertEmbedding) {
   for (const std::int64_t width : {50, 384}) expect_agreement(bert_embedding_case(width), DType::f32);
+  expect_agreement(bert_embedding_case(50, 2), DType::f32);
 }
 
 /// The same tokens as sequences of 1 to 128, the last 36 of none.

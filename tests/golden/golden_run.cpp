@@ -35,6 +35,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   }
   BertSpec spec;
   if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
+  if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);
   if (json.at("case") == "ernie") spec = base_spec(BertForm::ernie);
   spec.layers = sizes.at("layers");
   spec.hidden = sizes.at("hidden");
@@ -147,6 +148,7 @@ Batch GoldenRun::batch(int step) const {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     batch.ids = std::move(sentences.ids);
     batch.token_types = std::move(sentences.token_types);
+    if (golden_.name == "roberta") std::fill(batch.token_types.begin(), batch.token_types.end(), 0);  // it has one
     batch.lengths = std::move(sentences.lengths);
   } else {
     batch.image_size = form.size;

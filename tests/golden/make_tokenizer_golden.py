@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Writes tokenizer.json: texts and the ids that Hugging Face's BertTokenizer gives them over a small vocabulary.
+"""Writes tokenizer.json and byte_bpe.json: texts and the ids that Hugging Face's BertTokenizer and RobertaTokenizer give them,
+each over a small vocabulary.
 
-Usage: make_tokenizer_golden.py [output.json]   (needs the package transformers)
+Usage: make_tokenizer_golden.py [folder]   (needs the package transformers)
 """
 import json
 import pathlib
 import sys
 import tempfile
 
-from transformers import BertTokenizer
+from tokenizers import AddedToken, ByteLevelBPETokenizer
+from transformers import BertTokenizer, RobertaTokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 VOCABULARY = (
@@ -46,10 +48,52 @@ PAIRS = [
     ("a b c d e f g h i", "k l m n o p q r s t"),
     ("a b c d e f g h i", "k l m n o p q r s"),
 ]
+BYTE_TEXTS = TEXTS + [
+    "it's we're they've I'm you'll he'd DON'T don''t 'sure 'tis ' s",
+    "one  two   three\n\nfour \n five\t\tsix \r\n seven ",
+    "\u3000\u3000wide\u00a0\u00a0hard \u2003em \u0085next\u001cunit",
+    "<s>marked</s> and <mask>, a  <mask>  <pad> <unk> <S> < s>",
+    "x1y22z333 \u0661\u0662 \u2167 \u00bd 10,000.50",
+    "the train trains the training " * 3 + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+    "\u0301\u0302 e\u0301e e\u200de \ud55c\uae00",
+]
+
+
+def encoded(tokenizer, inputs, **facts):
+    """A case for each of `inputs`: (first, second or None, max_length)."""
+    cases = []
+    for first, second, length in inputs:
+        ids = tokenizer(first, second, truncation="longest_first", max_length=length, return_token_type_ids=True)
+        cases.append({**facts, "first": first, "second": second, "max_length": length, "ids": ids["input_ids"],
+                      "token_types": ids["token_type_ids"]})
+    return cases
+
+
+def write(path, facts, cases):
+    lines = ["%s: %s" % (json.dumps(name), json.dumps(value)) for name, value in facts.items()]
+    cases = [json.dumps(case) for case in cases]
+    path.write_text("{" + ",\n".join(lines) + ',\n"cases": [\n' + ",\n".join(cases) + "\n]}\n")
+
+
+def write_byte_bpe(path):
+    with tempfile.TemporaryDirectory() as directory:
+        trained = ByteLevelBPETokenizer()
+        trained.train_from_iterator(BYTE_TEXTS * 2, vocab_size=600, min_frequency=2, show_progress=False,
+                                    special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
+        trained.save_model(directory)
+        # The mask takes white space before it along, as in the published files.
+        tokenizer = RobertaTokenizer.from_pretrained(directory, mask_token=AddedToken("<mask>", lstrip=True))
+        folder = pathlib.Path(directory)
+        facts = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
+                 "merges": (folder / "merges.txt").read_text(encoding="utf-8")}
+        inputs = [(text, None, 512) for text in BYTE_TEXTS]
+        inputs += [(first, second, length) for first, second in PAIRS for length in (5, 8, 9, 12, 13, 64)]
+        write(path, facts, encoded(tokenizer, inputs))
 
 
 def main():
-    output = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("tokenizer.json"))
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
+    write_byte_bpe(folder / "byte_bpe.json")
     golden = {"vocabulary": VOCABULARY, "cases": []}
     with tempfile.TemporaryDirectory() as directory:
         vocabulary = pathlib.Path(directory) / "vocab.txt"
@@ -58,14 +102,8 @@ def main():
             tokenizer = BertTokenizer(str(vocabulary), do_lower_case=lowercase)
             inputs = [(text, None, 256) for text in TEXTS]
             inputs += [(first, second, length) for first, second in PAIRS for length in (5, 8, 9, 12, 13, 64)]
-            for first, second, length in inputs:
-                encoded = tokenizer(first, second, truncation="longest_first", max_length=length,
-                                    return_token_type_ids=True)
-                golden["cases"].append({"lowercase": lowercase, "first": first, "second": second, "max_length": length,
-                                        "ids": encoded["input_ids"], "token_types": encoded["token_type_ids"]})
-    lines = [json.dumps(case) for case in golden["cases"]]
-    output.write_text('{"vocabulary": ' + json.dumps(golden["vocabulary"]) + ',\n"cases": [\n' + ",\n".join(lines)
-                      + "\n]}\n")
+            golden["cases"] += encoded(tokenizer, inputs, lowercase=lowercase)
+    write(folder / "tokenizer.json", {"vocabulary": golden["vocabulary"]}, golden["cases"])
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ CASES = {case.name: case for case in (
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
                                          "vocab_size": 30522, "max_positions": 512}),
+    Case("roberta", 8, 64, 2, ADAMW, {"layers": 4, "hidden": 256, "heads": 4, "intermediate": 1024,
+                                      "vocab_size": 50265, "max_positions": 512}),
     Case("ernie", 8, 64, 2, ADAMW, {"layers": 4, "hidden": 312, "heads": 12, "intermediate": 1248,
                                     "vocab_size": 40000, "max_positions": 2048}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
@@ -63,7 +65,8 @@ CASES = {case.name: case for case in (
 )}
 
 
-TOKEN_TYPES = {"ernie": 4}
+TOKEN_TYPES = {"ernie": 4, "roberta": 1}
+ROBERTA_FIRST_POSITION = 2
 
 
 def hashes(name, count):
@@ -156,12 +159,14 @@ def text_model(case):
             vocab_size=sizes["vocab_size"], dim=sizes["hidden"], n_layers=sizes["layers"], n_heads=sizes["heads"],
             hidden_dim=sizes["intermediate"], max_position_embeddings=sizes["max_positions"], dropout=0.0,
             attention_dropout=0.0, seq_classif_dropout=0.0, num_labels=case.classes))
-    kin = "Ernie" if case.name == "ernie" else "Bert"
+    kin = {"ernie": "Ernie", "roberta": "Roberta"}.get(case.name, "Bert")
+    own = {"layer_norm_eps": 1e-5} if case.name == "roberta" else {}
+    before = ROBERTA_FIRST_POSITION if case.name == "roberta" else 0
     return getattr(transformers, kin + "ForSequenceClassification")(getattr(transformers, kin + "Config")(
         vocab_size=sizes["vocab_size"], hidden_size=sizes["hidden"], num_hidden_layers=sizes["layers"],
         num_attention_heads=sizes["heads"], intermediate_size=sizes["intermediate"],
-        max_position_embeddings=sizes["max_positions"], hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-        type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes))
+        max_position_embeddings=sizes["max_positions"] + before, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes, **own))
 
 
 def own_size(case):
@@ -191,7 +196,9 @@ def build(case, dtype):
 def logits_of(case, model, batch, step, dtype):
     if case.bert:
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
-        types = {} if case.name == "distilbert" else {"token_type_ids": batch["token_type_ids"][step].long()}
+        types = {} if case.name in ("distilbert", "roberta") else {"token_type_ids": batch["token_type_ids"][step].long()}
+        if case.name == "roberta":  # not counted from ids, of which made-up ones may be the padding's
+            types["position_ids"] = (torch.arange(case.size) + ROBERTA_FIRST_POSITION).expand(case.batch, -1)
         return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(), **types).logits
     images = batch["images"][step].to(dtype) / 255
     mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)

@@ -30,22 +30,27 @@ TEST(Embedding, MatchesReferenceWithRepeatedIds) {
   check_op(c);
 }
 
-TEST(BertEmbedding, SumsTheThreeTables) {
+/// Over 2 sequences of 4 tokens, whose positions begin at a row.
+void check_bert_embedding(double first) {
   OpCase c;
-  c.op = std::make_shared<BertEmbedding>();
+  c.op = std::make_shared<BertEmbedding>(static_cast<std::int64_t>(first));
   c.inputs = {tensor(DType::i32, Shape{2, 4}, {4, 0, 4, 4, 2, 0, 5, 1}),
               tensor(DType::i32, Shape{2, 4}, {0, 0, 1, 1, 0, 1, 1, 0}), random_tensor(DType::f32, Shape{7, 33}, 1),
               random_tensor(DType::f32, Shape{6, 33}, 2), random_tensor(DType::f32, Shape{2, 33}, 3)};
-  c.reference = [](const std::vector<HostTensor>& in) {
+  c.reference = [first](const std::vector<HostTensor>& in) {
     std::vector<double> y(8 * 33);
     add_rows(in[2], in[0].values, y);
-    add_rows(in[3], {0, 1, 2, 3, 0, 1, 2, 3}, y);
+    add_rows(in[3], {first, first + 1, first + 2, first + 3, first, first + 1, first + 2, first + 3}, y);
     add_rows(in[4], in[1].values, y);
     return std::vector<std::vector<double>>{y};
   };
   c.gradient_inputs = {2, 3, 4};
   check_op(c);
 }
+
+TEST(BertEmbedding, SumsTheThreeTables) { check_bert_embedding(0); }
+
+TEST(BertEmbedding, BeginsPositionsAtARow) { check_bert_embedding(2); }
 
 TEST(BertEmbedding, CountsPositionsInEachPackedSequence) {
   OpCase c;

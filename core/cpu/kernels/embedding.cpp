@@ -91,13 +91,14 @@ class BertEmbeddingKernel final : public Kernel {
       : sequences_(sequence_count(context, 5)),
         length_(context.inputs[0].shape[-1]),
         tokens_(context.inputs[0].count()),
-        width_(context.inputs[2].shape[1]) {}
+        width_(context.inputs[2].shape[1]),
+        first_position_(context.op_as<BertEmbedding>().first_position()) {}
 
   void run(const KernelArgs& args) override {
     const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
     const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
     const auto* word = static_cast<const float*>(args.inputs[2]);
-    const auto* position = static_cast<const float*>(args.inputs[3]);
+    const auto* position = static_cast<const float*>(args.inputs[3]) + first_position_ * width_;
     const auto* token_type = static_cast<const float*>(args.inputs[4]);
     const SequencePlaces places = sequence_places(sequences_, length_, args.inputs, 5);
     auto* y = static_cast<float*>(args.outputs[0]);
@@ -122,6 +123,7 @@ class BertEmbeddingKernel final : public Kernel {
   std::int64_t length_;
   std::int64_t tokens_;
   std::int64_t width_;
+  std::int64_t first_position_;
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
@@ -147,7 +149,7 @@ class BertEmbeddingGradKernel final : public Kernel {
       for (std::int64_t b = 0; b < sequences_; ++b) {
         for (std::int64_t first = places.begin(b), t = first; t < places.end(b); ++t) {
           columns.add(dy, t, word, ids[t]);
-          columns.add(dy, t, position, t - first);
+          columns.add(dy, t, position, rows_.first_position + t - first);
           columns.add(dy, t, token_type, types[t]);
         }
       }

@@ -191,10 +191,13 @@ class EmbeddingGradKernel final : public Kernel {
 class BertEmbeddingKernel final : public Kernel {
  public:
   BertEmbeddingKernel(const KernelContext& context, Device& device)
-      : device_(device), tokens_(tokens_of(context, context.inputs[2].shape[1], offsets_input)) {}
+      : device_(device),
+        tokens_(tokens_of(context, context.inputs[2].shape[1], offsets_input)),
+        first_position_(context.op_as<BertEmbedding>().first_position()) {}
 
   void run(const KernelArgs& args) override {
-    const BertTables tables{static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
+    const BertTables tables{static_cast<const float*>(args.inputs[2]),
+                            static_cast<const float*>(args.inputs[3]) + first_position_ * tokens_.width,
                             static_cast<const float*>(args.inputs[4])};
     launch(bert_look_up_kernel, grid_blocks(device_, tokens_.count * tokens_.width), block_threads, device_,
            placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[0]),
@@ -206,6 +209,7 @@ class BertEmbeddingKernel final : public Kernel {
 
   Device& device_;
   Tokens tokens_;
+  std::int64_t first_position_;
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
@@ -226,8 +230,11 @@ class BertEmbeddingGradKernel final : public Kernel {
     const auto* dy = static_cast<const float*>(args.inputs[2]);
     const Tokens tokens = placed(tokens_, args, offsets_input);
     table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[0], dy, args.outputs[0]);
-    launch(position_grad_kernel, blocks_for(rows_.positions * tokens_.width), block_threads, device_, tokens,
-           rows_.positions, dy, static_cast<float*>(args.outputs[1]));
+    auto* positions = static_cast<float*>(args.outputs[1]);
+    const std::int64_t unread = rows_.first_position * tokens_.width, read = rows_.positions - rows_.first_position;
+    CUDA_CHECK(cudaMemsetAsync(positions, 0, static_cast<std::size_t>(unread) * sizeof(float), device_.stream()));
+    launch(position_grad_kernel, blocks_for(read * tokens_.width), block_threads, device_, tokens, read, dy,
+           positions + unread);
     auto* partials = static_cast<float*>(args.workspace);
     const dim3 grid(blocks_for(tokens_.width), static_cast<unsigned>(parts_), static_cast<unsigned>(rows_.token_types));
     launch(type_partials_kernel, grid, block_threads, device_, tokens, static_cast<const std::int32_t*>(args.inputs[1]),

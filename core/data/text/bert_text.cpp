@@ -15,12 +15,6 @@ bool is_chinese(std::int32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-/// Unicode's White_Space property.
-bool is_space(std::int32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
 bool is_removed(std::int32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   if (c == 0 || c == 0xFFFD) return true;
@@ -28,7 +22,6 @@ bool is_removed(std::int32_t c) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CO:
-      return true;
       return true;
     default:
       return false;
@@ -76,7 +69,7 @@ class WordWriter {
 };
 
 void write_character(std::int32_t c, WordWriter& words) {
-  if (is_space(c)) {
+  if (is_white_space(c)) {
     words.end_word();
   } else if (is_punctuation(c)) {
     words.append_alone(c);
@@ -132,6 +125,11 @@ void split_words(std::string_view text, TextCase text_case, std::string& buffer)
     if (chinese) words.end_word();
   }
   words.end_word();
+}
+
+bool is_white_space(std::int32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 std::size_t count_characters(std::string_view text) {

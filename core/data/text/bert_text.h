@@ -1,7 +1,7 @@
 // BERT's text normalisation: from raw UTF-8 to words, as Hugging Face's BertTokenizer does it.
 #pragma once
 
-#include "core/data/text/wordpiece.h"
+#include "core/data/text/tokenizer.h"
 
 #include <string>
 #include <string_view>
@@ -13,6 +13,9 @@ namespace ptrain {
 /// a word of their own; with TextCase::lower also accents stripped (NFD without marks) and lower-cased. The words are
 /// written to `buffer`, each followed by a newline. Bytes that are not UTF-8 are skipped.
 void split_words(std::string_view text, TextCase text_case, std::string& buffer);
+
+/// Unicode's White_Space property.
+bool is_white_space(std::int32_t c);
 
 /// Number of code points in valid UTF-8.
 std::size_t count_characters(std::string_view text);

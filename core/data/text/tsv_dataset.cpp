@@ -2,7 +2,7 @@
 #include "core/data/sources.h"
 #include "core/data/split.h"
 #include "core/data/text/text_table.h"
-#include "core/data/text/wordpiece.h"
+#include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ std::vector<std::string> class_names_of(const TextTable& table) {
 class TextDataset : public Dataset {
  public:
   TextDataset(const DataSettings& settings, Split split)
-      : tokenizer_(WordPiece::from_file(settings.vocab_path, settings.lowercase ? TextCase::lower : TextCase::keep)),
+      : tokenizer_(open_tokenizer(settings.vocab_path, settings.lowercase ? TextCase::lower : TextCase::keep)),
         table_(read_table(settings, split)),
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
@@ -79,7 +79,7 @@ class TextDataset : public Dataset {
     if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
-    info_.vocab_size = tokenizer_.vocab_size();
+    info_.vocab_size = tokenizer_->vocab_size();
     settings.head == Head::regression ? read_values() : read_labels(settings, split);
     if (is_parted(settings)) keep_part(settings, split);
   }
@@ -90,10 +90,10 @@ class TextDataset : public Dataset {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
     scratch.first_ids.clear();
     scratch.second_ids.clear();
-    tokenizer_.tokenize(row.first, scratch.first_ids);
-    if (table_.has_second) tokenizer_.tokenize(row.second, scratch.second_ids);
+    tokenizer_->tokenize(row.first, scratch.first_ids);
+    if (table_.has_second) tokenizer_->tokenize(row.second, scratch.second_ids);
     *out.length =
-        tokenizer_.assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
+        tokenizer_->assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
     return label(index);
   }
 
@@ -117,10 +117,10 @@ class TextDataset : public Dataset {
     std::vector<std::int32_t> ids;
     for (std::size_t i = 0; i < table_.rows.size(); i += stride) {
       ids.clear();
-      tokenizer_.tokenize(table_.rows[i].first, ids);
-      if (table_.has_second) tokenizer_.tokenize(table_.rows[i].second, ids);
+      tokenizer_->tokenize(table_.rows[i].first, ids);
+      if (table_.has_second) tokenizer_->tokenize(table_.rows[i].second, ids);
       count.tokens += static_cast<std::int64_t>(ids.size());
-      count.unknown += std::count(ids.begin(), ids.end(), tokenizer_.unknown_id());
+      count.unknown += std::count(ids.begin(), ids.end(), tokenizer_->unknown_id());
     }
     return count;
   }
@@ -181,7 +181,7 @@ class TextDataset : public Dataset {
          info_.classes);
   }
 
-  WordPiece tokenizer_;
+  std::unique_ptr<Tokenizer> tokenizer_;
   TextTable table_;
   bool labels_are_given_;
   std::unordered_map<std::string, std::int32_t> numbers_;  // of the classes, by name
@@ -193,7 +193,8 @@ class TextDataset : public Dataset {
 
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split) {
   require_path(settings, "tsv");
-  if (settings.vocab_path.empty()) fail_usage("data source tsv needs a vocabulary (BERT's vocab.txt)");
+  if (settings.vocab_path.empty())
+    fail_usage("data source tsv needs a vocabulary (vocab.txt, or vocab.json with merges.txt)");
   return std::make_unique<TextDataset>(settings, split);
 }
 

@@ -1,4 +1,4 @@
-// Greedy longest-match-first over the vocabulary, and the assembly of a model input.
+// Greedy longest-match-first over the vocabulary.
 #include "core/data/text/wordpiece.h"
 
 #include "core/base/errors.h"
@@ -8,26 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <utility>
 
 namespace ptrain {
 namespace {
 
 constexpr std::size_t longest_word = 100;  // characters; a longer one is [UNK]
 constexpr std::array<std::string_view, 5> special_tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-
-/// How many tokens of each sentence fit into `budget`: the longer one gives way first.
-std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::size_t budget) {
-  if (a + b <= budget) return {a, b};
-  const std::size_t shorter = std::min(a, b);
-  std::size_t kept_short = shorter;
-  std::size_t kept_long = shorter > budget ? shorter : std::max(shorter, budget - shorter);
-  if (kept_short + kept_long > budget) {
-    kept_short = budget / 2;
-    kept_long = budget - kept_short;
-  }
-  return a > b ? std::pair{kept_long, kept_short} : std::pair{kept_short, kept_long};
-}
 
 /// The token of a line, which may have its number behind a tab, as ERNIE's published vocabulary has.
 std::string_view token_of(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
@@ -71,10 +57,8 @@ WordPiece::WordPiece(std::vector<std::string> tokens, TextCase text_case, const 
     whole_[tokens_[i]] = id;
     if (tokens_[i].size() > 2 && tokens_[i].starts_with("##")) inside_[tokens_[i].substr(2)] = id;
   }
-  pad_ = required("[PAD]", name);
+  marks_ = {.first = required("[CLS]", name), .separator = required("[SEP]", name), .pad = required("[PAD]", name)};
   unknown_ = required("[UNK]", name);
-  first_ = required("[CLS]", name);
-  separator_ = required("[SEP]", name);
 }
 
 std::int32_t WordPiece::required(std::string_view token, const std::string& name) const {
@@ -137,27 +121,6 @@ void WordPiece::match_word(std::string_view word, std::vector<std::int32_t>& ids
     word.remove_prefix(length);
     vocabulary = &inside_;
   }
-}
-
-std::int32_t WordPiece::assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
-                                 std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const {
-  const std::size_t marks = has_second ? 3 : 2;
-  invariant(ids.size() >= 5 && token_types.size() == ids.size(), "assemble needs room for five tokens");
-  const auto [keep_a, keep_b] = share(a.size(), has_second ? b.size() : 0, ids.size() - marks);
-  std::fill(token_types.begin(), token_types.end(), 0);
-  std::size_t at = 0;
-  ids[at++] = first_;
-  for (std::size_t i = 0; i < keep_a; ++i) ids[at++] = a[i];
-  ids[at++] = separator_;
-  if (has_second) {
-    const std::size_t second = at;
-    for (std::size_t i = 0; i < keep_b; ++i) ids[at++] = b[i];
-    ids[at++] = separator_;
-    std::fill(token_types.begin() + static_cast<std::ptrdiff_t>(second),
-              token_types.begin() + static_cast<std::ptrdiff_t>(at), 1);
-  }
-  std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), pad_);
-  return static_cast<std::int32_t>(at);
 }
 
 }  // namespace ptrain

@@ -1,37 +1,26 @@
 // BERT's WordPiece tokeniser; ids are those of Hugging Face's BertTokenizer.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <span>
+#include "core/data/text/tokenizer.h"
+
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace ptrain {
 
-enum class TextCase { lower, keep };
-
-class WordPiece {
+class WordPiece final : public Tokenizer {
  public:
   /// One token per line, id = line number from 0. Throws Error when the file is missing, empty, or lacks [PAD], [UNK],
   /// [CLS] or [SEP].
   static WordPiece from_file(const std::filesystem::path& vocab, TextCase text_case);
   WordPiece(std::vector<std::string> tokens, TextCase text_case, const std::string& name = "vocabulary");
 
-  int vocab_size() const { return static_cast<int>(tokens_.size()); }
-  std::int32_t pad_id() const { return pad_; }
-  std::int32_t unknown_id() const { return unknown_; }
+  int vocab_size() const override { return static_cast<int>(tokens_.size()); }
+  std::int32_t unknown_id() const override { return unknown_; }
 
   /// Appends the ids of `text` (without [CLS] and [SEP]) to `ids`. Bytes that are not UTF-8 are skipped.
-  void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const;
-
-  /// Writes [CLS] a [SEP], or [CLS] a [SEP] b [SEP] when has_second, cut to ids.size() longest sentence first, and
-  /// pads. Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the
-  /// length.
-  std::int32_t assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
-                        std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
+  void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const override;
 
  private:
   struct StringHash {
@@ -48,7 +37,7 @@ class WordPiece {
   Vocabulary whole_;   // tokens that start a word
   Vocabulary inside_;  // "##" tokens, without the mark
   TextCase case_;
-  std::int32_t pad_ = 0, unknown_ = 0, first_ = 0, separator_ = 0;
+  std::int32_t unknown_ = 0;
 };
 
 }  // namespace ptrain

@@ -36,9 +36,12 @@ void translate_embedding(const Node& node, Translation& t) {
   const std::string types = look_up(".types", BertEmbedding::token_type, BertEmbedding::token_types);
   const std::string shape =
       t.to().add(node.name + ".shape", "Shape", {input(BertEmbedding::ids)}, {{"start", std::int64_t{1}}});
-  const std::string positions = t.to().add(node.name + ".positions", "Slice",
-                                           {input(BertEmbedding::position), integers(node.name + ".first", {0}, t),
-                                            shape, integers(node.name + ".axis", {0}, t)});
+  const std::int64_t first_position = static_cast<const BertEmbedding&>(*node.op).first_position();
+  const std::string first = integers(node.name + ".first", {first_position}, t);
+  const std::string end = first_position == 0 ? shape : t.to().add(node.name + ".end", "Add", {shape, first});
+  const std::string positions =
+      t.to().add(node.name + ".positions", "Slice",
+                 {input(BertEmbedding::position), first, end, integers(node.name + ".axis", {0}, t)});
   const std::string sum = t.to().add(node.name + ".sum", "Add", {words, types});
   t.name(node.outputs[0], t.to().add(node.name, "Add", {sum, positions}));
 }

@@ -60,6 +60,10 @@ std::vector<TensorDesc> EmbeddingGrad::infer(std::span<const TensorDesc> inputs)
   return {{inputs[dy].dtype, Shape{rows_, inputs[dy].shape[-1]}}};
 }
 
+std::string BertEmbedding::attributes() const {
+  return first_position_ == 0 ? "" : fmt::format("first_position={}", first_position_);
+}
+
 std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs) const {
   check_tokens(inputs, offsets);
   require_table(inputs[word], "word");
@@ -69,8 +73,9 @@ std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs)
             inputs[word].to_string());
   }
   const bool packed = inputs.size() > offsets;  // then the model knows the longest sequence
-  require(packed || inputs[position].shape[0] >= inputs[ids].shape[1], "{} positions for sequences of {}",
-          inputs[position].shape[0], inputs[ids].shape[-1]);
+  require(packed || inputs[position].shape[0] >= first_position_ + inputs[ids].shape[1],
+          "{} positions from {} for sequences of {}", inputs[position].shape[0], first_position_,
+          inputs[ids].shape[-1]);
   return {{inputs[word].dtype, looked_up(inputs[ids].shape, inputs[word].shape[1])}};
 }
 
@@ -78,7 +83,8 @@ void BertEmbedding::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value) return;
   const auto rows = [&](int input) { return builder.desc(builder.input(input)).shape[0]; };
-  const auto op = std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(word), rows(position), rows(token_type)});
+  const auto op =
+      std::make_shared<BertEmbeddingGrad>(BertTableRows{rows(word), rows(position), rows(token_type), first_position_});
   std::vector<ValueId> inputs{builder.input(ids), builder.input(token_types), dy};
   const bool packed = builder.desc(builder.input(ids)).shape.rank() == 1;
   if (packed) inputs.push_back(builder.input(offsets));
@@ -89,7 +95,8 @@ void BertEmbedding::gradient(GradientBuilder& builder) const {
 }
 
 std::string BertEmbeddingGrad::attributes() const {
-  return fmt::format("words={} positions={} token_types={}", rows_.words, rows_.positions, rows_.token_types);
+  const std::string first = rows_.first_position == 0 ? "" : fmt::format(" first_position={}", rows_.first_position);
+  return fmt::format("words={} positions={} token_types={}{}", rows_.words, rows_.positions, rows_.token_types, first);
 }
 
 std::vector<TensorDesc> BertEmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {

@@ -32,17 +32,27 @@ class EmbeddingGrad final : public Op {
   std::int64_t rows_;
 };
 
-/// inputs:  ids i32 [B, S], or packed [T]; token_types i32 like ids; word [V, H]; position [P, H], P >= S;
+/// inputs:  ids i32 [B, S], or packed [T]; token_types i32 like ids; word [V, H]; position [P, H], P >= first_position
+/// + S;
 ///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets.
-/// outputs: y [B, S, H] or [T, H] = word[ids] + position[0..S-1 in each sequence] + token_type[token_types]; 0 behind
+/// outputs: y [B, S, H] or [T, H] = word[ids] + position[first_position + 0..S-1 in each sequence] +
+/// token_type[token_types]; 0 behind
 ///          the last packed sequence.
 class BertEmbedding final : public Op {
  public:
   enum Input { ids, token_types, word, position, token_type, offsets };
+  /// `first_position`: the row of a sequence's first token.
+  explicit BertEmbedding(std::int64_t first_position = 0) : first_position_(first_position) {}
+  std::int64_t first_position() const { return first_position_; }
+
   std::string_view type() const override { return "bert_embedding"; }
+  std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::extra_black; }
+
+ private:
+  std::int64_t first_position_;
 };
 
 /// The rows of BERT's three tables.
@@ -50,6 +60,7 @@ struct BertTableRows {
   std::int64_t words = 0;
   std::int64_t positions = 0;
   std::int64_t token_types = 0;
+  std::int64_t first_position = 0;
 };
 
 /// inputs:  ids and token_types as in BertEmbedding; dy [B, S, H] or [T, H]; offsets (packed).

@@ -6,6 +6,7 @@
 #include "core/config/model_catalog.h"
 #include "core/config/value.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
 #include "core/report/json_file.h"
 
@@ -213,8 +214,12 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   } else {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     if (config.data.source != DataSource::synthetic) {
-      write_file_atomic(folder / model_files::vocabulary, read_file(config.data.vocab));
-      files.push_back(model_files::vocabulary);
+      const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const bool bytes = sources.size() > 1;
+        files.push_back(!bytes ? model_files::vocabulary : i == 0 ? model_files::byte_vocabulary : model_files::merges);
+        write_file_atomic(folder / files.back(), read_file(sources[i]));
+      }
     }
   }
   for (const char* name : files) document.files[name] = check_of(folder / name);

@@ -21,7 +21,8 @@ struct ImageInput {
   void describe(Fields& field);
 };
 
-/// How a text becomes the model's input: BERT's WordPiece with the vocabulary in vocab.txt.
+/// How a text becomes the model's input: WordPiece with the vocabulary in vocab.txt, or a
+/// byte-level BPE with vocab.json and merges.txt.
 struct TextInput {
   std::int64_t max_length = 0;
   bool lowercase = true;
@@ -73,8 +74,10 @@ struct ModelDocument {
 namespace model_files {
 inline constexpr const char* document = "model.json";
 inline constexpr const char* weights = "model.safetensors";
-inline constexpr const char* architecture = "config.json";  // where the model has one
-inline constexpr const char* vocabulary = "vocab.txt";      // of text, unless it was made up
+inline constexpr const char* architecture = "config.json";    // where the model has one
+inline constexpr const char* vocabulary = "vocab.txt";        // of text, unless it was made up
+inline constexpr const char* byte_vocabulary = "vocab.json";  // in its place, with merges
+inline constexpr const char* merges = "merges.txt";
 }  // namespace model_files
 
 /// A weights file and, where it is a quantized model's, what of it is in 8 bits.
@@ -93,8 +96,13 @@ struct TrainedModel {
   DatasetInfo data;  // likewise
 
   TrainedWeights weights() const;
-  bool has_vocabulary() const { return document.files.contains(model_files::vocabulary); }
-  std::filesystem::path vocabulary() const { return folder / model_files::vocabulary; }
+  bool has_vocabulary() const { return has(model_files::vocabulary) || has(model_files::byte_vocabulary); }
+  std::filesystem::path vocabulary() const {
+    return folder / (has(model_files::byte_vocabulary) ? model_files::byte_vocabulary : model_files::vocabulary);
+  }
+
+ private:
+  bool has(const char* file) const { return document.files.contains(file); }
 };
 
 /// Writes model.json and what else the model needs beside the weights that `folder` has already. Throws Error{failed}

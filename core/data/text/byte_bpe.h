@@ -1,0 +1,47 @@
+// Byte-level byte pair encoding (Radford et al. 2019) with RoBERTa's marks; ids are those of Hugging Face's
+// RobertaTokenizer.
+#pragma once
+
+#include "core/data/text/tokenizer.h"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace ptrain {
+
+class ByteBpe final : public Tokenizer {
+ public:
+  /// vocab.json maps tokens, bytes written as printable characters, to ids; merges.txt beside it has a pair of tokens
+  /// per line, the first to be joined first. Throws Error{failed} naming the file, and a line of merges.txt.
+  static ByteBpe from_files(const std::filesystem::path& vocab_json);
+  /// The texts of the two files; `vocab_name` and `merges_name` are for messages.
+  ByteBpe(std::string_view vocab, std::string_view merges, const std::string& vocab_name = "vocab.json",
+          const std::string& merges_name = "merges.txt");
+
+  int vocab_size() const override { return vocab_size_; }
+  std::int32_t unknown_id() const override { return unknown_; }
+  /// Every byte has a token; marks that are written out in the text stand for themselves.
+  void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const override;
+
+ private:
+  struct Merge {
+    std::int32_t rank, joined;
+  };
+  using Ids = std::unordered_map<std::string, std::int32_t>;
+
+  Ids read_vocabulary(std::string_view text, const std::string& name);
+  void read_merges(std::string_view text, const Ids& ids, const std::string& name);
+  void tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
+  void join_bytes(std::string_view word, std::vector<std::int32_t>& ids) const;
+  const Merge* merge_of(std::int32_t left, std::int32_t right) const;
+
+  int vocab_size_ = 0;
+  std::int32_t unknown_ = 0;
+  std::array<std::int32_t, 256> bytes_{};                      // their tokens
+  std::unordered_map<std::uint64_t, Merge> merges_;            // by the two tokens
+  std::vector<std::pair<std::string, std::int32_t>> written_;  // marks
+};
+
+}  // namespace ptrain

@@ -1,0 +1,66 @@
+#include "core/data/text/tokenizer.h"
+
+#include "core/base/errors.h"
+#include "core/data/text/byte_bpe.h"
+#include "core/data/text/wordpiece.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ptrain {
+namespace {
+
+bool is_byte_bpe(const std::filesystem::path& vocab) { return vocab.extension() == ".json"; }
+
+/// How many tokens of each sentence fit into `budget`: the longer one gives way first.
+std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::size_t budget) {
+  if (a + b <= budget) return {a, b};
+  const std::size_t shorter = std::min(a, b);
+  std::size_t kept_short = shorter;
+  std::size_t kept_long = shorter > budget ? shorter : std::max(shorter, budget - shorter);
+  if (kept_short + kept_long > budget) {
+    kept_short = budget / 2;
+    kept_long = budget - kept_short;
+  }
+  return a > b ? std::pair{kept_long, kept_short} : std::pair{kept_short, kept_long};
+}
+
+}  // namespace
+
+std::int32_t Tokenizer::assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                                 std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const {
+  const std::size_t around = has_second ? 2 + marks_.between : 2;
+  invariant(ids.size() >= 5 && token_types.size() == ids.size(), "assemble needs room for five tokens");
+  const auto [keep_a, keep_b] = share(a.size(), has_second ? b.size() : 0, ids.size() - around);
+  std::fill(token_types.begin(), token_types.end(), 0);
+  std::size_t at = 0;
+  const auto write = [&](std::span<const std::int32_t> tokens) {
+    std::copy(tokens.begin(), tokens.end(), ids.begin() + static_cast<std::ptrdiff_t>(at));
+    at += tokens.size();
+  };
+  ids[at++] = marks_.first;
+  write(a.first(keep_a));
+  ids[at++] = marks_.separator;
+  if (has_second) {
+    for (std::size_t i = 1; i < marks_.between; ++i) ids[at++] = marks_.separator;
+    const std::size_t second = at;
+    write(b.first(keep_b));
+    ids[at++] = marks_.separator;
+    std::fill(token_types.begin() + static_cast<std::ptrdiff_t>(second),
+              token_types.begin() + static_cast<std::ptrdiff_t>(at), marks_.second_type);
+  }
+  std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), marks_.pad);
+  return static_cast<std::int32_t>(at);
+}
+
+std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& vocab) {
+  if (!is_byte_bpe(vocab)) return {vocab};
+  return {vocab, vocab.parent_path() / "merges.txt"};
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case) {
+  if (is_byte_bpe(vocab)) return std::make_unique<ByteBpe>(ByteBpe::from_files(vocab));
+  return std::make_unique<WordPiece>(WordPiece::from_file(vocab, text_case));
+}
+
+}  // namespace ptrain

@@ -1,0 +1,48 @@
+// What every tokeniser offers: ids of a text, and sentences put together as a model reads them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+enum class TextCase { lower, keep };
+
+/// What stands around sentences: first a separator [between - 1 more separators b separator].
+struct SentenceMarks {
+  std::int32_t first = 0, separator = 0, pad = 0;
+  std::size_t between = 1;       // separators between two sentences
+  std::int32_t second_type = 1;  // token type of a second sentence
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  virtual int vocab_size() const = 0;
+  virtual std::int32_t unknown_id() const = 0;
+  /// Appends the ids of `text`, without the marks around it, to `ids`. Thread-safe.
+  virtual void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
+
+  /// Writes one sentence, or two when has_second, with their marks, cut to ids.size() longest sentence first, and pads.
+  /// Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the length.
+  std::int32_t assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                        std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
+
+  std::int32_t pad_id() const { return marks_.pad; }
+
+ protected:
+  SentenceMarks marks_;
+};
+
+/// The files that a vocabulary is: itself, and the merges.txt beside a byte-level BPE's vocab.json.
+std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& vocab);
+
+/// A byte-level BPE where `vocab` ends in .json, which keeps the case as it is, else WordPiece. Throws Error{failed}
+/// naming the file, and the line where one is wrong.
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case);
+
+}  // namespace ptrain

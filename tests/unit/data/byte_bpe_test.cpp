@@ -1,0 +1,87 @@
+// The byte-level BPE against ids that Hugging Face's RobertaTokenizer gave (tests/golden/make_tokenizer_golden.py).
+#include "core/data/text/byte_bpe.h"
+
+#include "tests/error_message.h"
+#include "tests/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+nlohmann::json golden() {
+  std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/byte_bpe.json");
+  if (!file) throw std::runtime_error("tests/golden/byte_bpe.json is missing");
+  return nlohmann::json::parse(file);
+}
+
+ByteBpe tokenizer_of(const nlohmann::json& json) {
+  return ByteBpe(json["vocabulary"].dump(), json["merges"].get<std::string>());
+}
+
+TEST(ByteBpe, GivesTheIdsOfHuggingFacesTokenizer) {
+  const nlohmann::json json = golden();
+  const ByteBpe tokenizer = tokenizer_of(json);
+  ASSERT_GT(json["cases"].size(), 50u);
+  for (const nlohmann::json& expected : json["cases"]) {
+    const auto length = expected["max_length"].get<std::size_t>();
+    const bool has_second = !expected["second"].is_null();
+    std::vector<std::int32_t> first, second, ids(length), types(length);
+    tokenizer.tokenize(expected["first"].get<std::string>(), first);
+    if (has_second) tokenizer.tokenize(expected["second"].get<std::string>(), second);
+    const auto used = static_cast<std::size_t>(tokenizer.assemble(first, second, has_second, ids, types));
+    for (std::size_t i = used; i < length; ++i) EXPECT_EQ(ids[i], tokenizer.pad_id());
+    ids.resize(used);
+    types.resize(used);
+    EXPECT_EQ(ids, expected["ids"].get<std::vector<std::int32_t>>()) << expected["first"];
+    EXPECT_EQ(types, expected["token_types"].get<std::vector<std::int32_t>>()) << expected["first"];
+  }
+}
+
+TEST(ByteBpe, HasATokenForEveryByteAndJoinsLongWordsInTime) {
+  const ByteBpe tokenizer = tokenizer_of(golden());
+  std::vector<std::int32_t> ids;
+  tokenizer.tokenize("\xff\xc3\xed\xa0", ids);
+  EXPECT_EQ(ids.size(), 4u);
+  ids.clear();
+  tokenizer.tokenize(std::string(1'000'000, 'a'), ids);
+  EXPECT_LT(ids.size(), 500'000u);
+}
+
+TEST(ByteBpe, NamesTheFileAndThePlaceOfWhatIsWrong) {
+  const nlohmann::json json = golden();
+  const std::string merges = json["merges"];
+  const auto with = [&](const char* token, const nlohmann::json& id) {
+    nlohmann::json changed = json["vocabulary"];
+    id.is_null() ? static_cast<void>(changed.erase(token)) : static_cast<void>(changed[token] = id);
+    return error_of([&] { ByteBpe(changed.dump(), merges); });
+  };
+  EXPECT_NE(with("<s>", 1).find("expected each of 0 to"), std::string::npos);
+  EXPECT_NE(with("<s>", -1).find("vocab.json: token \"<s>\": id -1"), std::string::npos);
+  EXPECT_NE(with("<s>", "one").find("id \"one\""), std::string::npos);
+  const auto merged = [&](const std::string& text) {
+    return error_of([&] { ByteBpe(json["vocabulary"].dump(), text); });
+  };
+  EXPECT_NE(merged("#version: 0.2\na b c\n").find("merges.txt:2: expected two tokens"), std::string::npos);
+  EXPECT_NE(merged("a nothing\n").find("merges.txt:1: \"nothing\" is no token"), std::string::npos);
+  EXPECT_NE(error_of([&] { ByteBpe("{\"a\": 0}", merges); }).find("not a byte-level BPE's vocabulary"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { ByteBpe("[]", merges); }).find("expected a JSON object"), std::string::npos);
+}
+
+TEST(ByteBpe, IsOpenedByTheVocabularysEndingWithItsMergesBesideIt) {
+  const nlohmann::json json = golden();
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "vocab.json") << json["vocabulary"].dump();
+  EXPECT_NE(error_of([&] { open_tokenizer(folder / "vocab.json", TextCase::lower); }).find("merges.txt"),
+            std::string::npos);
+  std::ofstream(folder / "merges.txt") << json["merges"].get<std::string>();
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(folder / "vocab.json", TextCase::lower);
+  EXPECT_EQ(tokenizer->vocab_size(), static_cast<int>(json["vocabulary"].size()));
+}
+
+}  // namespace
+}  // namespace ptrain
