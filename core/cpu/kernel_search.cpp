@@ -65,10 +65,21 @@ std::string question(const KernelContext& context, const std::vector<std::unique
   return fmt::format("{}{} of {:016x}", describe_problem(context), weights, fnv1a64(names));
 }
 
+/// The candidate that the environment asks for; null: none.
+std::unique_ptr<Kernel>* asked_for(std::vector<std::unique_ptr<Kernel>>& candidates) {
+  const char* part = std::getenv("PTRAIN_KERNEL");
+  if (part == nullptr || *part == '\0') return nullptr;
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [part](const auto& candidate) {
+    return candidate->record().implementation.find(part) != std::string::npos;
+  });
+  return found == candidates.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
   if (candidates.empty()) fail("no CPU implementation of {}", describe_problem(context));
+  if (auto* asked = asked_for(candidates)) return std::move(*asked);
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
   const std::string problem = question(context, candidates);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);

@@ -5,6 +5,7 @@
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
+#include "core/cpu/kernels/conv2d/winograd.h"
 
 namespace ptrain::cpu {
 
@@ -30,6 +31,10 @@ std::unique_ptr<Kernel> make_conv2d(const KernelContext& context) {
           return std::pair{std::move(inputs), std::vector<Binding>{result}};
         });
   });
+  for (auto& kernel : winograd_candidates(
+           {FilterUse::convolution, x, w, y, op.attrs(), op.activation(), context.options.constant_weights})) {
+    candidates.push_back(std::move(kernel));
+  }
   return choose_kernel(context, std::move(candidates));
 }
 

@@ -4,6 +4,7 @@
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
+#include "core/cpu/kernels/conv2d/winograd.h"
 #include "core/ops/image/conv2d.h"
 
 namespace ptrain::cpu {
@@ -28,6 +29,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
                                     desc.diff_weights_desc()}}};
         });
   });
+  for (auto& kernel : winograd_grad_weight_candidates(x, dy, dw, conv)) candidates.push_back(std::move(kernel));
   return choose_kernel(context, std::move(candidates));
 }
 

@@ -1,0 +1,238 @@
+// A task transforms some tiles of the data for all channels, and then, 64 channels of the result at a time, multiplies
+// them with the transformed filters, a matrix product for each place in the tile, and transforms the sums back: what a
+// task works on stays in the caches.
+#include "core/cpu/kernels/conv2d/winograd.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels/conv2d/winograd_tiles.h"
+#include "core/cpu/simd/small_gemm.h"
+#include "core/ops/math/activation.h"
+
+namespace ptrain::cpu {
+namespace {
+
+constexpr std::int64_t chunk = 64;                       // result channels at a time
+constexpr std::int64_t line = 16;                        // floats of a cache line: keeps planes off each other's sets
+constexpr std::int64_t wanted_floats = 1 << 18;          // of a task's tiles: a second-level cache
+constexpr std::int64_t fewest_tiles = 48, row_step = 6;  // tiles of a task: filters are read once for so many
+
+struct alignas(64) CacheLine {
+  float values[line];
+};
+
+template <int m>
+class WinogradConvolution final : public Kernel {
+  using Transforms = Winograd<m>;
+  static constexpr int size = Transforms::size;
+  static constexpr std::int64_t places = size * size;
+
+ public:
+  explicit WinogradConvolution(const WinogradProblem& problem)
+      : use_(problem.use),
+        tiles_{problem.data.shape, problem.result.shape,
+               problem.use == FilterUse::convolution ? problem.conv.padding : 2 - problem.conv.padding, m},
+        activation_(problem.activation),
+        constant_weights_(problem.constant_weights),
+        in_(problem.data.shape[3]),
+        out_(problem.result.shape[3]) {
+    const std::int64_t threads = thread_count();
+    const std::int64_t most = std::max(fewest_tiles, wanted_floats / (places * (in_ + chunk)));
+    blocks_ = (tiles_.count() + most - 1) / most;
+    if (blocks_ > 1) blocks_ = (blocks_ + threads - 1) / threads * threads;
+    block_tiles_ = ((tiles_.count() + blocks_ - 1) / blocks_ + row_step - 1) / row_step * row_step;
+    blocks_ = (tiles_.count() + block_tiles_ - 1) / block_tiles_;
+    splits_ = std::min(chunks(), (threads + blocks_ - 1) / blocks_);
+  }
+
+  std::size_t workspace_bytes() const override {
+    const std::int64_t floats = thread_count() * task_floats() + (constant_weights_ ? 0 : filter_floats());
+    return static_cast<std::size_t>(floats) * sizeof(float);
+  }
+  KernelRecord record() const override { return {fmt::format("native:{}", Transforms::name)}; }
+  void weights_changed() override { kept_filters_.clear(); }
+
+  void run(const KernelArgs& args) override {
+    auto* workspace = static_cast<float*>(args.workspace);
+    const float* filters = transformed_filters(static_cast<const float*>(args.inputs[1]), workspace);
+    float* scratch = workspace + (constant_weights_ ? 0 : filter_floats());
+    parallel_for(blocks_ * splits_, 1, [&](std::int64_t first, std::int64_t last) {
+      float* data = scratch + omp_get_thread_num() * task_floats();
+      for (std::int64_t task = first; task < last; ++task) run_task(args, filters, data, task);
+    });
+  }
+
+ private:
+  std::int64_t chunks() const { return (out_ + chunk - 1) / chunk; }
+  std::int64_t width(std::int64_t at) const { return std::min(chunk, out_ - at * chunk); }
+  std::int64_t filter_floats() const { return places * in_ * out_; }
+  /// Floats from a place's plane to the next: of transformed data [tiles, in], and of sums [tiles, chunk].
+  std::int64_t data_plane() const { return block_tiles_ * in_ + line; }
+  std::int64_t sums_plane() const { return block_tiles_ * chunk + line; }
+  std::int64_t task_floats() const { return places * (data_plane() + sums_plane()); }
+
+  /// Filters [in, width] of a chunk and a place.
+  const float* filters_of(const float* filters, std::int64_t at, std::int64_t place) const {
+    return filters + (places * at * chunk + place * width(at)) * in_;
+  }
+
+  const float* transformed_filters(const float* w, float* workspace) {
+    if (!constant_weights_) {
+      transform_filters(w, workspace);
+      return workspace;
+    }
+    if (kept_filters_.empty()) {
+      kept_filters_.resize(static_cast<std::size_t>(filter_floats() / line));
+      transform_filters(w, kept_filters_.front().values);
+    }
+    return kept_filters_.front().values;
+  }
+
+  void transform_filters(const float* w, float* filters) const {
+    parallel_for(out_ / lanes, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t o = begin * lanes; o < end * lanes; o += lanes) {
+        for (std::int64_t i = 0; i < in_; i += lanes) {
+          if (use_ == FilterUse::convolution) {
+            transform_square(w, filters, o, i);
+          } else {
+            transform_rotated(w, filters, o, i);
+          }
+        }
+      }
+    });
+  }
+
+  void store_filter(const f32x16 (&taps)[3][3], float* filters, std::int64_t out, std::int64_t in) const {
+    f32x16 transformed[size][size];
+    transform_both_axes<3, size>(taps, transformed, [](const auto& g, auto& u) { Transforms::filter(g, u); });
+    const std::int64_t at = out / chunk, across = width(at);
+    float* to = filters + (places * at * chunk + 0) * in_ + in * across + out % chunk;
+    for (std::int64_t place = 0; place < places; ++place) {
+      store16(to + place * across * in_, transformed[place / size][place % size]);
+    }
+  }
+
+  /// Weights [out, 3, 3, in], of sixteen channels each way.
+  void transform_square(const float* w, float* filters, std::int64_t out, std::int64_t in) const {
+    f32x16 columns[9][lanes];  // by tap and input channel, output channels across
+    for (int tap = 0; tap < 9; ++tap) {
+      for (int o = 0; o < lanes; ++o) columns[tap][o] = load16(w + ((out + o) * 9 + tap) * in_ + in);
+      transpose(columns[tap]);
+    }
+    for (int i = 0; i < lanes; ++i) {
+      f32x16 taps[3][3];
+      for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = columns[tap][i];
+      store_filter(taps, filters, out, in + i);
+    }
+  }
+
+  /// Weights [in, 3, 3, out] of the convolution that this is the data gradient of.
+  void transform_rotated(const float* w, float* filters, std::int64_t out, std::int64_t in) const {
+    for (std::int64_t i = in; i < in + lanes; ++i) {
+      f32x16 taps[3][3];
+      for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = load16(w + (i * 9 + 8 - tap) * out_ + out);
+      store_filter(taps, filters, out, i);
+    }
+  }
+
+  void run_task(const KernelArgs& args, const float* filters, float* data, std::int64_t task) const {
+    const std::int64_t block = task / splits_, split = task % splits_;
+    const std::int64_t first = block * block_tiles_, count = std::min(block_tiles_, tiles_.count() - first);
+    float* sums = data + places * data_plane();
+    transform_data(static_cast<const float*>(args.inputs[0]), data, first, count);
+    for (std::int64_t at = chunks() * split / splits_; at < chunks() * (split + 1) / splits_; ++at) {
+      const std::int64_t across = width(at);
+      for (std::int64_t place = 0; place < places; ++place) {
+        small_gemm(SmallGemm<float>{count, across, in_, data + place * data_plane(), in_, 1,
+                                    filters_of(filters, at, place), across, sums + place * sums_plane(), across});
+      }
+      visit_activation(activation_, [&](auto kind) {
+        write_results<decltype(kind)::value>(args, sums, first, count, at * chunk, across);
+      });
+    }
+  }
+
+  void transform_data(const float* x, float* data, std::int64_t first, std::int64_t count) const {
+    for (std::int64_t t = 0; t < count; ++t) {
+      const WinogradTile tile(tiles_, first + t);
+      const PixelSquare<size> square(x + tile.image * tiles_.data[1] * tiles_.data[2] * in_, tiles_.data,
+                                     tile.row - tiles_.padding, tile.column - tiles_.padding);
+      for (std::int64_t c = 0; c < in_; c += lanes) {
+        f32x16 pixels[size][size], transformed[size][size];
+        square.load(c, pixels);
+        transform_both_axes<size, size>(pixels, transformed, [](const auto& d, auto& v) { Transforms::input(d, v); });
+        float* to = data + t * in_ + c;
+        for (std::int64_t place = 0; place < places; ++place) {
+          store16(to + place * data_plane(), transformed[place / size][place % size]);
+        }
+      }
+    }
+  }
+
+  template <Activation activation>
+  void write_results(const KernelArgs& args, const float* sums, std::int64_t first, std::int64_t count,
+                     std::int64_t channel, std::int64_t across) const {
+    const auto optional = [&](std::size_t input) {
+      return input < args.inputs.size() ? static_cast<const float*>(args.inputs[input]) : nullptr;
+    };
+    const bool forward = use_ == FilterUse::convolution;
+    const float* bias = forward ? optional(Conv2d::bias) : nullptr;
+    const float* residual = forward ? optional(Conv2d::residual) : nullptr;
+    auto* y = static_cast<float*>(args.outputs[0]);
+    const Shape& result = tiles_.result;
+    for (std::int64_t t = 0; t < count; ++t) {
+      const WinogradTile tile(tiles_, first + t);
+      const std::int64_t rows = std::min<std::int64_t>(m, result[1] - tile.row);
+      const std::int64_t columns = std::min<std::int64_t>(m, result[2] - tile.column);
+      const std::int64_t corner = ((tile.image * result[1] + tile.row) * result[2] + tile.column) * out_ + channel;
+      for (std::int64_t c = 0; c < across; c += lanes) {
+        f32x16 transformed[size][size], pixels[m][m];
+        for (std::int64_t place = 0; place < places; ++place) {
+          transformed[place / size][place % size] = load16(sums + place * sums_plane() + t * across + c);
+        }
+        transform_both_axes<size, m>(transformed, pixels, [](const auto& s, auto& v) { Transforms::output(s, v); });
+        const f32x16 shift = bias == nullptr ? f32x16{} : load16(bias + channel + c);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < columns; ++j) {
+            const std::int64_t at = corner + (i * result[2] + j) * out_ + c;
+            f32x16 v = pixels[i][j] + shift;
+            if (residual != nullptr) v += load16(residual + at);
+            store16(y + at, activated<activation>(v));
+          }
+        }
+      }
+    }
+  }
+
+  template <Activation activation>
+  PTRAIN_INLINE static f32x16 activated(f32x16 v) {
+    if constexpr (activation != Activation::none) {
+      float values[lanes];
+      store16(values, v);
+      for (float& value : values) value = activate<activation>(value);
+      v = load16(values);
+    }
+    return v;
+  }
+
+  FilterUse use_;
+  WinogradTiles tiles_;
+  Activation activation_;
+  bool constant_weights_;
+  std::int64_t in_, out_;
+  std::int64_t blocks_ = 1, block_tiles_ = 1;  // tasks by tiles
+  std::int64_t splits_ = 1;                    // of the result's channels, where there are too few blocks
+  std::vector<CacheLine> kept_filters_;        // transformed, where they are constant
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem) {
+  std::vector<std::unique_ptr<Kernel>> candidates;
+  if (is_for_winograd(problem.conv, problem.data, problem.weights, problem.result)) {
+    candidates.push_back(std::make_unique<WinogradConvolution<4>>(problem));
+    candidates.push_back(std::make_unique<WinogradConvolution<2>>(problem));
+  }
+  return candidates;
+}
+
+}  // namespace ptrain::cpu

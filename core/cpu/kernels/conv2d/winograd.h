@@ -1,0 +1,35 @@
+// 3x3 convolutions in fp32 by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space, with
+// 2.25 (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels.
+#pragma once
+
+#include "core/exec/kernel.h"
+#include "core/ops/image/conv2d.h"
+
+#include <memory>
+#include <vector>
+
+namespace ptrain::cpu {
+
+/// A convolution, or its data gradient, which is a convolution of dy with rotated filters.
+enum class FilterUse { convolution, data_gradient };
+
+/// Inputs 0 and 1 of the kernel: data [N,H,W,C] as `data`, and the convolution's weights; output 0 as `result`. Of a
+/// convolution also bias and residual, at their places in Conv2d, where context has them.
+struct WinogradProblem {
+  FilterUse use = FilterUse::convolution;
+  TensorDesc data, weights, result;
+  Conv2dAttributes conv;
+  Activation activation = Activation::none;
+  bool constant_weights = false;
+};
+
+/// A kernel for each size of tiles; none unless it is a 3x3 convolution in fp32 without stride, dilation and groups, of
+/// channels in multiples of 16.
+std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem);
+
+/// The same of the weights' gradient: inputs x and dy, output dw [K,3,3,C].
+std::vector<std::unique_ptr<Kernel>> winograd_grad_weight_candidates(const TensorDesc& x, const TensorDesc& dy,
+                                                                     const TensorDesc& dw,
+                                                                     const Conv2dAttributes& conv);
+
+}  // namespace ptrain::cpu

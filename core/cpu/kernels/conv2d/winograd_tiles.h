@@ -1,0 +1,80 @@
+// What Winograd's convolution and weight gradient share: where tiles lie, and how they are read.
+#pragma once
+
+#include "core/cpu/kernels/conv2d/winograd_transforms.h"
+#include "core/graph/tensor_desc.h"
+#include "core/ops/image/conv2d.h"
+
+#include <fmt/format.h>
+
+namespace ptrain::cpu {
+
+/// Whether Winograd's algorithms do this convolution, whose tensors are in fp32: [N,H,W,C] and [K,3,3,C].
+inline bool is_for_winograd(const Conv2dAttributes& conv, const TensorDesc& data, const TensorDesc& weights,
+                            const TensorDesc& result) {
+  const bool f32 = data.dtype == DType::f32 && weights.dtype == DType::f32 && result.dtype == DType::f32;
+  const Shape& w = weights.shape;
+  return f32 && conv.stride == 1 && conv.dilation == 1 && conv.groups == 1 && conv.padding <= 2 && w[1] == 3 &&
+         w[2] == 3 && w[0] % lanes == 0 && w[3] % lanes == 0;
+}
+
+/// Tiles of m x m results over images, in rows; those at the lower and right border may stand out.
+struct WinogradTiles {
+  Shape data, result;  // NHWC
+  std::int64_t padding;
+  int m;
+
+  std::int64_t rows() const { return (result[1] + m - 1) / m; }
+  std::int64_t columns() const { return (result[2] + m - 1) / m; }
+  std::int64_t count() const { return result[0] * rows() * columns(); }
+};
+
+/// One tile: image, and the first result's row and column.
+struct WinogradTile {
+  std::int64_t image, row, column;
+
+  WinogradTile(const WinogradTiles& tiles, std::int64_t number)
+      : image(number / (tiles.rows() * tiles.columns())),
+        row(number / tiles.columns() % tiles.rows() * tiles.m),
+        column(number % tiles.columns() * tiles.m) {}
+};
+
+/// A square of pixels of an image [H,W,C], from a place that may lie outside of it; pixels outside are zero.
+template <int size>
+class PixelSquare {
+ public:
+  PixelSquare(const float* image, const Shape& shape, std::int64_t row, std::int64_t column)
+      : first_(image + (row * shape[2] + column) * shape[3]),
+        row_(shape[2] * shape[3]),
+        column_(shape[3]),
+        top_(std::max<std::int64_t>(0, -row)),
+        bottom_(std::min<std::int64_t>(size, shape[1] - row)),
+        left_(std::max<std::int64_t>(0, -column)),
+        right_(std::min<std::int64_t>(size, shape[2] - column)),
+        whole_(top_ == 0 && left_ == 0 && bottom_ == size && right_ == size) {}
+
+  /// Sixteen channels of it.
+  PTRAIN_INLINE void load(std::int64_t channel, f32x16 (&pixels)[size][size]) const {
+    const float* from = first_ + channel;
+    if (whole_) {
+      for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < size; ++j) pixels[i][j] = load16(from + i * row_ + j * column_);
+      }
+      return;
+    }
+    for (int i = 0; i < size; ++i) {
+      for (int j = 0; j < size; ++j) {
+        const bool inside = i >= top_ && i < bottom_ && j >= left_ && j < right_;
+        pixels[i][j] = inside ? load16(from + i * row_ + j * column_) : f32x16{};
+      }
+    }
+  }
+
+ private:
+  const float* first_;
+  std::int64_t row_, column_;
+  std::int64_t top_, bottom_, left_, right_;
+  bool whole_;
+};
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,95 @@
+// Winograd's convolutions, forward and both gradients, against naive sums in double precision; each size of tiles is
+// asked for by name, whatever a search would choose.
+#include "core/cpu/registry.h"
+#include "tests/ops/op_case.h"
+#include "tests/ops/reference/activation.h"
+#include "tests/ops/reference/conv2d.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace {
+
+class AskedForKernel {
+ public:
+  explicit AskedForKernel(const std::string& name) { setenv("PTRAIN_KERNEL", name.c_str(), 1); }
+  ~AskedForKernel() { unsetenv("PTRAIN_KERNEL"); }
+  AskedForKernel(const AskedForKernel&) = delete;
+  AskedForKernel& operator=(const AskedForKernel&) = delete;
+};
+
+std::string implementation_of(const Op& op, const std::vector<TensorDesc>& inputs) {
+  const std::vector<TensorDesc> outputs = op.infer(inputs);
+  return cpu::find_kernel(op.type())({op, inputs, outputs})->record().implementation;
+}
+
+const std::vector<std::string> names{"native:winograd_2x2", "native:winograd_4x4"};
+
+class Winograd : public ::testing::TestWithParam<Conv2dProblem> {};
+
+TEST_P(Winograd, ConvolvesAndGivesBothGradients) {
+  const Conv2dProblem& p = GetParam();
+  const HostTensor x = random_tensor(DType::f32, p.x, 1), w = random_tensor(DType::f32, p.w, 2);
+  const HostTensor dy = random_tensor(DType::f32, p.y(), 3);
+  const std::vector<double> y = reference_conv2d(p.conv, x, w);
+  const std::vector<double> dx = reference_conv2d_grad_input(p.conv, dy, w, p.x);
+  const std::vector<double> dw = reference_conv2d_grad_weight(p.conv, x, dy, p.w);
+  const auto check = [&](const OpPtr& op, std::vector<HostTensor> inputs, const std::vector<double>& expected,
+                         const std::string& name) {
+    EXPECT_EQ(implementation_of(*op, {inputs[0].desc, inputs[1].desc}), name);
+    expect_close(run_op(op, inputs)[0].values, expected, tolerance(DType::f32), name + " " + std::string(op->type()));
+  };
+  for (const std::string& name : names) {
+    const AskedForKernel asked(name);
+    check(std::make_shared<Conv2d>(p.conv), {x, w}, y, name);
+    check(std::make_shared<Conv2dGradInput>(Conv2dGradInputAttributes{p.conv, p.x}), {dy, w}, dx, name);
+    check(std::make_shared<Conv2dGradWeight>(Conv2dGradWeightAttributes{p.conv, w.desc}), {x, dy}, dw, name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Winograd,
+                         ::testing::Values(Conv2dProblem{{2, 7, 9, 16}, {80, 3, 3, 16}, {.padding = 1}},
+                                           Conv2dProblem{{1, 8, 4, 144}, {16, 3, 3, 144}, {}},  // no padding
+                                           Conv2dProblem{{3, 1, 2, 16}, {16, 3, 3, 16}, {.padding = 2}},
+                                           // more tiles than a task, or a set of the weight gradient, takes
+                                           Conv2dProblem{{2, 91, 90, 16}, {16, 3, 3, 16}, {.padding = 1}},
+                                           // channels shared out among threads
+                                           Conv2dProblem{{1, 5, 5, 32}, {272, 3, 3, 32}, {.padding = 1}}),
+                         case_name);
+
+TEST(WinogradEpilogue, AddsBiasAndResidualAndActivates) {
+  const Conv2dProblem p{{2, 6, 5, 32}, {48, 3, 3, 32}, {.padding = 1}};
+  const HostTensor x = random_tensor(DType::f32, p.x, 1), w = random_tensor(DType::f32, p.w, 2);
+  const HostTensor bias = random_tensor(DType::f32, Shape{48}, 3), residual = random_tensor(DType::f32, p.y(), 4);
+  for (const std::string& name : names) {
+    const AskedForKernel asked(name);
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu_erf}) {
+      std::vector<double> y = reference_conv2d(p.conv, x, w);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        y[i] = activation_reference(activation, y[i] + bias.values[i % 48] + residual.values[i]);
+      }
+      const auto op = std::make_shared<Conv2d>(p.conv, activation);
+      EXPECT_EQ(implementation_of(*op, {x.desc, w.desc, bias.desc, residual.desc}), name);
+      std::vector<HostTensor> inputs{x, w, bias, residual};
+      expect_close(run_op(op, inputs)[0].values, y, tolerance(DType::f32), name);
+    }
+  }
+}
+
+TEST(WinogradCandidates, AreOnlyFor3x3InFp32WithoutStrideGroupsAndOddChannels) {
+  const AskedForKernel asked("winograd");
+  const auto taken = [](const Conv2dProblem& p, DType dtype = DType::f32) {
+    const std::vector<TensorDesc> inputs{{dtype, p.x}, {dtype, p.w}};
+    return implementation_of(Conv2d(p.conv), inputs).find("winograd") != std::string::npos;
+  };
+  EXPECT_TRUE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}, DType::bf16));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.stride = 2, .padding = 1}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 2, .dilation = 2}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 1, 1, 16}, {}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {8, 3, 3, 16}, {.padding = 1}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 32}, {32, 3, 3, 16}, {.padding = 1, .groups = 2}}));
+}
+
+}  // namespace
+}  // namespace ptrain::testing
