@@ -57,6 +57,35 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Winograd,
                                            Conv2dProblem{{1, 5, 5, 32}, {272, 3, 3, 32}, {.padding = 1}}),
                          case_name);
 
+/// What is stored in low precision is computed as its values in fp32 are, and rounded once.
+TEST(WinogradStorage, IsWidenedAndRoundedOnce) {
+  const Conv2dProblem p{{2, 7, 9, 32}, {48, 3, 3, 32}, {.padding = 1}};
+  for (const DType data : {DType::bf16, DType::f16}) {
+    for (const DType weights : {data, DType::f32}) {
+      const HostTensor x = random_tensor(data, p.x, 1), w = random_tensor(weights, p.w, 2);
+      const HostTensor dy = random_tensor(data, p.y(), 3), residual = random_tensor(data, p.y(), 4);
+      std::vector<double> y = reference_conv2d(p.conv, x, w);
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] += residual.values[i];
+      for (const std::string& name : names) {
+        const AskedForKernel asked(name);
+        const auto check = [&](const OpPtr& op, std::vector<HostTensor> inputs, const std::vector<double>& expected) {
+          std::vector<TensorDesc> descs;
+          for (const HostTensor& t : inputs) descs.push_back(t.absent ? absent_input() : t.desc);
+          EXPECT_EQ(implementation_of(*op, descs), name);
+          const HostTensor result = run_op(op, inputs)[0];
+          const double limit = result.desc.dtype == DType::f32 ? tolerance(DType::f32) : tolerance(data) / 4;
+          expect_close(result.values, expected, limit, name + " " + std::string(op->type()));
+        };
+        check(std::make_shared<Conv2d>(p.conv), {x, w, absent_tensor(), residual}, y);
+        check(std::make_shared<Conv2dGradInput>(Conv2dGradInputAttributes{p.conv, p.x}), {dy, w},
+              reference_conv2d_grad_input(p.conv, dy, w, p.x));
+        check(std::make_shared<Conv2dGradWeight>(Conv2dGradWeightAttributes{p.conv, w.desc}), {x, dy},
+              reference_conv2d_grad_weight(p.conv, x, dy, p.w));
+      }
+    }
+  }
+}
+
 TEST(WinogradEpilogue, AddsBiasAndResidualAndActivates) {
   const Conv2dProblem p{{2, 6, 5, 32}, {48, 3, 3, 32}, {.padding = 1}};
   const HostTensor x = random_tensor(DType::f32, p.x, 1), w = random_tensor(DType::f32, p.w, 2);
@@ -76,14 +105,13 @@ TEST(WinogradEpilogue, AddsBiasAndResidualAndActivates) {
   }
 }
 
-TEST(WinogradCandidates, AreOnlyFor3x3InFp32WithoutStrideGroupsAndOddChannels) {
+TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsAndOddChannels) {
   const AskedForKernel asked("winograd");
-  const auto taken = [](const Conv2dProblem& p, DType dtype = DType::f32) {
-    const std::vector<TensorDesc> inputs{{dtype, p.x}, {dtype, p.w}};
+  const auto taken = [](const Conv2dProblem& p) {
+    const std::vector<TensorDesc> inputs{{DType::f32, p.x}, {DType::f32, p.w}};
     return implementation_of(Conv2d(p.conv), inputs).find("winograd") != std::string::npos;
   };
   EXPECT_TRUE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}));
-  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}, DType::bf16));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.stride = 2, .padding = 1}}));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 2, .dilation = 2}}));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 1, 1, 16}, {}}));

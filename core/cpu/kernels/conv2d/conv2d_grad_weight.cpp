@@ -5,9 +5,22 @@
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
 #include "core/cpu/kernels/conv2d/winograd.h"
+#include "core/cpu/kernels/linear/linear_candidates.h"
 #include "core/ops/image/conv2d.h"
 
 namespace ptrain::cpu {
+namespace {
+
+/// Of a convolution whose pixels are the rows of a linear layer: that layer's products.
+std::vector<std::unique_ptr<Kernel>> as_linear(const Conv2dAttributes& conv, const TensorDesc& x, const TensorDesc& dy,
+                                               const TensorDesc& dw) {
+  const bool pixel_by_pixel = dw.shape[1] == 1 && dw.shape[2] == 1 && conv.stride == 1 && conv.padding == 0;
+  if (!pixel_by_pixel || conv.groups != 1) return {};
+  const std::int64_t channels = x.shape[3];
+  return linear_grad_weight_candidates({x.count() / channels, channels, dy.shape[3], x.dtype, dw.dtype, dy.dtype});
+}
+
+}  // namespace
 
 std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
   const TensorDesc &x = context.inputs[0], &dy = context.inputs[1], &dw = context.outputs[0];
@@ -29,6 +42,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
                                     desc.diff_weights_desc()}}};
         });
   });
+  for (auto& kernel : as_linear(conv, x, dy, dw)) candidates.push_back(std::move(kernel));
   for (auto& kernel : winograd_grad_weight_candidates(x, dy, dw, conv)) candidates.push_back(std::move(kernel));
   return choose_kernel(context, std::move(candidates));
 }

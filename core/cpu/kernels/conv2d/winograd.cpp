@@ -31,6 +31,8 @@ class WinogradConvolution final : public Kernel {
       : use_(problem.use),
         tiles_{problem.data.shape, problem.result.shape,
                problem.use == FilterUse::convolution ? problem.conv.padding : 2 - problem.conv.padding, m},
+        data_type_(problem.data.dtype),
+        weights_type_(problem.weights.dtype),
         activation_(problem.activation),
         constant_weights_(problem.constant_weights),
         in_(problem.data.shape[3]),
@@ -53,11 +55,13 @@ class WinogradConvolution final : public Kernel {
 
   void run(const KernelArgs& args) override {
     auto* workspace = static_cast<float*>(args.workspace);
-    const float* filters = transformed_filters(static_cast<const float*>(args.inputs[1]), workspace);
+    const float* filters = transformed_filters(args.inputs[1], workspace);
     float* scratch = workspace + (constant_weights_ ? 0 : filter_floats());
     parallel_for(blocks_ * splits_, 1, [&](std::int64_t first, std::int64_t last) {
       float* data = scratch + omp_get_thread_num() * task_floats();
-      for (std::int64_t task = first; task < last; ++task) run_task(args, filters, data, task);
+      visit_floating(data_type_, [&](auto zero) {
+        for (std::int64_t task = first; task < last; ++task) run_task<decltype(zero)>(args, filters, data, task);
+      });
     });
   }
 
@@ -75,7 +79,7 @@ class WinogradConvolution final : public Kernel {
     return filters + (places * at * chunk + place * width(at)) * in_;
   }
 
-  const float* transformed_filters(const float* w, float* workspace) {
+  const float* transformed_filters(const void* w, float* workspace) {
     if (!constant_weights_) {
       transform_filters(w, workspace);
       return workspace;
@@ -87,17 +91,20 @@ class WinogradConvolution final : public Kernel {
     return kept_filters_.front().values;
   }
 
-  void transform_filters(const float* w, float* filters) const {
-    parallel_for(out_ / lanes, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t o = begin * lanes; o < end * lanes; o += lanes) {
-        for (std::int64_t i = 0; i < in_; i += lanes) {
-          if (use_ == FilterUse::convolution) {
-            transform_square(w, filters, o, i);
-          } else {
-            transform_rotated(w, filters, o, i);
+  void transform_filters(const void* w, float* filters) const {
+    visit_floating(weights_type_, [&](auto zero) {
+      const auto* weights = static_cast<const decltype(zero)*>(w);
+      parallel_for(out_ / lanes, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t o = begin * lanes; o < end * lanes; o += lanes) {
+          for (std::int64_t i = 0; i < in_; i += lanes) {
+            if (use_ == FilterUse::convolution) {
+              transform_square(weights, filters, o, i);
+            } else {
+              transform_rotated(weights, filters, o, i);
+            }
           }
         }
-      }
+      });
     });
   }
 
@@ -112,7 +119,8 @@ class WinogradConvolution final : public Kernel {
   }
 
   /// Weights [out, 3, 3, in], of sixteen channels each way.
-  void transform_square(const float* w, float* filters, std::int64_t out, std::int64_t in) const {
+  template <typename W>
+  void transform_square(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
     f32x16 columns[9][lanes];  // by tap and input channel, output channels across
     for (int tap = 0; tap < 9; ++tap) {
       for (int o = 0; o < lanes; ++o) columns[tap][o] = load16(w + ((out + o) * 9 + tap) * in_ + in);
@@ -126,7 +134,8 @@ class WinogradConvolution final : public Kernel {
   }
 
   /// Weights [in, 3, 3, out] of the convolution that this is the data gradient of.
-  void transform_rotated(const float* w, float* filters, std::int64_t out, std::int64_t in) const {
+  template <typename W>
+  void transform_rotated(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
     for (std::int64_t i = in; i < in + lanes; ++i) {
       f32x16 taps[3][3];
       for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = load16(w + (i * 9 + 8 - tap) * out_ + out);
@@ -134,11 +143,12 @@ class WinogradConvolution final : public Kernel {
     }
   }
 
+  template <typename T>
   void run_task(const KernelArgs& args, const float* filters, float* data, std::int64_t task) const {
     const std::int64_t block = task / splits_, split = task % splits_;
     const std::int64_t first = block * block_tiles_, count = std::min(block_tiles_, tiles_.count() - first);
     float* sums = data + places * data_plane();
-    transform_data(static_cast<const float*>(args.inputs[0]), data, first, count);
+    transform_data(static_cast<const T*>(args.inputs[0]), data, first, count);
     for (std::int64_t at = chunks() * split / splits_; at < chunks() * (split + 1) / splits_; ++at) {
       const std::int64_t across = width(at);
       for (std::int64_t place = 0; place < places; ++place) {
@@ -146,16 +156,17 @@ class WinogradConvolution final : public Kernel {
                                     filters_of(filters, at, place), across, sums + place * sums_plane(), across});
       }
       visit_activation(activation_, [&](auto kind) {
-        write_results<decltype(kind)::value>(args, sums, first, count, at * chunk, across);
+        write_results<T, decltype(kind)::value>(args, sums, first, count, at * chunk, across);
       });
     }
   }
 
-  void transform_data(const float* x, float* data, std::int64_t first, std::int64_t count) const {
+  template <typename T>
+  void transform_data(const T* x, float* data, std::int64_t first, std::int64_t count) const {
     for (std::int64_t t = 0; t < count; ++t) {
       const WinogradTile tile(tiles_, first + t);
-      const PixelSquare<size> square(x + tile.image * tiles_.data[1] * tiles_.data[2] * in_, tiles_.data,
-                                     tile.row - tiles_.padding, tile.column - tiles_.padding);
+      const PixelSquare<size, T> square(x + tile.image * tiles_.data[1] * tiles_.data[2] * in_, tiles_.data,
+                                        tile.row - tiles_.padding, tile.column - tiles_.padding);
       for (std::int64_t c = 0; c < in_; c += lanes) {
         f32x16 pixels[size][size], transformed[size][size];
         square.load(c, pixels);
@@ -168,16 +179,16 @@ class WinogradConvolution final : public Kernel {
     }
   }
 
-  template <Activation activation>
+  template <typename T, Activation activation>
   void write_results(const KernelArgs& args, const float* sums, std::int64_t first, std::int64_t count,
                      std::int64_t channel, std::int64_t across) const {
+    const bool epilogue = use_ == FilterUse::convolution;
     const auto optional = [&](std::size_t input) {
-      return input < args.inputs.size() ? static_cast<const float*>(args.inputs[input]) : nullptr;
+      return epilogue && input < args.inputs.size() ? args.inputs[input] : nullptr;
     };
-    const bool forward = use_ == FilterUse::convolution;
-    const float* bias = forward ? optional(Conv2d::bias) : nullptr;
-    const float* residual = forward ? optional(Conv2d::residual) : nullptr;
-    auto* y = static_cast<float*>(args.outputs[0]);
+    const auto* bias = static_cast<const float*>(optional(Conv2d::bias));
+    const auto* residual = static_cast<const T*>(optional(Conv2d::residual));
+    auto* y = static_cast<T*>(args.outputs[0]);
     const Shape& result = tiles_.result;
     for (std::int64_t t = 0; t < count; ++t) {
       const WinogradTile tile(tiles_, first + t);
@@ -216,6 +227,7 @@ class WinogradConvolution final : public Kernel {
 
   FilterUse use_;
   WinogradTiles tiles_;
+  DType data_type_, weights_type_;
   Activation activation_;
   bool constant_weights_;
   std::int64_t in_, out_;

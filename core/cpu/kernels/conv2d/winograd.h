@@ -1,5 +1,7 @@
-// 3x3 convolutions in fp32 by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space, with
-// 2.25 (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels.
+// 3x3 convolutions by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space, with 2.25
+// (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels. All arithmetic is in
+// fp32; what is stored in bf16 or fp16 is widened as it is read, so that both pay where the processor is slow in them,
+// too.
 #pragma once
 
 #include "core/exec/kernel.h"
@@ -23,7 +25,7 @@ struct WinogradProblem {
   bool constant_weights = false;
 };
 
-/// A kernel for each size of tiles; none unless it is a 3x3 convolution in fp32 without stride, dilation and groups, of
+/// A kernel for each size of tiles; none unless it is a 3x3 convolution without stride, dilation and groups, of
 /// channels in multiples of 16.
 std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem);
 

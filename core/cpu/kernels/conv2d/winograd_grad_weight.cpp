@@ -20,8 +20,10 @@ class WinogradGradWeight final : public Kernel {
   static constexpr std::int64_t places = size * size;
 
  public:
-  WinogradGradWeight(const TensorDesc& x, const TensorDesc& dy, const Conv2dAttributes& conv)
-      : tiles_{x.shape, dy.shape, conv.padding, m},
+  WinogradGradWeight(const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw, const Conv2dAttributes& conv)
+      : data_type_(x.dtype),
+        weights_type_(dw.dtype),
+        tiles_{x.shape, dy.shape, conv.padding, m},
         c_(x.shape[3]),
         k_(dy.shape[3]),
         set_tiles_(
@@ -33,31 +35,35 @@ class WinogradGradWeight final : public Kernel {
   KernelRecord record() const override { return {fmt::format("native:{}", Transforms::name)}; }
 
   void run(const KernelArgs& args) override {
-    const auto* x = static_cast<const float*>(args.inputs[Conv2dGradWeight::x]);
-    const auto* dy = static_cast<const float*>(args.inputs[Conv2dGradWeight::dy]);
     auto* sums = static_cast<float*>(args.workspace);
     float* data = sums + places * k_ * c_;
     float* gradients = data + places * set_tiles_ * c_;
     for (std::int64_t first = 0; first < tiles_.count(); first += set_tiles_) {
       const std::int64_t count = std::min(set_tiles_, tiles_.count() - first);
-      parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t t = begin; t < end; ++t) transform_tile(x, dy, data, gradients, first + t, t);
+      visit_floating(data_type_, [&](auto zero) {
+        const auto* x = static_cast<const decltype(zero)*>(args.inputs[Conv2dGradWeight::x]);
+        const auto* dy = static_cast<const decltype(zero)*>(args.inputs[Conv2dGradWeight::dy]);
+        parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t t = begin; t < end; ++t) transform_tile(x, dy, data, gradients, first + t, t);
+        });
       });
       multiply(data, gradients, sums, count, first > 0);
     }
-    transform_back(sums, static_cast<float*>(args.outputs[0]));
+    visit_floating(weights_type_,
+                   [&](auto zero) { transform_back(sums, static_cast<decltype(zero)*>(args.outputs[0])); });
   }
 
  private:
   std::int64_t width(std::int64_t channel) const { return std::min(chunk, c_ - channel / chunk * chunk); }
 
   /// Data is [place][chunk][tile][channel of the chunk], gradients are [place][tile][k].
-  void transform_tile(const float* x, const float* dy, float* data, float* gradients, std::int64_t number,
+  template <typename T>
+  void transform_tile(const T* x, const T* dy, float* data, float* gradients, std::int64_t number,
                       std::int64_t t) const {
     const WinogradTile tile(tiles_, number);
     const Shape &from = tiles_.data, &to = tiles_.result;
-    const PixelSquare<size> square(x + tile.image * from[1] * from[2] * c_, from, tile.row - tiles_.padding,
-                                   tile.column - tiles_.padding);
+    const PixelSquare<size, T> square(x + tile.image * from[1] * from[2] * c_, from, tile.row - tiles_.padding,
+                                      tile.column - tiles_.padding);
     for (std::int64_t c = 0; c < c_; c += lanes) {
       f32x16 pixels[size][size], transformed[size][size];
       square.load(c, pixels);
@@ -67,7 +73,7 @@ class WinogradGradWeight final : public Kernel {
         store16(at + place * set_tiles_ * c_, transformed[place / size][place % size]);
       }
     }
-    const PixelSquare<m> results(dy + tile.image * to[1] * to[2] * k_, to, tile.row, tile.column);
+    const PixelSquare<m, T> results(dy + tile.image * to[1] * to[2] * k_, to, tile.row, tile.column);
     for (std::int64_t k = 0; k < k_; k += lanes) {
       f32x16 pixels[m][m], transformed[size][size];
       results.load(k, pixels);
@@ -94,7 +100,8 @@ class WinogradGradWeight final : public Kernel {
     });
   }
 
-  void transform_back(const float* sums, float* dw) const {
+  template <typename W>
+  void transform_back(const float* sums, W* dw) const {
     parallel_for(k_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) {
         for (std::int64_t c = 0; c < c_; c += lanes) {
@@ -110,6 +117,7 @@ class WinogradGradWeight final : public Kernel {
     });
   }
 
+  DType data_type_, weights_type_;
   WinogradTiles tiles_;
   std::int64_t c_, k_;
   std::int64_t set_tiles_;
@@ -122,8 +130,8 @@ std::vector<std::unique_ptr<Kernel>> winograd_grad_weight_candidates(const Tenso
                                                                      const Conv2dAttributes& conv) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   if (is_for_winograd(conv, x, dw, dy)) {
-    candidates.push_back(std::make_unique<WinogradGradWeight<4>>(x, dy, conv));
-    candidates.push_back(std::make_unique<WinogradGradWeight<2>>(x, dy, conv));
+    candidates.push_back(std::make_unique<WinogradGradWeight<4>>(x, dy, dw, conv));
+    candidates.push_back(std::make_unique<WinogradGradWeight<2>>(x, dy, dw, conv));
   }
   return candidates;
 }

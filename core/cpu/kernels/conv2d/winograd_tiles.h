@@ -9,12 +9,12 @@
 
 namespace ptrain::cpu {
 
-/// Whether Winograd's algorithms do this convolution, whose tensors are in fp32: [N,H,W,C] and [K,3,3,C].
+/// Whether Winograd's algorithms do this convolution of [N,H,W,C] with [K,3,3,C].
 inline bool is_for_winograd(const Conv2dAttributes& conv, const TensorDesc& data, const TensorDesc& weights,
                             const TensorDesc& result) {
-  const bool f32 = data.dtype == DType::f32 && weights.dtype == DType::f32 && result.dtype == DType::f32;
+  const bool floating = is_floating(data.dtype) && is_floating(weights.dtype) && is_floating(result.dtype);
   const Shape& w = weights.shape;
-  return f32 && conv.stride == 1 && conv.dilation == 1 && conv.groups == 1 && conv.padding <= 2 && w[1] == 3 &&
+  return floating && conv.stride == 1 && conv.dilation == 1 && conv.groups == 1 && conv.padding <= 2 && w[1] == 3 &&
          w[2] == 3 && w[0] % lanes == 0 && w[3] % lanes == 0;
 }
 
@@ -40,10 +40,10 @@ struct WinogradTile {
 };
 
 /// A square of pixels of an image [H,W,C], from a place that may lie outside of it; pixels outside are zero.
-template <int size>
+template <int size, typename T>
 class PixelSquare {
  public:
-  PixelSquare(const float* image, const Shape& shape, std::int64_t row, std::int64_t column)
+  PixelSquare(const T* image, const Shape& shape, std::int64_t row, std::int64_t column)
       : first_(image + (row * shape[2] + column) * shape[3]),
         row_(shape[2] * shape[3]),
         column_(shape[3]),
@@ -55,7 +55,7 @@ class PixelSquare {
 
   /// Sixteen channels of it.
   PTRAIN_INLINE void load(std::int64_t channel, f32x16 (&pixels)[size][size]) const {
-    const float* from = first_ + channel;
+    const T* from = first_ + channel;
     if (whole_) {
       for (int i = 0; i < size; ++i) {
         for (int j = 0; j < size; ++j) pixels[i][j] = load16(from + i * row_ + j * column_);
@@ -71,7 +71,7 @@ class PixelSquare {
   }
 
  private:
-  const float* first_;
+  const T* first_;
   std::int64_t row_, column_;
   std::int64_t top_, bottom_, left_, right_;
   bool whole_;
