@@ -6,8 +6,11 @@
 #include "core/base/counted.h"
 #include "core/base/standard_streams.h"
 #include "core/infer/scenarios.h"
+#include "core/train/run_report.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -18,8 +21,27 @@ struct BenchInferArguments {
   double seconds = 10;
   std::optional<double> bound;
   bool mlperf = false;
+  bool per_op = false;
   bool json = false;
 };
+
+/// The slowest ops, of one batch.
+void show_ops(std::vector<KernelReport> ops) {
+  constexpr std::size_t most = 30;
+  const auto each = [](const KernelReport& op) {
+    return op.milliseconds / static_cast<double>(std::max<std::int64_t>(1, op.calls));
+  };
+  double all = 0;
+  for (const KernelReport& op : ops) all += each(op);
+  std::sort(ops.begin(), ops.end(), [&](const auto& a, const auto& b) { return each(a) > each(b); });
+  fmt::print("\n{:>9}  {:>6}  {:>8}  {:<22} {}\n", "ms", "share", "GFLOP/s", "op", "node (implementation)");
+  for (std::size_t i = 0; i < std::min(most, ops.size()); ++i) {
+    const KernelReport& op = ops[i];
+    fmt::print("{:9.3f}  {:5.1f}%  {:8.0f}  {:<22} {} ({})\n", each(op), 100 * each(op) / all,
+               op.flops / each(op) * 1e-6, op.op, op.node, op.implementation);
+  }
+  fmt::print("{:9.3f}  all {} ops of a batch\n", all, ops.size());
+}
 
 void show(const ScenarioReport& report) {
   fmt::print("{} of {}: {:.2f} ({})\n", report.scenario, report.model, report.result, report.metric);
@@ -44,6 +66,7 @@ void bench_infer(const BenchInferArguments& arguments) {
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.batch_size = query_samples(scenario, options.batch_size);
+  options.per_op = arguments.per_op;
   Predictor ready(*backend, *opened.model, opened.trained.weights(), options);
   const DataKind kind = opened.trained.data.kind;
   ScenarioOptions asked = arguments.mlperf ? mlperf_options(scenario, kind)
@@ -55,8 +78,10 @@ void bench_infer(const BenchInferArguments& arguments) {
   report.model = opened.trained.folder.string();
   report.device = backend->name();
   report.precision = arguments.deploy.amp;
+  if (arguments.per_op) report.kernels = kernel_reports(ready.profile());
   if (arguments.json) return print_document(report);
   show(report);
+  if (arguments.per_op) show_ops(report.kernels);
 }
 
 }  // namespace
@@ -80,6 +105,7 @@ void add_bench_infer_command(CLI::App& program) {
       ->check(CLI::Range(1e-3, 1e9))
       ->type_name("MS");
   command->add_flag("--mlperf", arguments->mlperf, "MLPerf's least durations and samples instead");
+  command->add_flag("--per-op", arguments->per_op, "time every op, which takes a little itself, and tell the slowest");
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
       "Example:\n  ptrain bench infer runs/resnet50 --scenario offline --batch 64\n"

@@ -146,6 +146,7 @@ PlanSet& DeployedModel::plans_of(std::int64_t rows) {
   shapes.build = [this](const BatchShape& shape) { return build(shape); };
   const BatchShape largest(rows, rows * options_.max_length);
   PlanSet& made = plans_.try_emplace(rows, shapes, largest, backend_, variables_, plan).first->second;
+  if (options_.per_op) made.enable_profile();
   if (memory_) made.bind(*memory_);
   return made;
 }

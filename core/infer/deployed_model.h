@@ -17,6 +17,7 @@ struct DeployOptions {
   AmpOptions amp;
   KernelOptions kernels;           // weights are taken as constant, whatever it says
   std::set<std::string> readable;  // values of the graph that can be read after a run
+  bool per_op = false;             // every op is timed
 };
 
 class DeployedModel {

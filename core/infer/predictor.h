@@ -27,6 +27,8 @@ class Predictor {
   std::int64_t rows_for(std::int64_t inputs) const;
   std::int64_t most() const { return model_.batch_size(); }
   std::int64_t classes() const { return model_.classes(); }
+  /// The ops of the plan that ran last, with their times if DeployOptions::per_op.
+  std::vector<NodeProfile> profile() const { return model_.last_plan().profile(); }
 
  private:
   DeployedModel model_;

@@ -22,6 +22,7 @@ void ScenarioReport::describe(Fields& field) {
   field("early_stopping", early_stopping, "MLPerf's test of a percentile; null of offline");
   field("metric", metric, "what the scenario is judged by");
   field("result", result, "its value");
+  field("kernels", kernels, "ops of the plan that answered last; only with --per-op");
 }
 
 namespace {

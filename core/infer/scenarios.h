@@ -8,6 +8,7 @@
 #include "core/base/choices.h"
 #include "core/infer/early_stopping.h"
 #include "core/infer/predictor.h"
+#include "core/report/figures.h"
 #include "core/report/statistics.h"
 #include "core/train/state/trained_model.h"
 
@@ -45,6 +46,7 @@ struct ScenarioReport {
   std::optional<EarlyStopping> early_stopping;
   std::string metric;
   double result = 0;
+  std::vector<KernelReport> kernels;
 
   void describe(Fields& field);
 };

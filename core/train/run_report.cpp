@@ -163,11 +163,16 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
     report.accuracy = accuracy_report(result.evaluations.back(), config, model);
     if (!result.evaluations.back().values) report.classification = result.evaluations.back().classes;
   }
-  report.kernels.clear();
-  for (const NodeProfile& node : result.kernels) {
-    report.kernels.push_back({node.type, node.name, node.record.implementation, node.runs, node.seconds * 1e3,
-                              node.cost.flops, node.cost.bytes});
+  report.kernels = kernel_reports(result.kernels);
+}
+
+std::vector<KernelReport> kernel_reports(std::span<const NodeProfile> profile) {
+  std::vector<KernelReport> reports;
+  for (const NodeProfile& node : profile) {
+    reports.push_back({node.type, node.name, node.record.implementation, node.runs, node.seconds * 1e3, node.cost.flops,
+                       node.cost.bytes});
   }
+  return reports;
 }
 
 }  // namespace ptrain

@@ -13,4 +13,7 @@ namespace ptrain {
 void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
                  const RunResult& result);
 
+/// As reports have them, in the order of the graph.
+std::vector<KernelReport> kernel_reports(std::span<const NodeProfile> profile);
+
 }  // namespace ptrain

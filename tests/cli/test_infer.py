@@ -175,6 +175,16 @@ class Bench(TrainedModels, ProgramTest):
         self.assertEqual((multi["batch_size"], multi["samples"]), (8, 8 * multi["queries"]))
         self.assertEqual((multi["result"], multi["early_stopping"]["least"]), (multi["latency_ms"]["p99"], 662))
 
+    def test_ops_are_timed_where_that_is_asked_for(self):
+        self.assertEqual(self.bench("offline", "--batch", 2)["kernels"], [])
+        timed = self.bench("offline", "--batch", 2, "--per-op")
+        self.assertTrue(all(kernel["calls"] >= timed["queries"] and kernel["implementation"] for kernel in timed["kernels"]))
+        milliseconds = sum(kernel["milliseconds"] / kernel["calls"] for kernel in timed["kernels"])
+        self.assertLess(milliseconds, 1.2 * timed["latency_ms"]["max"])
+        self.assertIn("linear", {kernel["op"] for kernel in timed["kernels"]})
+        told = run("bench", "infer", self.runs / "texts", "--seconds", 0.1, "--per-op").stdout
+        self.assertIn("GFLOP/s", told)
+
     def test_a_server_holds_its_bound(self):
         for model, bound, default in (("texts", ["--bound", 60000], 60000), ("images", ["--bound", 60000], 60000)):
             report = self.bench("server", "--batch", 4, *bound, model=model)
