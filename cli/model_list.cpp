@@ -41,21 +41,39 @@ std::vector<std::string> model_sizes(const ModelEntry& entry) {
 std::string default_model_size() { return default_of(*find_key("model.size")).get<std::string>(); }
 
 std::string listed_data(const DescribedModel& model) {
-  return model.data.kind == DataKind::image ? fmt::format("images, {} px", model.data.image_size)
-                                            : fmt::format("text, {} tokens", model.data.max_length);
+  switch (model.data.kind) {
+    case DataKind::image:
+      return fmt::format("images, {} px", model.data.image_size);
+    case DataKind::text:
+      return fmt::format("text, {} tokens", model.data.max_length);
+    case DataKind::table:
+      return fmt::format("clicks, {} numbers and {} words", model.data.numbers, model.data.categories);
+  }
+  return {};
 }
 
 std::string listed_accuracy(const ModelEntry& entry) {
   return entry.published ? fmt::format("{:g} ({})", entry.published->top1, entry.published->source) : "";
 }
 
+const char* listed_kind(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "images";
+    case DataKind::text:
+      return "text";
+    case DataKind::table:
+      return "tables";
+  }
+  return "";
+}
+
 nlohmann::json listed_json(const DescribedModel& model) {
-  nlohmann::json json = {
-      {"name", model.entry.name},          {"other_names", model.entry.other_names},
-      {"family", model.entry.family},      {"reads", model.data.kind == DataKind::image ? "images" : "text"},
-      {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
-      {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
-      {"weights", model.entry.weights},    {"published", nullptr}};
+  nlohmann::json json = {{"name", model.entry.name},          {"other_names", model.entry.other_names},
+                         {"family", model.entry.family},      {"reads", listed_kind(model.data.kind)},
+                         {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
+                         {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
+                         {"weights", model.entry.weights},    {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
   if (model.data.kind == DataKind::text) json["max_length"] = model.data.max_length;
   if (const auto& published = model.entry.published) {

@@ -163,7 +163,7 @@ class Bert final : public Model {
     return std::min(round_up_capacity(tokens, std::max(capacity_granule, below / 8)),
                     round_up_capacity(rows * spec_.max_length));
   }
-  bool is_text() const override { return true; }
+  DataKind reads() const override { return DataKind::text; }
   std::string config_json() const override { return bert_config_json(spec_); }
 
  private:

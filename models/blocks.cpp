@@ -1,5 +1,6 @@
 #include "models/blocks.h"
 
+#include "core/ops/binary_cross_entropy.h"
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
 #include "core/ops/mean_squared_error.h"
@@ -56,6 +57,12 @@ void Blocks::add_value_loss(ValueId predictions) {
   const ValueId values = graph_.add_input(model_io::values, {DType::f32, Shape{graph_.desc(predictions).shape[0]}});
   graph_.set_output(model_io::loss, add("loss", std::make_shared<MeanSquaredError>(), {predictions, values}));
   graph_.set_output(model_io::logits, predictions);
+}
+
+void Blocks::add_binary_loss(ValueId logits, float label_smoothing) {
+  const auto op = std::make_shared<BinaryCrossEntropy>(training() ? label_smoothing : 0.0f);
+  graph_.set_output(model_io::loss, add("loss", op, {logits, labels_}));
+  graph_.set_output(model_io::logits, logits);
 }
 
 void Blocks::add_rng() {

@@ -44,6 +44,9 @@ class Blocks {
   void add_labels(const BatchShape& batch);
   /// In place of labels, and of add_loss(): mean squared error of `predictions` [N, 1] against a value a row.
   void add_value_loss(ValueId predictions);
+  /// In place of add_loss(), of two classes: binary cross entropy of the second one's `logits` [N, 1]. Labels are
+  /// smoothed in training only.
+  void add_binary_loss(ValueId logits, float label_smoothing);
   /// The input that dropout draws by; none without any.
   void add_rng();
   ValueId dropout(const std::string& name, ValueId x);

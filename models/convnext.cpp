@@ -73,7 +73,7 @@ class ConvNext final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return ConvNextBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   ConvNextSpec spec_;

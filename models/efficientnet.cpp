@@ -87,7 +87,7 @@ class EfficientNet final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return EfficientNetBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   EfficientNetSpec spec_;

@@ -166,7 +166,7 @@ class MobileNet final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return MobileNetBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   MobileNetSpec spec_;

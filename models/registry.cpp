@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/choices.h"
+#include "core/data/sources.h"
 #include "models/bert.h"
 #include "models/convnext.h"
 #include "models/efficientnet.h"
@@ -9,6 +10,7 @@
 #include "models/resnet.h"
 #include "models/vgg.h"
 #include "models/vision_transformer.h"
+#include "models/wide_deep.h"
 
 #include <algorithm>
 
@@ -70,6 +72,10 @@ std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(form, config, data));
 }
 
+std::unique_ptr<Model> wide_deep(const Config& config, const DatasetInfo& data) {
+  return make_wide_deep(wide_deep_spec(config, data));
+}
+
 std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
@@ -90,6 +96,7 @@ const std::vector<Row>& rows() {
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const Keys bert_keys = joined({"model.size"}, encoder_keys);
+  static const Keys click_keys{"model.hash_buckets", "model.embedding_size"};
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
@@ -127,11 +134,22 @@ const std::vector<Row>& rows() {
        bert<BertForm::distilbert>},
       {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
       {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
+      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys, "ptrain"}, wide_deep},
   };
   return table;
 }
 
-const char* plural(DataKind kind) { return kind == DataKind::image ? "images" : "text"; }
+const char* plural(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "images";
+    case DataKind::text:
+      return "text";
+    case DataKind::table:
+      return "tables";
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -143,6 +161,7 @@ std::vector<ModelEntry> model_entries() {
 
 std::string usual_model(DataKind kind, std::int64_t image_size) {
   if (kind == DataKind::text) return "bert";
+  if (kind == DataKind::table) return "wide_deep";
   return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
 }
 
@@ -159,6 +178,8 @@ DatasetInfo described_data(DataKind kind) {
       data.max_length = static_cast<int>(Config{}.data.max_length);
       data.vocab_size = static_cast<int>(BertSpec{}.vocab_size);
       break;
+    case DataKind::table:
+      return click_info({});
   }
   return data;
 }

@@ -14,11 +14,11 @@ struct Config;
 /// The rows as the configuration knows them, in the order to list them: for use_models.
 std::vector<ModelEntry> model_entries();
 
-/// A model to begin with, for texts or for images of `image_size` px.
+/// A model to begin with, for texts, for tables or for images of `image_size` px.
 std::string usual_model(DataKind kind, std::int64_t image_size);
 
-/// What figures of a model are told for: images of 1000 classes or texts of two, in the size that configurations
-/// default to.
+/// What figures of a model are told for: images of 1000 classes, or texts or clicks of two, in the size that
+/// configurations default to.
 DatasetInfo described_data(DataKind kind);
 
 /// The model that `config` asks for, made to read `data`. Throws Error{usage} when the two do not fit (an image model

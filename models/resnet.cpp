@@ -117,7 +117,7 @@ class ResNet final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return ResNetBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   ResNetSpec spec_;

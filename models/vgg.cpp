@@ -73,7 +73,7 @@ class Vgg final : public Model {
     }
     return VggBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   VggSpec spec_;

@@ -129,7 +129,7 @@ class VisionTransformer final : public Model {
     }
     return VisionTransformerBuilder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return false; }
+  DataKind reads() const override { return DataKind::image; }
 
  private:
   VisionTransformerSpec spec_;

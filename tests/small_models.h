@@ -59,6 +59,19 @@ inline Config bert_config() {
   return config;
 }
 
+/// Wide & Deep on synthetic clicks, batch 32, AdamW, a table of 500 rows.
+inline Config clicks_config() {
+  Config config = resnet_config();
+  config.model.name = "wide_deep";
+  config.model.classes = 2;
+  config.model.hash_buckets = 500;
+  config.data.batch_size = 32;
+  config.data.synthetic_samples = 256;
+  config.train.optimizer.name = OptimizerKind::adamw;
+  config.train.optimizer.lr = 1e-3;
+  return config;
+}
+
 /// The same with batches packed.
 inline Config packed(Config config) {
   config.data.padding = Padding::none;

@@ -64,14 +64,25 @@ TableCell run_cell(const Source& source) {
   return cell;
 }
 
+std::string sample_size(const Report& report) {
+  const DataConfig data = config_of(report).data;
+  switch (reads(report)) {
+    case DataKind::image:
+      return fmt::format(", {} px", data.image_size);
+    case DataKind::text:
+      return fmt::format(", length {}", data.max_length);
+    case DataKind::table:
+      return {};
+  }
+  return {};
+}
+
 /// "resnet50, fashion-mnist, 28 px"
 TableCell work_cell(const Source& source) {
   const Report* report = source.report();
   if (report == nullptr) return nothing();
-  const DataConfig data = config_of(*report).data;
-  const std::string size =
-      is_text(*report) ? fmt::format("length {}", data.max_length) : fmt::format("{} px", data.image_size);
-  return text_cell(source, fmt::format("{}, {}, {}", report->model.name, data_name(*report), size), "/config");
+  return text_cell(source, fmt::format("{}, {}{}", report->model.name, data_name(*report), sample_size(*report)),
+                   "/config");
 }
 
 TableCell precision_cell(const Source& source) {

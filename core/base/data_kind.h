@@ -3,6 +3,7 @@
 
 namespace ptrain {
 
-enum class DataKind { image, text };
+/// A table has rows of numbers and of words, which are numbered by hash.
+enum class DataKind { image, text, table };
 
 }  // namespace ptrain

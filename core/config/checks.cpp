@@ -63,15 +63,29 @@ void check_table(const DataConfig& data, const Refusal& refuse) {
   }
 }
 
+/// What a source that is not synthetic gives.
+DataKind kind_of(DataSource source) {
+  if (source == DataSource::tsv) return DataKind::text;
+  return source == DataSource::criteo ? DataKind::table : DataKind::image;
+}
+
+const char* sources_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic";
+    case DataKind::text:
+      return "tsv or synthetic";
+    case DataKind::table:
+      return "criteo or synthetic";
+  }
+  return "";
+}
+
 void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
-  const bool text = model.reads == DataKind::text;
   const DataSource source = config.data.source;
-  if (text && source != DataSource::tsv && source != DataSource::synthetic) {
-    refuse("data.source", "{} reads tsv or synthetic, got {}", model.name, choice_name(source));
-  }
-  if (!text && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic, got tsv", model.name);
+  if (source != DataSource::synthetic && kind_of(source) != model.reads) {
+    refuse("data.source", "{} reads {}, got {}", model.name, sources_of(model.reads), choice_name(source));
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -79,8 +93,10 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (source == DataSource::tsv && config.data.vocab.empty()) {
     refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
   }
-  if (source == DataSource::tsv && config.data.train_file.empty()) {
-    refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
+  const bool has_file = source == DataSource::tsv || source == DataSource::criteo;
+  if (has_file && config.data.train_file.empty()) {
+    refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
+           choice_name(source));
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
   const bool is_parted = source == DataSource::tsv || source == DataSource::image_folder || is_sharded(source);
@@ -172,9 +188,33 @@ void check_phases(const Config& config, const Refusal& refuse) {
   }
 }
 
-/// What is done to images alone is asked of no model of text.
+/// Tables are updated by the rows that a batch reads, on one rank; clicks are told apart by one logit.
+void check_clicks(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads != DataKind::table) return;
+  const TrainConfig& train = config.train;
+  const OptimizerKind optimizer = train.optimizer.name;
+  if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
+    refuse("train.optimizer.name", "expected sgd, momentum or adamw, got {}: {} updates single rows of its tables",
+           choice_name(optimizer), config.model.name);
+  }
+  const auto expect = [&](const char* key, std::int64_t expected, double got) {
+    if (got != static_cast<double>(expected)) {
+      refuse(key, "expected {}, got {}: {} updates single rows of its tables", expected, got, config.model.name);
+    }
+  };
+  expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
+  expect("train.ema_decay", 0, train.ema_decay);
+  expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
+  if (config.data.class_weights.any()) refuse("data.class_weights", "{} weighs no classes", config.model.name);
+  if (config.model.classes != 0 && config.model.classes != 2) {
+    refuse("model.classes", "clicks have 2 classes, got {}", config.model.classes);
+  }
+}
+
+/// What is done to images alone is asked of no other model.
 void check_images(const Config& config, const Refusal& refuse) {
-  if (find_model(config.model.name).reads == DataKind::image) return;
+  const DataKind kind = find_model(config.model.name).reads;
+  if (kind == DataKind::image) return;
   const TrainConfig& train = config.train;
   const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
                                                 {"train.resize.from", train.resize.from < 1},
@@ -182,7 +222,7 @@ void check_images(const Config& config, const Refusal& refuse) {
                                                 {"train.cutmix", train.cutmix > 0},
                                                 {"eval.flip", config.eval.flip}};
   for (const auto& [key, set] : asked) {
-    if (set) refuse(key, "{} reads text", config.model.name);
+    if (set) refuse(key, "{} reads {}", config.model.name, kind == DataKind::text ? "text" : "tables");
   }
 }
 
@@ -278,6 +318,7 @@ void check_across(LoadedConfig& loaded) {
   check_data(loaded.config, refuse);
   check_training(loaded.config, refuse);
   check_images(loaded.config, refuse);
+  check_clicks(loaded.config, refuse);
   check_phases(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);

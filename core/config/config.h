@@ -26,6 +26,8 @@ struct ModelConfig {
       0.2;                      // probability that the last residual branch is left out of a sample; earlier ones less
   std::int64_t vocab_size = 0;  // 0: as the vocabulary file has
   std::int64_t max_positions = 512;
+  std::int64_t hash_buckets = 1'000'001;  // rows of a table of words, which are numbered by hash
+  std::int64_t embedding_size = 9;
   std::string weights;  // safetensors file to start from; empty: random
 };
 
@@ -78,7 +80,7 @@ struct ClassWeights {
 struct DataConfig {
   DataSource source = DataSource::idx;   // required
   std::string path;                      // folder of the data set
-  std::string train_file = "train.tsv";  // tsv, relative to path
+  std::string train_file = "train.tsv";  // tsv and criteo, relative to path
   std::string dev_file = "dev.tsv";
   TextEncoding encoding = TextEncoding::automatic;  // tsv
   ColumnsConfig columns;

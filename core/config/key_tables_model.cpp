@@ -63,6 +63,11 @@ std::vector<Key> model_keys() {
       model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
       model_key("max_positions", &ModelConfig::max_positions, "longest sequence there are positions for")
           .between(2, 65536),
+      model_key("hash_buckets", &ModelConfig::hash_buckets,
+                "rows of the table that a click's words, numbered by hash, are looked up in")
+          .between(1, 2147483647),
+      model_key("embedding_size", &ModelConfig::embedding_size, "numbers that a click's word is looked up as")
+          .between(1, 4096),
       make_key("device", "auto: cuda when a GPU is there and this build has it", &Config::device),
       make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),
       make_key("threads", "CPU threads of all ranks together; 0: all cores, or what a container grants",

@@ -57,8 +57,10 @@ std::vector<Key> data_keys() {
       data_key("source", &DataConfig::source, "form of the data set").must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),
       data_key("train_file", &DataConfig::train_file,
-               "tsv: training file below data.path; .csv, .jsonl and .json are read as such, others as TSV"),
-      data_key("dev_file", &DataConfig::dev_file, "tsv: evaluation file below data.path"),
+               "tsv: training file below data.path; .csv, .jsonl and .json are read as such, others as TSV; criteo: "
+               "the training "
+               "file, tab separated"),
+      data_key("dev_file", &DataConfig::dev_file, "tsv and criteo: evaluation file below data.path"),
       data_key("encoding", &DataConfig::encoding, "tsv: of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
           .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
       column_key("text", &ColumnsConfig::text, "tsv: the sentences' name in the table's first row; empty: a usual one"),

@@ -6,7 +6,8 @@
 
 namespace ptrain {
 
-/// Rows from `count` on are padding: zero pixels, or one [PAD] token of length 1; label 0.
+/// Rows from `count` on are padding: zero pixels, one [PAD] token of length 1, or numbers 0 with the first row's
+/// categories, so that no row of a table is read that no sample has; label 0.
 struct Batch {
   std::int64_t epoch = 0;
   std::int64_t index = 0;                  // within the epoch
@@ -16,6 +17,8 @@ struct Batch {
   std::vector<std::int32_t> ids;           // text: [batch, max_length]
   std::vector<std::int32_t> token_types;   // text: [batch, max_length]
   std::vector<std::int32_t> lengths;       // text: [batch]
+  std::vector<float> numbers;              // tables: [batch, numbers]
+  std::vector<std::int32_t> categories;    // tables: [batch, categories]
   std::vector<std::int32_t> labels;        // [batch]
   std::vector<float> values;               // [batch] of samples that have values; NaN of padding
   std::vector<std::int32_t> other_labels;  // [batch] of images that were mixed with others; empty: none were

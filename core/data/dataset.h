@@ -32,6 +32,11 @@ struct DatasetInfo {
   // Text: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;
   int vocab_size = 0;
+
+  // Tables: numbers f32 [numbers] and ids [categories], each below hash_buckets.
+  int numbers = 0;
+  int categories = 0;
+  std::int64_t hash_buckets = 0;
 };
 
 /// What training asks of images beside what their data set is opened with.
@@ -43,13 +48,15 @@ struct ImageForm {
 };
 
 /// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and
-/// length.
+/// length; a table `numbers` and `categories`.
 struct SampleView {
   std::span<std::uint8_t> pixels = {};       // [size, size, 3] of `form`, red first
   std::span<std::int32_t> ids = {};          // [max_length], padded with [PAD] after `length`
   std::span<std::int32_t> token_types = {};  // [max_length], 1 for the second sentence
   std::int32_t* length = nullptr;            // tokens before the padding
   ImageForm form = {};
+  std::span<float> numbers = {};            // of a table's row
+  std::span<std::int32_t> categories = {};  // of a table's row, by number
 };
 
 /// Memory that one worker reuses from sample to sample.

@@ -42,6 +42,22 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
   return info.class_names;
 }
 
+namespace {
+
+std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
+  switch (settings.synthetic_kind) {
+    case DataKind::image:
+      return open_synthetic_images(settings, split);
+    case DataKind::text:
+      return open_synthetic_text(settings, split);
+    case DataKind::table:
+      return open_synthetic_clicks(settings, split);
+  }
+  fail_usage("unknown kind of data");
+}
+
+}  // namespace
+
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
   switch (settings.source) {
     case DataSource::idx:
@@ -57,9 +73,10 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
       return open_cifar(settings, split);
     case DataSource::tsv:
       return open_tsv(settings, split);
+    case DataSource::criteo:
+      return open_criteo(settings, split);
     case DataSource::synthetic:
-      return settings.synthetic_kind == DataKind::text ? open_synthetic_text(settings, split)
-                                                       : open_synthetic_images(settings, split);
+      return open_synthetic(settings, split);
   }
   fail_usage("unknown data source");
 }

@@ -27,12 +27,13 @@ struct DataSettings {
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};      // tsv: vocab.txt or vocab.json
   bool lowercase = true;            // tsv: lower-case and strip accents
-  int classes = 0;                  // 0: found in the data (2 for synthetic text, 10 for synthetic images)
+  int classes = 0;                  // 0: found in the data (2 for synthetic text and tables, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
-  std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
-  double dev_share = 0;             // tsv, image_folder, shards: part of each class kept for evaluation; 0: as it lies
-  std::uint64_t seed = 0;           // what synthetic samples are made from, and those for evaluation drawn by
+  std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: words are numbered below this
+  std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class
+  double dev_share = 0;    // tsv, image_folder, shards: part of each class kept for evaluation; 0: as it lies
+  std::uint64_t seed = 0;  // what synthetic samples are made from, and those for evaluation drawn by
 };
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,

@@ -20,9 +20,15 @@ std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split s
 std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
 
+/// What clicks are, from a file or made. Throws Error{usage} where settings.classes are not theirs.
+DatasetInfo click_info(const DataSettings& settings);
+/// Samples of a split of synthetic data. Throws Error{usage} where it would be none.
+std::int64_t synthetic_size(const DataSettings& settings, Split split);
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
 /// Throws Error when a path that this source needs is empty; the message names the source.

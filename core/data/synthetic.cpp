@@ -8,12 +8,6 @@
 namespace ptrain {
 namespace {
 
-std::int64_t samples_of(const DataSettings& settings, Split split) {
-  if (settings.synthetic_samples < 1)
-    fail_usage("synthetic data needs at least 1 sample, got {}", settings.synthetic_samples);
-  return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
-}
-
 /// The numbers of one sample; the splits do not overlap.
 RandomStream sample_stream(const DataSettings& settings, Split split, std::int64_t index) {
   return {settings.seed, static_cast<std::uint64_t>(index) * 2 + (split == Split::eval ? 1 : 0),
@@ -24,7 +18,7 @@ RandomStream sample_stream(const DataSettings& settings, Split split, std::int64
 class SyntheticImages : public Dataset {
  public:
   SyntheticImages(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size > 0 ? settings.image_size : 32;
     info_.classes = settings.classes > 0 ? settings.classes : 10;
@@ -93,7 +87,7 @@ class SyntheticImages : public Dataset {
 class SyntheticText : public Dataset {
  public:
   SyntheticText(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = settings.synthetic_vocab_size;
@@ -146,6 +140,12 @@ class SyntheticText : public Dataset {
 };
 
 }  // namespace
+
+std::int64_t synthetic_size(const DataSettings& settings, Split split) {
+  if (settings.synthetic_samples < 1)
+    fail_usage("synthetic data needs at least 1 sample, got {}", settings.synthetic_samples);
+  return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
+}
 
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split) {
   return std::make_unique<SyntheticImages>(settings, split);

@@ -93,6 +93,9 @@ class GradientBuilder {
   virtual std::vector<ValueId> emit(OpPtr op, std::vector<ValueId> inputs) = 0;
   /// Adds `gradient` to what input `index` receives.
   virtual void set_input_gradient(int index, ValueId gradient) = 0;
+  /// Gives a table, input `index`, a gradient of some of its rows: `values` [n, H], of the rows `rows` i32 [n]. The
+  /// table is a parameter and receives nothing else.
+  virtual void set_sparse_gradient(int index, ValueId rows, ValueId values) = 0;
 };
 
 /// A descriptor that stands for an absent optional input.

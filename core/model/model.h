@@ -2,6 +2,7 @@
 // weights files call it.
 #pragma once
 
+#include "core/base/data_kind.h"
 #include "core/graph/graph.h"
 
 #include <memory>
@@ -20,6 +21,8 @@ inline constexpr const char* ids = "input_ids";                // i32 [N,S], or 
 inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";              // i32 [N]
 inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
+inline constexpr const char* numbers = "numbers";              // f32 [N,D], of a table's rows
+inline constexpr const char* categories = "categories";        // i32 [N,K], of a table's rows
 inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
 inline constexpr const char* values = "values";                // f32 [N], in place of labels; NaN marks padding rows
 inline constexpr const char* other_labels = "other_labels";    // i32 [N], of rows that have two
@@ -27,7 +30,7 @@ inline constexpr const char* own_share = "own_share";          // f32 [1], of th
 inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                    // output f32 []
-inline constexpr const char* logits = "logits";                // output [N, classes], or values [N, 1]
+inline constexpr const char* logits = "logits";  // output [N, classes], values [N, 1], or one of two classes [N, 1]
 }  // namespace model_io
 
 /// Starting values of a variable.
@@ -99,7 +102,8 @@ class Model {
   virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/) const { return 0; }
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
-  virtual bool is_text() const = 0;
+  virtual DataKind reads() const = 0;
+  bool is_text() const { return reads() == DataKind::text; }
 
   Graph build(const BatchShape& batch, Mode mode) const { return construct(batch, mode).graph; }
   /// Every parameter and state, the same for all batches and modes.

@@ -24,9 +24,13 @@
   OP(batch_norm_grad_apply)         \
   OP(bert_embedding)                \
   OP(bert_embedding_grad)           \
+  OP(binary_cross_entropy)          \
+  OP(binary_cross_entropy_grad)     \
   OP(blur_pool2d)                   \
   OP(blur_pool2d_grad)              \
   OP(cast)                          \
+  OP(concat)                        \
+  OP(concat_grad)                   \
   OP(conv2d)                        \
   OP(conv2d_batch_norm)             \
   OP(conv2d_batch_norm_grad_input)  \
@@ -39,6 +43,7 @@
   OP(dropout_add_layer_norm_grad)   \
   OP(dropout_grad)                  \
   OP(embedding)                     \
+  OP(embedding_bag)                 \
   OP(embedding_grad)                \
   OP(gather_token)                  \
   OP(gather_token_grad)             \
@@ -67,7 +72,9 @@
   OP(scale_channels)                \
   OP(scale_channels_grad)           \
   OP(softmax_cross_entropy)         \
-  OP(softmax_cross_entropy_grad)
+  OP(softmax_cross_entropy_grad)    \
+  OP(sparse_gradient)               \
+  OP(sparse_update)
 
 /// The ops that the CPU alone has kernels for: those in 8 bits.
 #define PTRAIN_CPU_OPS(OP) \

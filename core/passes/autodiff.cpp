@@ -3,6 +3,8 @@
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
 
+#include <map>
+
 namespace ptrain {
 namespace {
 
@@ -43,6 +45,7 @@ class Differentiator final : public GradientBuilder {
     if (!needs_gradient(index)) return;
     const ValueId id = input(index);
     invariant(desc(id).shape == desc(gradient).shape, "a gradient differs in shape from its value");
+    invariant(!rows_.contains(id), "a table with a gradient of rows is read otherwise too");
     ValueId& total = slot(id);
     if (total == no_value) {
       total = gradient;
@@ -51,6 +54,15 @@ class Differentiator final : public GradientBuilder {
     }
     const std::string name = fmt::format("{}.grad.sum{}", graph_.value(id).name, sums_++);
     total = graph_.add(name, std::make_shared<Add>(), {total, gradient}, Phase::backward);
+  }
+  void set_sparse_gradient(int index, ValueId rows, ValueId values) override {
+    if (!needs_gradient(index)) return;
+    const ValueId id = input(index);
+    invariant(graph_.value(id).storage == Storage::parameter, "a gradient of rows is not a parameter's");
+    invariant(gradient_of(id) == no_value, "a table with a gradient of rows is read otherwise too");
+    slot(id) = values;
+    rows_[id] = rows;
+    finished_.push_back(id);
   }
 
  private:
@@ -96,12 +108,15 @@ class Differentiator final : public GradientBuilder {
   std::vector<bool> needed_;
   std::vector<ValueId> gradients_;
   std::vector<ValueId> finished_;
+  std::map<ValueId, ValueId> rows_;  // of sparse gradients, by what they are of
 };
 
 std::vector<ParameterGradient> Differentiator::parameter_gradients() const {
   std::vector<ParameterGradient> result;
   for (const ValueId id : finished_) {
-    if (graph_.value(id).storage == Storage::parameter) result.push_back({id, gradient_of(id)});
+    if (graph_.value(id).storage != Storage::parameter) continue;
+    const auto rows = rows_.find(id);
+    result.push_back({id, gradient_of(id), rows == rows_.end() ? no_value : rows->second});
   }
   return result;
 }

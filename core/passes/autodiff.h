@@ -7,7 +7,8 @@ namespace ptrain {
 
 struct ParameterGradient {
   ValueId parameter;
-  ValueId gradient;  // same descriptor as the parameter
+  ValueId gradient;         // same descriptor as the parameter, or [n, H] of some rows
+  ValueId rows = no_value;  // i32 [n], which rows these are; see SparseGradient
 };
 
 struct Differentiated {

@@ -136,7 +136,8 @@ class Fuser {
     for (std::size_t i = 0; i < from_.nodes().size(); ++i) emit(static_cast<NodeId>(i), from_.nodes()[i]);
     Differentiated result;
     for (const ParameterGradient& g : gradients) {
-      result.gradients.push_back({rewriter_.mapped(g.parameter), rewriter_.mapped(g.gradient)});
+      result.gradients.push_back(
+          {rewriter_.mapped(g.parameter), rewriter_.mapped(g.gradient), rewriter_.mapped(g.rows)});
     }
     result.graph = rewriter_.finish();
     return result;

@@ -92,7 +92,9 @@ Differentiated fuse_gradients(const Differentiated& differentiated) {
     }
   }
   std::vector<ParameterGradient> gradients = differentiated.gradients;
-  for (ParameterGradient& g : gradients) g = {rewriter.mapped(g.parameter), rewriter.mapped(g.gradient)};
+  for (ParameterGradient& g : gradients) {
+    g = {rewriter.mapped(g.parameter), rewriter.mapped(g.gradient), rewriter.mapped(g.rows)};
+  }
   return {rewriter.finish(), std::move(gradients)};
 }
 

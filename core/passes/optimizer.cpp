@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/grad_norm.h"
 #include "core/ops/training/moving_average.h"
@@ -35,6 +36,7 @@ class OptimizerPass {
   Graph run() {
     own_gradients();
     lay_out();
+    if (!tables_.empty()) require_rows_suffice();
     create_buffers();
     place();
     if (options_.accumulate) add_accumulation();
@@ -48,6 +50,13 @@ class OptimizerPass {
     ValueId master;     // fp32
     ValueId gradient;
     ParameterSegment segment;
+  };
+
+  /// A parameter that is updated by the rows of its gradient.
+  struct Table {
+    ParameterGradient gradient;
+    std::int64_t grad_offset;
+    bool decay;
   };
 
   /// A gradient that is not solely one parameter's own activation is copied, so that it can live in the flat buffer.
@@ -73,16 +82,37 @@ class OptimizerPass {
     return master;
   }
 
+  bool decays(ValueId parameter) const {
+    const Value& value = graph_.value(parameter);
+    return !options_.decays || options_.decays(value.name, value.desc.shape);
+  }
+
+  /// What would sweep whole tables, or add up rows of several batches, is not done.
+  void require_rows_suffice() const {
+    const std::string& table = graph_.value(tables_.front().gradient.parameter).name;
+    const auto refuse = [&](std::string_view key, std::string_view what) {
+      fail_usage("{}: {}, but {} is updated by the rows that a batch reads", key, what, table);
+    };
+    const OptimizerKind kind = options_.settings.kind;
+    if (!updates_rows(kind)) refuse("train.optimizer.name", fmt::format("{} scales whole tables", choice_name(kind)));
+    if (options_.accumulate) refuse("train.accumulate_steps", "sums take all rows");
+    if (options_.average_decay > 0) refuse("train.ema_decay", "an average takes all rows");
+  }
+
   /// Masters follow the model's parameter order; gradients the order in which backward finishes them.
   void lay_out() {
     std::map<ValueId, std::size_t> by_master;
     for (const ParameterGradient& g : gradients_) {
+      if (g.rows != no_value) {
+        tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter)});
+        continue;
+      }
       const ValueId master = master_of(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
       Entry entry{g.parameter, master, g.gradient, {}};
       entry.segment.count = value.desc.count();
-      entry.segment.decay = !options_.decays || options_.decays(value.name, value.desc.shape);
+      entry.segment.decay = decays(master);
       if (g.parameter != master) {
         entry.segment.low_offset = low_.reserve(entry.segment.count);
         entry.segment.grad_offset = grad_low_.reserve(entry.segment.count);
@@ -131,6 +161,34 @@ class OptimizerPass {
       if (low) view(e.parameter, OptimizerUpdate::low, e.segment.low_offset);
       view(e.gradient, low ? OptimizerUpdate::grad_low : OptimizerUpdate::grad_f32, e.segment.grad_offset);
     }
+    for (const Table& t : tables_) {
+      view(t.gradient.gradient, OptimizerUpdate::grad_f32, t.grad_offset);
+      const ValueId buffer = table_state(t, flat::table, true);  // which may move the values
+      graph_.value(t.gradient.parameter).base = buffer;
+    }
+  }
+
+  /// A buffer of the table's size; none where the optimizer keeps fewer moments.
+  ValueId table_state(const Table& t, std::string_view prefix, bool kept) {
+    const Value& value = graph_.value(t.gradient.parameter);
+    return kept ? graph_.add_state(fmt::format("{}{}", prefix, value.name), value.desc) : no_value;
+  }
+
+  void add_table_update(const Table& t) {
+    const int moments = moment_count(options_.settings.kind, options_.settings.momentum);
+    std::vector<ValueId> inputs(SparseUpdate::count, no_value);
+    inputs[SparseUpdate::learning_rate] = inputs_[OptimizerUpdate::learning_rate];
+    inputs[SparseUpdate::rows] = t.gradient.rows;
+    inputs[SparseUpdate::values] = t.gradient.gradient;
+    inputs[SparseUpdate::updates] = inputs_[OptimizerUpdate::updates];
+    inputs[SparseUpdate::grad_norm] = inputs_[OptimizerUpdate::grad_norm];
+    inputs[SparseUpdate::loss_scale] = options_.loss_scale;
+    inputs[SparseUpdate::table] = graph_.value(t.gradient.parameter).base;
+    inputs[SparseUpdate::moment1] = table_state(t, fmt::format("{}.", flat::moment1), moments >= 1);
+    inputs[SparseUpdate::moment2] = table_state(t, fmt::format("{}.", flat::moment2), moments >= 2);
+    graph_.add_node(graph_.value(t.gradient.parameter).name + ".update",
+                    std::make_shared<SparseUpdate>(SparseUpdateAttributes{options_.settings, t.decay}), inputs,
+                    Phase::update);
   }
 
   /// Replaces what the update reads by fp32 sums over the micro-batches.
@@ -154,6 +212,7 @@ class OptimizerPass {
           {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Phase::update);
       graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
     }
+    for (const Table& t : tables_) add_table_update(t);  // before the one that counts the update
     std::vector<ParameterSegment> segments;
     for (const Entry& e : entries_) segments.push_back(e.segment);
     graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments)), inputs_,
@@ -173,6 +232,7 @@ class OptimizerPass {
   std::vector<ParameterGradient> gradients_;
   const OptimizerPassOptions& options_;
   std::vector<Entry> entries_;
+  std::vector<Table> tables_;
   FlatBuffer master_, low_, grad_, grad_low_;
   std::vector<ValueId> inputs_;
 };

@@ -22,6 +22,7 @@ inline constexpr const char* average = "flat.average";         // f32, moving av
 inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]
 inline constexpr const char* micro_step = "micro_step";        // input i32[1], only when accumulating
 inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
+inline constexpr const char* table = "table.";  // before the name of a table that is updated by rows; f32 like it
 }  // namespace flat
 
 struct OptimizerPassOptions {
@@ -35,7 +36,10 @@ struct OptimizerPassOptions {
 };
 
 /// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low);
-/// the update phase is appended. A low-precision parameter "w@bf16" is paired with its master "w".
+/// the update phase is appended. A low-precision parameter "w@bf16" is paired with its master "w". A table with a
+/// gradient of rows lies in a buffer of its own, as its moments do, and is updated by those rows; the gradient is a
+/// view of flat::grad, so that the norm and the search for infinities take it in. Throws Error{usage} where the
+/// settings ask for what takes all rows: LARS, LAMB, sums over micro-batches, a moving average.
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
 
 }  // namespace ptrain

@@ -34,6 +34,15 @@ ChooseFusion convolution_fusion(const PipelineOptions& options) {
   return nullptr;
 }
 
+/// Ranks exchange gradients of whole parameters.
+void require_dense(const Differentiated& differentiated) {
+  for (const ParameterGradient& g : differentiated.gradients) {
+    if (g.rows == no_value) continue;
+    fail_usage("dist.ranks: expected 1: {} is updated by the rows that a batch reads, which ranks do not exchange",
+               differentiated.graph.value(g.parameter).name);
+  }
+}
+
 }  // namespace
 
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
@@ -89,6 +98,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
     check("fuse_convolutions", differentiated.graph, options);
   }
 
+  if (options.distribution) require_dense(differentiated);
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;

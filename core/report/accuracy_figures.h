@@ -56,7 +56,7 @@ struct AccuracyReport : BalanceFigures {
   void describe(Fields& field) {
     field("top1", top1, "0 to 1");
     field("top5", top5, "null with 5 classes or fewer");
-    field("f1", f1, "of class 1; null unless two classes of text");
+    field("f1", f1, "of class 1; null unless two classes of text or of a table");
     BalanceFigures::describe(field);
     field.any_sign("loss", loss, "evaluation loss");
     field("eval_samples", eval_samples, "");

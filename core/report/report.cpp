@@ -89,10 +89,12 @@ Config config_of(const Report& report) {
   return config;
 }
 
-bool is_text(const Report& report) {
-  if (!report.model.sample.empty()) return report.model.sample == "sequence";
-  if (report.throughput) return report.throughput->unit == "sequences/s";
-  return config_of(report).data.source == DataSource::tsv;
+DataKind reads(const Report& report) {
+  if (report.model.sample == "sample") return DataKind::table;
+  const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
+                       : report.throughput          ? report.throughput->unit == "sequences/s"
+                                                    : config_of(report).data.source == DataSource::tsv;
+  return is_text ? DataKind::text : DataKind::image;
 }
 
 }  // namespace ptrain

@@ -2,6 +2,7 @@
 // still leaves a report that says so.
 #pragma once
 
+#include "core/base/data_kind.h"
 #include "core/config/config.h"
 #include "core/io/atomic_file.h"
 #include "core/report/distributed_figures.h"
@@ -76,7 +77,7 @@ std::string data_name(const Report& report);
 /// "O1 (bf16)": what was taken.
 std::string precision_text(const AmpReport& amp);
 
-/// Whether samples are sequences of text; older reports do not say it of their model, but in their throughput's unit.
-bool is_text(const Report& report);
+/// What samples are; older reports do not say it of their model, but in their throughput's unit.
+DataKind reads(const Report& report);
 
 }  // namespace ptrain

@@ -12,8 +12,6 @@
 namespace ptrain {
 namespace {
 
-const TensorDesc& logits_of(const Plan& plan) { return plan.graph().desc(plan.graph().find_output(model_io::logits)); }
-
 /// Every image of the batch from right to left.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
@@ -57,7 +55,8 @@ EvalResult Evaluator::evaluate() {
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const bool classifies = data_.info().head == Head::classification;
   RegressionMetrics values;
-  ClassificationMetrics metrics(logits_of(plans.largest()).shape[-1]);
+  ClassificationMetrics metrics(class_count(plans.largest()));
+  const auto answers = [&](const Plan& plan) { return classifies ? read_class_logits(plan) : read_logits(plan); };
   const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
     if (SignalGuard::received() != 0) break;
@@ -70,11 +69,11 @@ EvalResult Evaluator::evaluate() {
     float loss = 0;
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
-    std::vector<float> logits = read_logits(plan);
+    std::vector<float> logits = answers(plan);
     if (config_.eval.flip) {
       feed(plan, mirrored(batch), valid);
       plan.run(Phase::forward, Phase::forward);
-      const std::vector<float> others = read_logits(plan);
+      const std::vector<float> others = answers(plan);
       std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
                      [](float one, float other) { return (one + other) / 2; });
     }

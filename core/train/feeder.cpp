@@ -61,6 +61,20 @@ std::vector<float> read_logits(const Plan& plan) {
   return logits;
 }
 
+std::int64_t class_count(const Plan& plan) {
+  const std::int64_t logits = plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1];
+  return std::max<std::int64_t>(2, logits);
+}
+
+std::vector<float> read_class_logits(const Plan& plan) {
+  const std::vector<float> logits = read_logits(plan);
+  if (plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1] > 1) return logits;
+  std::vector<float> both;
+  both.reserve(2 * logits.size());
+  for (const float second : logits) both.insert(both.end(), {0.0f, second});
+  return both;
+}
+
 void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
   write(plan, model_io::images, batch.pixels);
   if (plan.has_input(model_io::offsets)) {
@@ -73,6 +87,8 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
     write(plan, model_io::token_types, batch.token_types);
   }
   write(plan, model_io::lengths, batch.lengths);
+  write(plan, model_io::numbers, batch.numbers);
+  write(plan, model_io::categories, batch.categories);
   if (plan.has_input(model_io::values)) {
     std::vector<float> values = batch.values;
     std::fill(values.begin() + valid, values.end(), std::numeric_limits<float>::quiet_NaN());

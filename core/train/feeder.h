@@ -6,13 +6,18 @@
 
 namespace ptrain {
 
-/// Writes images or tokens and, where the plan reads them, labels; the labels of rows from `valid` on become the
-/// ignored label. The plan's inputs bear the names of core/model/model.h; tokens are packed where it takes sequence
-/// offsets.
+/// Writes images, tokens or a table's rows and, where the plan reads them, labels; the labels of rows from `valid` on
+/// become the ignored label. The plan's inputs bear the names of core/model/model.h; tokens are packed where it takes
+/// sequence offsets.
 void feed(Plan& plan, const Batch& batch, std::int64_t valid);
 
 /// The logits [N, classes] of a plan's last run, as fp32; waits for it.
 std::vector<float> read_logits(const Plan& plan);
+
+/// The logits of a classifier. One that has a single logit, of the second of two classes, gives the first class 0.
+std::vector<float> read_class_logits(const Plan& plan);
+/// How many logits of each row that gives.
+std::int64_t class_count(const Plan& plan);
 
 /// Tokens of one or several batches.
 struct TokenCounts {

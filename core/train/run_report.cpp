@@ -114,12 +114,24 @@ void fill_distributed(Report& report, const RunResult& result) {
   report.distributed = std::move(distributed);
 }
 
+const char* sample_name(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "image";
+    case DataKind::text:
+      return "sequence";
+    case DataKind::table:
+      return "sample";
+  }
+  throw std::logic_error("internal error: a kind of data without a name");
+}
+
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
   AccuracyReport accuracy{evaluated.balance, {}, {}, {}, evaluated.loss, evaluated.samples, evaluated.values};
   if (evaluated.values) return accuracy;
   accuracy.top1 = evaluated.top1;
   if (config.model.classes > 5) accuracy.top5 = evaluated.top5;
-  if (config.model.classes == 2 && model.is_text()) accuracy.f1 = evaluated.f1;
+  if (config.model.classes == 2 && model.reads() != DataKind::image) accuracy.f1 = evaluated.f1;
   return accuracy;
 }
 
@@ -131,7 +143,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.message = result.message;
   fill_flags(report, config, backend, result);
   report.amp = amp_report(report.amp, config, backend, result);
-  report.model = {model.name(), result.parameters, result.flops_per_sample, model.is_text() ? "sequence" : "image"};
+  report.model = {model.name(), result.parameters, result.flops_per_sample, sample_name(model.reads())};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;

@@ -53,6 +53,7 @@ DataSettings data_settings(const Config& config) {
   settings.encoding = data.encoding;
   settings.columns = {data.columns.text, data.columns.second, data.columns.label};
   settings.labels = data.labels;
+  settings.hash_buckets = config.model.hash_buckets;
   settings.first_label = data.first_label;
   settings.head = config.model.head;
   settings.dev_share = data.split.dev;

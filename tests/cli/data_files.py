@@ -86,3 +86,16 @@ def write_tf_records(path, examples):
         for content in examples:
             length = struct.pack("<Q", len(content))
             file.write(length + masked(length) + content + masked(content))
+
+
+def write_criteo(path, seed, count):
+    """Lines of Criteo's form: one number and two features' words tell how likely a click is; some fields are empty."""
+    draw = random.Random(seed)
+    with path.open("w") as file:
+        for _ in range(count):
+            numbers = [draw.randrange(-2, 40) if draw.random() > 0.2 else "" for _ in range(13)]
+            words = [draw.randrange(30) for _ in range(26)]
+            odds = (words[0] % 2 - 0.5) * 5 + (words[5] % 3 - 1) * 2 + (numbers[0] or 0) / 40
+            label = int(draw.random() < 1 / (1 + 2.718281828 ** -odds))
+            hexadecimal = [f"{word * 0x9E3779B1 % 2**32:08x}" if draw.random() > 0.05 else "" for word in words]
+            file.write("\t".join(map(str, [label, *numbers, *hexadecimal])) + "\n")

@@ -1,6 +1,8 @@
 // CUDA against the CPU on shapes that fill vectors, warps and blocks, which the op cases are too small for.
 #include "tests/device/agreement.h"
 #include "core/ops/activation.h"
+#include "core/ops/binary_cross_entropy.h"
+#include "core/ops/concat.h"
 #include "core/ops/dropout.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image/global_average_pool.h"
@@ -9,6 +11,8 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
+#include "core/ops/sparse/embedding_bag.h"
+#include "core/ops/sparse/sparse_update.h"
 #include "core/ops/text/embedding.h"
 #include "core/ops/text/gather_token.h"
 
@@ -148,6 +152,59 @@ TEST(Agreement, MeanSquaredError) {
       const HostTensor predictions = random_tensor(dtype, Shape{rows, 1}, 1, -2, 5);
       expect_agreement({std::make_shared<MeanSquaredError>(), {predictions, targets}, {}, {0}}, dtype);
     }
+  }
+}
+
+TEST(Agreement, BinaryCrossEntropy) {
+  for (const DType dtype : floating_dtypes) {
+    for (const std::int64_t rows : {3, 700}) {
+      HostTensor labels = random_tensor(DType::i32, Shape{rows}, 2, 0, 2);
+      labels.values[1] = ignored_label;
+      const HostTensor logits = random_tensor(dtype, Shape{rows, 1}, 1, -20, 20);
+      expect_agreement({std::make_shared<BinaryCrossEntropy>(0.1f), {logits, labels}, {}, {0}}, dtype);
+    }
+  }
+}
+
+TEST(Agreement, Concat) {
+  for (const DType dtype : floating_dtypes) {
+    const HostTensor a = random_tensor(dtype, Shape{133, 26, 9}, 1), b = random_tensor(dtype, Shape{133, 13}, 2);
+    expect_agreement({std::make_shared<Concat>(), {a, b}, {}, {0, 1}}, dtype);
+  }
+}
+
+TEST(Agreement, EmbeddingBag) {
+  HostTensor ids = random_tensor(DType::i32, Shape{40, 26}, 1, 0, 300);
+  for (std::size_t i = 0; i < ids.values.size(); i += 3) ids.values[i] = 0;
+  for (const std::int64_t width : {1, 9, 300}) {
+    const HostTensor table = random_tensor(DType::f32, Shape{300, width}, 2);
+    for (const TableGradient gradient : {TableGradient::dense, TableGradient::sparse}) {
+      expect_agreement({std::make_shared<EmbeddingBag>(gradient), {ids, table}, {}, {1}}, DType::f32);
+    }
+    TestBackend ordered;
+    ordered.options.kernels.deterministic = true;
+    expect_agreement({std::make_shared<EmbeddingBag>(), {ids, table}, {}, {1}}, DType::f32, ordered);
+    const HostTensor dy = random_tensor(DType::f32, Shape{40, 26, width}, 3);
+    expect_agreement({std::make_shared<SparseGradient>(), {ids, dy}}, DType::f32);
+  }
+}
+
+TEST(Agreement, SparseUpdate) {
+  HostTensor rows = random_tensor(DType::i32, Shape{700}, 1, 0, 1);
+  for (std::size_t i = 0; i < rows.values.size(); ++i)
+    rows.values[i] = i % 3 == 0 ? -1 : static_cast<double>(i * 7 % 1000);
+  const HostTensor table = random_tensor(DType::f32, Shape{1000, 9}, 2),
+                   m = random_tensor(DType::f32, Shape{1000, 9}, 3),
+                   v = random_tensor(DType::f32, Shape{1000, 9}, 4, 0, 1);
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::momentum, OptimizerKind::sgd}) {
+    const bool adam = kind == OptimizerKind::adamw;
+    const OptimizerSettings settings{.kind = kind, .epsilon = 1e-4f, .weight_decay = 0.01f, .clip_norm = 1};
+    expect_agreement({std::make_shared<SparseUpdate>(SparseUpdateAttributes{settings}),
+                      {tensor(DType::f32, Shape{1}, {0.1}), rows, random_tensor(DType::f32, Shape{700, 9}, 5),
+                       tensor(DType::f32, Shape{1}, {3}), tensor(DType::f32, Shape{2}, {2, 0}),
+                       tensor(DType::f32, Shape{4}, {4, 0, 0, 0}), table,
+                       kind == OptimizerKind::sgd ? absent_tensor() : m, adam ? v : absent_tensor()}},
+                     DType::f32);
   }
 }
 

@@ -81,6 +81,18 @@ TEST(DeviceTraining, TheSameRunTwiceGivesTheSameBits) {
   }
 }
 
+TEST(DeviceTraining, TablesThatAreUpdatedByRowsFollowTheCpu) {
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
+    Config config = clicks_config();
+    config.amp.level = level;
+    config.amp.dtype = AmpDType::fp16;
+    config.amp.scaler.init = 256;
+    const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
+    EXPECT_LE(difference(losses(config), expected), level == AmpLevel::O0 ? 2e-4 : 1e-2);
+    if (level == AmpLevel::O1) expect_same(train_and_save(repeatable(config)), train_and_save(repeatable(config)));
+  }
+}
+
 TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
   for (const Config& model : both_models()) {
     for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {

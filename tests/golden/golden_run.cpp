@@ -1,6 +1,7 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
+#include "core/ops/sparse/sparse_update.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
 #include "models/registry.h"
@@ -17,7 +18,19 @@
 namespace ptrain::golden {
 namespace {
 
+WideDeepSpec clicks_of(const nlohmann::json& json) {
+  WideDeepSpec spec;
+  if (!json.contains("clicks")) return spec;
+  const nlohmann::json& sizes = json.at("clicks");
+  spec.numbers = sizes.at("numbers");
+  spec.categories = sizes.at("categories");
+  spec.hash_buckets = sizes.at("hash_buckets");
+  spec.embedding_size = sizes.at("embedding_size");
+  return spec;
+}
+
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
+  if (json.contains("clicks")) return make_wide_deep(clicks_of(json));
   const nlohmann::json& sizes = json.at("bert");
   if (sizes.empty()) {
     Config config;
@@ -76,6 +89,31 @@ std::int64_t gradient_offset(const Graph& graph, std::string_view variable) {
   throw std::logic_error(fmt::format("{} is not trained", variable));
 }
 
+/// The node that updates the rows of a table; null where all of the variable is.
+const Node* row_update_of(const Graph& graph, std::string_view variable) {
+  const ValueId table = graph.root(graph.find_value(variable));
+  for (const Node& node : graph.nodes()) {
+    const bool updates_rows = dynamic_cast<const SparseUpdate*>(node.op.get()) != nullptr;
+    if (updates_rows && node.inputs[SparseUpdate::table] == table) return &node;
+  }
+  return nullptr;
+}
+
+/// The gradient of all of a table from that of some rows.
+std::vector<float> spread_rows(const Plan& plan, const Node& update, const Shape& table) {
+  const TensorDesc& values = plan.graph().desc(update.inputs[SparseUpdate::values]);
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(values.shape[0]));
+  std::vector<float> from(static_cast<std::size_t>(values.count())), to(static_cast<std::size_t>(table.count()));
+  plan.read_value(update.inputs[SparseUpdate::rows], rows.data(), rows.size() * sizeof(std::int32_t));
+  plan.read_value(update.inputs[SparseUpdate::values], from.data(), values.bytes());
+  const auto width = table[1];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] < 0) continue;
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(i) * width, width, to.begin() + rows[i] * width);
+  }
+  return to;
+}
+
 bool is_running_statistic(std::string_view name) {
   return name.ends_with(".running_mean") || name.ends_with(".running_var");
 }
@@ -95,6 +133,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   }
   golden.classes = json.at("classes");
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
+  golden.clicks = clicks_of(json);
   golden.optimizer = make_optimizer(json.at("optimizer"));
   golden.learning_rate = json.at("optimizer").at("lr");
   golden.gradient_tolerance = json.at("gradient_tolerance");
@@ -144,7 +183,12 @@ Batch GoldenRun::batch(int step) const {
   Batch batch;
   batch.count = form.batch;
   batch.labels = labels(step, form.batch, golden_.classes);
-  if (golden_.model->is_text()) {
+  if (golden_.model->reads() == DataKind::table) {
+    ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.numbers),
+                             static_cast<int>(golden_.clicks.categories), golden_.clicks.hash_buckets);
+    batch.numbers = std::move(rows.numbers);
+    batch.categories = std::move(rows.categories);
+  } else if (golden_.model->is_text()) {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     batch.ids = std::move(sentences.ids);
     batch.token_types = std::move(sentences.token_types);
@@ -173,8 +217,11 @@ std::vector<float> GoldenRun::gradient(std::string_view name) const {
   const auto mapping = std::find_if(weights_.begin(), weights_.end(),
                                     [&](const WeightMapping& candidate) { return candidate.external == name; });
   if (mapping == weights_.end()) throw std::logic_error(fmt::format("no weight is called {}", name));
-  const std::int64_t offset = gradient_offset(plan_->graph(), mapping->variable);
   const Shape& shape = variables_.at(mapping->variable).desc.shape;
+  if (const Node* update = row_update_of(plan_->graph(), mapping->variable)) {
+    return to_external(*mapping, shape, spread_rows(*plan_, *update, shape));
+  }
+  const std::int64_t offset = gradient_offset(plan_->graph(), mapping->variable);
   const Variables::Entry& flat_gradient = variables_.at(flat::grad);
   std::vector<float> values(static_cast<std::size_t>(shape.count()));
   backend_->copy_to_host(values.data(), flat_gradient.data + static_cast<std::size_t>(offset) * sizeof(float),

@@ -4,6 +4,7 @@
 #include "core/passes/pipeline.h"
 #include "core/train/plans/plan_set.h"
 #include "models/bert.h"
+#include "models/wide_deep.h"
 #include "tests/golden/sketch.h"
 
 #include <memory>
@@ -31,7 +32,8 @@ struct Golden {
   std::string name;
   std::vector<GoldenStep> steps;
   int classes = 0;
-  int vocab_size = 0;  // text only
+  int vocab_size = 0;        // text only
+  WideDeepSpec clicks = {};  // tables only
   OptimizerSettings optimizer;
   float learning_rate = 0;
   std::vector<double> losses;

@@ -26,6 +26,7 @@ class Case:
     # Relative L2 of a gradient that may be off. Two values of a max pooling's window that differ by rounding alone send its
     # gradient to one or the other: one of the 32,768 windows behind VGG's fourth block moves 1 / sqrt(32768) of it.
     tolerance: float = 1e-4
+    clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
 
     @property
     def steps(self):
@@ -62,6 +63,8 @@ CASES = {case.name: case for case in (
                                     "vocab_size": 40000, "max_positions": 2048}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
+    Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
+         clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": 9}),
 )}
 
 
@@ -133,9 +136,22 @@ def image_batches(case):
     return {"labels": labels, "images": images}
 
 
+def click_batches(case):
+    def rows(name, width):
+        return [step_of(name, step, case.batch * width).reshape(case.batch, width) for step in range(STEPS)]
+    labels = [(hashed[:, 0] % np.uint64(case.classes)).astype(np.int32) for hashed in rows("labels", 1)]
+    words = [(hashed % np.uint64(case.clicks["hash_buckets"])).astype(np.int32)
+             for hashed in rows("categories", case.clicks["categories"])]
+    width = case.clicks["numbers"]
+    numbers = uniform("numbers", STEPS * case.batch * width).reshape(STEPS, case.batch, width)
+    return {"labels": labels, "categories": words, "numbers": list(numbers)}
+
+
 def batches(case):
     """By name a tensor for each step. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
-    if not case.bert:
+    if case.clicks:
+        result = click_batches(case)
+    elif not case.bert:
         result = image_batches(case)
     else:
         labels = (hashes("labels", STEPS * case.batch) % np.uint64(case.classes)).astype(np.int32)
@@ -169,6 +185,27 @@ def text_model(case):
         type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes, **own))
 
 
+class WideDeep(torch.nn.Module):
+    """Wide & Deep: numbers and words, a weight of each, and all of them through layers."""
+    TABLES = ("wide.words.weight", "deep.words.weight")
+
+    def __init__(self, numbers, categories, hash_buckets, embedding_size):
+        super().__init__()
+        sizes = [categories * embedding_size + numbers, 512, 256, 128, 32]
+        self.wide = torch.nn.ModuleDict({"numbers": torch.nn.Linear(numbers, 1),
+                                         "words": torch.nn.EmbeddingBag(hash_buckets, 1, mode="sum")})
+        self.deep = torch.nn.ModuleDict({
+            "words": torch.nn.Embedding(hash_buckets, embedding_size),
+            "layers": torch.nn.ModuleList(torch.nn.Linear(*pair) for pair in zip(sizes, sizes[1:])),
+            "output": torch.nn.Linear(sizes[-1], 1)})
+
+    def forward(self, numbers, words):
+        x = torch.cat([self.deep["words"](words).flatten(1), numbers], dim=1)
+        for layer in self.deep["layers"]:
+            x = torch.relu(layer(x))
+        return self.wide["numbers"](numbers) + self.wide["words"](words) + self.deep["output"](x)
+
+
 def own_size(case):
     """What a transformer of patches is told of the images: its positions are for one size."""
     return {"vit_b_16": {"image_size": case.size}, "deit_small": {"img_size": case.size}}.get(case.name, {})
@@ -176,7 +213,9 @@ def own_size(case):
 
 def build(case, dtype):
     """The model in training mode without dropout, weights by hash (running statistics as they start)."""
-    if case.bert:
+    if case.clicks:
+        model = WideDeep(**case.clicks)
+    elif case.bert:
         model = text_model(case)
     elif case.name in TIMM:
         import timm
@@ -191,6 +230,14 @@ def build(case, dtype):
         for name, parameter in model.named_parameters():
             parameter.copy_(weight(name, parameter.shape))
     return model.to(dtype).train()
+
+
+def loss_of(case, model, batch, step, dtype):
+    labels = batch["labels"][step]
+    if case.clicks:
+        logits = model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
+        return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], labels.to(dtype))
+    return torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), labels.long())
 
 
 def logits_of(case, model, batch, step, dtype):
@@ -208,7 +255,8 @@ def logits_of(case, model, batch, step, dtype):
 def make_optimizer(case, model):
     """Weight decay on matrices and filters only: not on what has one axis, beside those of length one."""
     settings = case.optimizer
-    parameters = list(model.parameters())
+    tables = getattr(model, "TABLES", ())
+    parameters = [parameter for name, parameter in model.named_parameters() if name not in tables]
     decayed = [sum(size > 1 for size in p.shape) > 1 for p in parameters]
     groups = [{"params": [p for p, decays in zip(parameters, decayed) if decays], "weight_decay": settings["weight_decay"]},
               {"params": [p for p, decays in zip(parameters, decayed) if not decays], "weight_decay": 0.0}]
@@ -218,21 +266,45 @@ def make_optimizer(case, model):
     return torch.optim.SGD(groups, lr=settings["lr"], momentum=settings["momentum"])
 
 
+class LazyAdamW:
+    """AdamW of the rows that a batch reads; the others and their moments stay (SparseAdam's rule, Paddle's lazy_mode)."""
+
+    def __init__(self, case, model):
+        self.settings, self.steps = case.optimizer, 0
+        self.tables = [parameter for name, parameter in model.named_parameters() if name in getattr(model, "TABLES", ())]
+        self.moments = [(torch.zeros_like(table), torch.zeros_like(table)) for table in self.tables]
+
+    @torch.no_grad()
+    def step(self, read, lr):
+        self.steps += 1
+        beta1, beta2 = self.settings["beta1"], self.settings["beta2"]
+        rows = torch.unique(read.long())
+        for table, (first, second) in zip(self.tables, self.moments):
+            gradient = table.grad[rows]
+            first[rows] = beta1 * first[rows] + (1 - beta1) * gradient
+            second[rows] = beta2 * second[rows] + (1 - beta2) * gradient**2
+            direction = first[rows] / (1 - beta1**self.steps) / (
+                (second[rows] / (1 - beta2**self.steps)).sqrt() + self.settings["epsilon"])
+            table[rows] = table[rows] * (1 - lr * self.settings["weight_decay"]) - lr * direction
+
+
 def train(case, dtype):
     """(gradients of the first step by name, losses of all steps)."""
     model, batch = build(case, dtype), batches(case)
-    optimizer = make_optimizer(case, model)
+    optimizer, rows = make_optimizer(case, model), LazyAdamW(case, model)
     gradients, losses = {}, []
     for step, (_, _, lr_factor) in enumerate(case.steps):
         for group in optimizer.param_groups:
             group["lr"] = case.optimizer["lr"] * lr_factor
-        loss = torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), batch["labels"][step].long())
-        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(case, model, batch, step, dtype)
+        model.zero_grad(set_to_none=True)
         loss.backward()
         losses.append(loss.item())
         if step == 0:
             gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
         optimizer.step()
+        if rows.tables:
+            rows.step(batch["categories"][step], case.optimizer["lr"] * lr_factor)
     return gradients, losses
 
 

@@ -85,6 +85,19 @@ TextBatch text(int step, int batch, int length, int vocab_size) {
   return result;
 }
 
+ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t hash_buckets) {
+  const Hash number_hash("numbers"), category_hash("categories");
+  ClickBatch result;
+  for (int i = 0; i < batch * numbers; ++i) {
+    result.numbers.push_back(number_hash.uniform(static_cast<std::uint64_t>(step * batch * numbers + i)));
+  }
+  for (int i = 0; i < batch * categories; ++i) {
+    const std::uint64_t word = category_hash(static_cast<std::uint64_t>(step * batch * categories + i));
+    result.categories.push_back(static_cast<std::int32_t>(word % static_cast<std::uint64_t>(hash_buckets)));
+  }
+  return result;
+}
+
 std::array<double, sketches> sketch(std::string_view name, std::span<const float> values) {
   const Hash hash("sketch:" + std::string(name));
   std::array<double, sketches> sums{};

@@ -50,6 +50,12 @@ struct TextBatch {
 };
 TextBatch text(int step, int batch, int length, int vocab_size);
 
+struct ClickBatch {
+  std::vector<float> numbers;            // [batch, numbers]
+  std::vector<std::int32_t> categories;  // [batch, categories], below hash_buckets
+};
+ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t hash_buckets);
+
 /// Sums of `values` (PyTorch's layout) under the hashed signs of `name`.
 std::array<double, sketches> sketch(std::string_view name, std::span<const float> values);
 

@@ -13,7 +13,10 @@ std::string export_timm(const ExportInput& input) {
       "{},{:.2f},{:.3f},{},{},{:.2f}\n",
       report.model.name, exports::total_samples_per_second(report),
       report.latency_ms ? report.latency_ms->step.mean : 0.0, report.global_batch_size,
-      is_text(report) ? data.max_length : data.image_size, static_cast<double>(report.model.parameters) * 1e-6);
+      reads(report) == DataKind::text    ? data.max_length
+      : reads(report) == DataKind::image ? data.image_size
+                                         : 0,
+      static_cast<double>(report.model.parameters) * 1e-6);
 }
 
 }  // namespace ptrain

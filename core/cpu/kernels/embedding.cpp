@@ -61,7 +61,10 @@ class EmbeddingKernel final : public Kernel {
 class EmbeddingGradKernel final : public Kernel {
  public:
   explicit EmbeddingGradKernel(const KernelContext& context)
-      : tokens_(context.inputs[0].count()), rows_(context.outputs[0].shape[0]), width_(context.outputs[0].shape[1]) {}
+      : tokens_(context.inputs[0].count()),
+        rows_(context.outputs[0].shape[0]),
+        width_(context.outputs[0].shape[1]),
+        bag_(tokens_ * width_ / context.inputs[1].count()) {}
 
   void run(const KernelArgs& args) override {
     const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
@@ -69,7 +72,7 @@ class EmbeddingGradKernel final : public Kernel {
     auto* table = static_cast<float*>(args.outputs[0]);
     for_columns(width_, [&](const Columns& columns) {
       columns.zero(table, rows_);
-      for (std::int64_t t = 0; t < tokens_; ++t) columns.add(dy, t, table, ids[t]);
+      for (std::int64_t t = 0; t < tokens_; ++t) columns.add(dy, t / bag_, table, ids[t]);
     });
   }
 
@@ -77,6 +80,7 @@ class EmbeddingGradKernel final : public Kernel {
   std::int64_t tokens_;
   std::int64_t rows_;
   std::int64_t width_;
+  std::int64_t bag_;  // tokens to a row of dy
 };
 
 /// How many sequences the tokens of a BERT embedding, or its gradient, make up; `slot` is the input of packed ones'

@@ -19,6 +19,7 @@ struct Tokens {
   std::int64_t count;
   std::int64_t width;
   SequencePlaces places = {};  // BERT's; none: every token counts
+  std::int64_t bag = 1;        // tokens to a row of dy
 
   /// Tokens that belong to sequences: those behind packed ones do not count.
   __device__ std::int64_t valid() const { return places.offsets != nullptr ? places.end() : count; }
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
   for (std::int64_t i = grid_thread(); i < tokens.valid() * tokens.width; i += grid_threads()) {
-    atomicAdd(table + ids[i / tokens.width] * tokens.width + i % tokens.width, dy[i]);
+    const std::int64_t t = i / tokens.width, c = i % tokens.width;
+    atomicAdd(table + ids[t] * tokens.width + c, dy[t / tokens.bag * tokens.width + c]);
   }
 }
 
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(block_threads)
     for (std::int64_t c = threadIdx.x; c < tokens.width; c += block_threads) {
       float sum = row[c];
 #pragma unroll 8
-      for (int i = 0; i < match_count; ++i) sum += dy[(begin + matches[i]) * tokens.width + c];
+      for (int i = 0; i < match_count; ++i) sum += dy[(begin + matches[i]) / tokens.bag * tokens.width + c];
       row[c] = sum;
     }
     __syncthreads();
@@ -173,7 +175,9 @@ class EmbeddingGradKernel final : public Kernel {
       : device_(device),
         deterministic_(context.options.deterministic),
         tokens_{context.inputs[0].count(), context.outputs[0].shape[1]},
-        rows_(context.outputs[0].shape[0]) {}
+        rows_(context.outputs[0].shape[0]) {
+    tokens_.bag = tokens_.count * tokens_.width / context.inputs[1].count();
+  }
 
   void run(const KernelArgs& args) override {
     table_gradient(device_, deterministic_, tokens_, rows_, args.inputs[0], static_cast<const float*>(args.inputs[1]),

@@ -26,8 +26,13 @@ void move_row(std::vector<T>& values, std::int64_t from, std::int64_t to, std::s
 struct RowLengths {
   std::size_t pixels;
   std::size_t tokens;
+  std::size_t numbers;
+  std::size_t categories;
   explicit RowLengths(const Batch& batch)
-      : pixels(batch.pixels.size() / batch.labels.size()), tokens(batch.ids.size() / batch.labels.size()) {}
+      : pixels(batch.pixels.size() / batch.labels.size()),
+        tokens(batch.ids.size() / batch.labels.size()),
+        numbers(batch.numbers.size() / batch.labels.size()),
+        categories(batch.categories.size() / batch.labels.size()) {}
 };
 
 /// Where the sample at `position` of a part of the data set lies.
@@ -48,6 +53,8 @@ void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& opt
   slot.batch.ids.resize(rows * tokens);
   slot.batch.token_types.resize(rows * tokens);
   slot.batch.lengths.resize(tokens > 0 ? rows : 0);
+  slot.batch.numbers.resize(rows * static_cast<std::size_t>(info.numbers));
+  slot.batch.categories.resize(rows * static_cast<std::size_t>(info.categories));
   slot.batch.labels.resize(rows);
   slot.batch.values.resize(info.head == Head::regression ? rows : 0);
   slot.batch.sample_indices.resize(rows);
@@ -66,7 +73,9 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
                   row_of(batch.ids, row, lengths.tokens),
                   row_of(batch.token_types, row, lengths.tokens),
                   lengths.tokens > 0 ? &batch.lengths[at] : nullptr,
-                  {static_cast<int>(batch.image_size), options.images.smallest_crop}};
+                  {static_cast<int>(batch.image_size), options.images.smallest_crop},
+                  row_of(batch.numbers, row, lengths.numbers),
+                  row_of(batch.categories, row, lengths.categories)};
   try {
     auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
     const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // others each time
@@ -111,6 +120,8 @@ void finish_batch(BatchSlot& slot, std::int64_t filled) {
     move_row(batch.ids, row, kept, lengths.tokens);
     move_row(batch.token_types, row, kept, lengths.tokens);
     if (lengths.tokens > 0) move_row(batch.lengths, row, kept, 1);
+    move_row(batch.numbers, row, kept, lengths.numbers);
+    move_row(batch.categories, row, kept, lengths.categories);
     move_row(batch.labels, row, kept, 1);
     if (!batch.values.empty()) move_row(batch.values, row, kept, 1);
     move_row(batch.sample_indices, row, kept, 1);
@@ -125,6 +136,11 @@ void finish_batch(BatchSlot& slot, std::int64_t filled) {
   fill_from(batch.ids, lengths.tokens, 0);
   fill_from(batch.token_types, lengths.tokens, 0);
   if (lengths.tokens > 0) fill_from(batch.lengths, 1, 1);
+  fill_from(batch.numbers, lengths.numbers, 0.0f);
+  fill_from(batch.categories, lengths.categories, 0);
+  for (auto row = kept; kept > 0 && row < static_cast<std::int64_t>(batch.labels.size()); ++row) {
+    move_row(batch.categories, 0, row, lengths.categories);
+  }
   fill_from(batch.labels, 1, 0);
   if (!batch.values.empty()) fill_from(batch.values, 1, std::numeric_limits<float>::quiet_NaN());
   fill_from(batch.sample_indices, 1, -1);

@@ -86,4 +86,19 @@ PTRAIN_HD inline StepFactors step_factors(const OptimizerSettings& s, float lr, 
   return f;
 }
 
+/// One element by SGD, momentum or AdamW, as `s.kind` says; `m` and `v` are null where it keeps no such moment.
+/// `gradient` carries the loss scale.
+PTRAIN_HD inline void update_element(const OptimizerSettings& s, const StepFactors& f, float decay, float gradient,
+                                     float* p, float* m, float* v) {
+  if (s.kind == OptimizerKind::adamw) {
+    const float direction =
+        adam_direction(gradient * f.gradient_scale, *m, *v, s.beta1, s.beta2, s.epsilon, f.correction1, f.correction2);
+    *p = adamw_step(*p, direction, f.lr, decay);
+    return;
+  }
+  float none = 0.0f;
+  momentum_step(*p, gradient * f.gradient_scale, m == nullptr ? none : *m, f.lr, m == nullptr ? 0.0f : s.momentum,
+                decay, m != nullptr && s.nesterov);
+}
+
 }  // namespace ptrain

@@ -42,12 +42,7 @@ std::vector<TensorDesc> Embedding::infer(std::span<const TensorDesc> inputs) con
   return {{inputs[table].dtype, looked_up(inputs[ids].shape, inputs[table].shape[1])}};
 }
 
-void Embedding::gradient(GradientBuilder& builder) const {
-  const ValueId dy = builder.output_gradient(0);
-  if (dy == no_value || !builder.needs_gradient(table)) return;
-  const auto op = std::make_shared<EmbeddingGrad>(builder.desc(builder.input(table)).shape[0]);
-  builder.set_input_gradient(table, builder.emit(op, {builder.input(ids), dy}).front());
-}
+void Embedding::gradient(GradientBuilder& builder) const { set_table_gradient(builder, gradient_, ids, table); }
 
 std::string EmbeddingGrad::attributes() const { return fmt::format("rows={}", rows_); }
 
@@ -55,8 +50,9 @@ std::vector<TensorDesc> EmbeddingGrad::infer(std::span<const TensorDesc> inputs)
   require_count(inputs, 2, 2);
   require_ids(inputs[ids], "ids");
   require(inputs[dy].dtype == DType::f32, "dy: expected f32, got {}", inputs[dy].to_string());
-  require(leading_shape(inputs[dy].shape) == inputs[ids].shape, "dy {} does not fit ids {}", inputs[dy].to_string(),
-          inputs[ids].to_string());
+  const Shape read = leading_shape(inputs[dy].shape);
+  require(read == inputs[ids].shape || read == leading_shape(inputs[ids].shape), "dy {} does not fit ids {}",
+          inputs[dy].to_string(), inputs[ids].to_string());
   return {{inputs[dy].dtype, Shape{rows_, inputs[dy].shape[-1]}}};
 }
 

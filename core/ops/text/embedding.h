@@ -2,7 +2,7 @@
 // All of it is f32 at every AMP level. Ids are trusted to be in range: they are checked where data is read.
 #pragma once
 
-#include "core/graph/op.h"
+#include "core/ops/sparse/sparse_gradient.h"
 
 namespace ptrain {
 
@@ -10,13 +10,22 @@ namespace ptrain {
 class Embedding final : public Op {
  public:
   enum Input { ids, table };
+  explicit Embedding(TableGradient gradient = TableGradient::dense) : gradient_(gradient) {}
+
   std::string_view type() const override { return "embedding"; }
+  std::string attributes() const override { return gradient_ == TableGradient::sparse ? "sparse" : ""; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::extra_black; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override {
+    return {0, look_up_traffic(inputs[ids], inputs[table], outputs[0])};
+  }
+
+ private:
+  TableGradient gradient_;
 };
 
-/// inputs: ids i32 [...]; dy [..., H].  outputs: dtable [rows, H].
+/// inputs: ids i32 [...]; dy [..., H], or of ids [..., K] one row for each K of them.  outputs: dtable [rows, H].
 class EmbeddingGrad final : public Op {
  public:
   enum Input { ids, dy };

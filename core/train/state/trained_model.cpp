@@ -55,8 +55,8 @@ void ModelDocument::describe(Fields& field) {
   field("signature", signature, "tells apart models whose weights do not fit each other");
   field.any("keys", keys, "object", "configuration keys that the model reads, by name");
   field("class_names", class_names, "in the order of the logits");
-  field("image", image, "how an image becomes the input; null of text");
-  field("text", text, "how a text becomes the input; null of images");
+  field("image", image, "how an image becomes the input; null of others");
+  field("text", text, "how a text becomes the input; null of others");
   field.maybe("quantization", quantization, "what is computed in 8 bits; left out where nothing is");
   field("files", files, "the folder's other files");
   field("config_hash", config_hash, "of the run that trained it");
@@ -135,6 +135,10 @@ DatasetInfo data_of(const ModelDocument& document, const std::string& where) {
   data.kind = entry_of(document, where).reads;
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
+  if (data.kind == DataKind::table) {
+    fail_usage("{}: {} reads tables, which are trained and evaluated (ptrain run, eval), but not answered from yet",
+               where, document.model);
+  }
   if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);
     data.image_size = number_of_key("data.image_size", document.image->size, where);
@@ -211,7 +215,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   if (data.kind == DataKind::image) {
     const ImageTransform transform(data.image_size, Augmentation::none);
     document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
-  } else {
+  } else if (data.kind == DataKind::text) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     if (config.data.source != DataSource::synthetic) {
       const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);

@@ -1,0 +1,73 @@
+// Rows are copied part by part; every thread has rows of its own.
+#include "core/ops/concat.h"
+
+#include "core/base/parallel.h"
+#include "core/cpu/kernels.h"
+
+#include <cstring>
+
+namespace ptrain::cpu {
+namespace {
+
+/// Bytes of a row of each part.
+std::vector<std::size_t> row_bytes(std::span<const TensorDesc> parts) {
+  std::vector<std::size_t> bytes;
+  for (const TensorDesc& part : parts) bytes.push_back(part.bytes() / static_cast<std::size_t>(part.shape[0]));
+  return bytes;
+}
+
+/// Calls copy(part, its row, the row's place in the whole, bytes) for every part of every row.
+template <typename Copy>
+void for_parts(std::int64_t rows, const std::vector<std::size_t>& parts, std::byte* whole, Copy&& copy) {
+  std::size_t width = 0;
+  for (const std::size_t bytes : parts) width += bytes;
+  parallel_for(rows, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      std::byte* place = whole + row * width;
+      for (std::size_t part = 0; part < parts.size(); place += parts[part++]) copy(part, row, place, parts[part]);
+    }
+  });
+}
+
+class ConcatKernel final : public Kernel {
+ public:
+  explicit ConcatKernel(const KernelContext& context)
+      : rows_(context.outputs[0].shape[0]), parts_(row_bytes(context.inputs)) {}
+
+  void run(const KernelArgs& args) override {
+    for_parts(rows_, parts_, static_cast<std::byte*>(args.outputs[0]),
+              [&](std::size_t part, std::size_t row, std::byte* place, std::size_t bytes) {
+                std::memcpy(place, static_cast<const std::byte*>(args.inputs[part]) + row * bytes, bytes);
+              });
+  }
+
+ private:
+  std::int64_t rows_;
+  std::vector<std::size_t> parts_;
+};
+
+class ConcatGradKernel final : public Kernel {
+ public:
+  explicit ConcatGradKernel(const KernelContext& context)
+      : rows_(context.inputs[0].shape[0]), parts_(row_bytes(context.outputs)) {}
+
+  void run(const KernelArgs& args) override {
+    for_parts(rows_, parts_, static_cast<std::byte*>(args.inputs[0]),
+              [&](std::size_t part, std::size_t row, const std::byte* place, std::size_t bytes) {
+                std::memcpy(static_cast<std::byte*>(args.outputs[part]) + row * bytes, place, bytes);
+              });
+  }
+
+ private:
+  std::int64_t rows_;
+  std::vector<std::size_t> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_concat(const KernelContext& context) { return std::make_unique<ConcatKernel>(context); }
+std::unique_ptr<Kernel> make_concat_grad(const KernelContext& context) {
+  return std::make_unique<ConcatGradKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,75 @@
+// The first place of every id is found by a hash table that the workspace has, in one pass over the ids: no more than
+// the additions themselves cost, and in an order that no number of threads changes.
+#include "core/ops/sparse/sparse_gradient.h"
+
+#include "core/cpu/kernels.h"
+
+#include <bit>
+#include <cstring>
+
+namespace ptrain::cpu {
+namespace {
+
+/// Places of ids by open addressing; half of its slots stay empty.
+class FirstPlaces {
+ public:
+  static std::size_t slots_for(std::int64_t count) { return std::bit_ceil(static_cast<std::size_t>(count) * 2); }
+
+  FirstPlaces(std::int32_t* slots, std::size_t count) : slots_(slots), mask_(count - 1) {
+    std::fill(slots, slots + count, -1);
+  }
+
+  /// The first place that had the id of `ids[place]`; `place` where there was none.
+  std::int32_t operator()(const std::int32_t* ids, std::int32_t place) {
+    const std::uint32_t spread = static_cast<std::uint32_t>(ids[place]) * 2654435769u;  // 2^32 over the golden ratio
+    for (std::size_t slot = (spread ^ spread >> 15) & mask_;; slot = (slot + 1) & mask_) {
+      if (slots_[slot] < 0) return slots_[slot] = place;
+      if (ids[slots_[slot]] == ids[place]) return slots_[slot];
+    }
+  }
+
+ private:
+  std::int32_t* slots_;
+  std::size_t mask_;
+};
+
+class SparseGradientKernel final : public Kernel {
+ public:
+  explicit SparseGradientKernel(const KernelContext& context)
+      : count_(context.outputs[SparseGradient::values].shape[0]),
+        width_(context.outputs[SparseGradient::values].shape[1]),
+        in_bag_(count_ * width_ / context.inputs[SparseGradient::dy].count()),
+        slots_(FirstPlaces::slots_for(count_)) {}
+
+  std::size_t workspace_bytes() const override { return slots_ * sizeof(std::int32_t); }
+
+  void run(const KernelArgs& args) override {
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[SparseGradient::ids]);
+    const auto* dy = static_cast<const float*>(args.inputs[SparseGradient::dy]);
+    auto* rows = static_cast<std::int32_t*>(args.outputs[SparseGradient::rows]);
+    auto* values = static_cast<float*>(args.outputs[SparseGradient::values]);
+    FirstPlaces first_places(static_cast<std::int32_t*>(args.workspace), slots_);
+    std::memset(values, 0, static_cast<std::size_t>(count_ * width_) * sizeof(float));
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::int32_t first = first_places(ids, static_cast<std::int32_t>(i));
+      rows[i] = first == i ? ids[i] : -1;
+      const float* from = dy + i / in_bag_ * width_;
+      float* sum = values + first * width_;
+      for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[c];
+    }
+  }
+
+ private:
+  std::int64_t count_;
+  std::int64_t width_;
+  std::int64_t in_bag_;
+  std::size_t slots_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_sparse_gradient(const KernelContext& context) {
+  return std::make_unique<SparseGradientKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,86 @@
+// Criteo's click logs, read where they lie: the file is mapped and a line is parsed when a batch asks for it.
+#include "core/data/sources.h"
+#include "core/data/table/criteo_line.h"
+#include "core/data/table/line_index.h"
+#include "core/io/mapped_file.h"
+
+#include <array>
+#include <filesystem>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path file_of(const DataSettings& settings, Split split) {
+  require_path(settings, "criteo");
+  const bool train = split == Split::train;
+  const std::string& name = train ? settings.train_file : settings.dev_file;
+  const fs::path path = fs::path(settings.path) / name;
+  if (!fs::exists(path)) {
+    fail("{}: not found; data.{} names the {} file below data.path", path.string(), train ? "train_file" : "dev_file",
+         train ? "training" : "evaluation");
+  }
+  return path;
+}
+
+class CriteoDataset : public Dataset {
+ public:
+  CriteoDataset(const DataSettings& settings, Split split)
+      : path_(file_of(settings, split).string()), file_(path_), lines_(text_of(file_)) {
+    info_ = click_info(settings);
+    if (lines_.size() == 0) fail("{}: has no lines", path_);
+    file_.check();
+    std::array<float, criteo_numbers> numbers;
+    std::array<std::int32_t, criteo_categories> ids;
+    parse(0, numbers, ids);  // a file of another form is refused before training
+  }
+
+  std::int64_t size() const override { return lines_.size(); }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+    return parse(index, out.numbers, out.categories);
+  }
+
+  std::int32_t label(std::int64_t index) const override { return lines_[index].starts_with('1') ? 1 : 0; }
+
+  SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .line = index + 1}; }
+
+ private:
+  static std::string_view text_of(const MappedFile& file) {
+    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+  }
+
+  std::int32_t parse(std::int64_t index, std::span<float> numbers, std::span<std::int32_t> ids) const {
+    const std::string_view line = lines_[index];
+    file_.check();
+    return parse_criteo_line(line, {path_, index + 1}, info_.hash_buckets, numbers, ids);
+  }
+
+  std::string path_;
+  MappedFile file_;
+  LineIndex lines_;
+};
+
+}  // namespace
+
+DatasetInfo click_info(const DataSettings& settings) {
+  constexpr int classes = 2;
+  DatasetInfo info;
+  info.kind = DataKind::table;
+  info.classes = classes;
+  info.class_names = numbered_classes(classes);
+  info.numbers = criteo_numbers;
+  info.categories = criteo_categories;
+  info.hash_buckets = settings.hash_buckets;
+  if (settings.classes != 0 && settings.classes != classes) {
+    fail_usage("model.classes: clicks have {} classes, got {}", classes, settings.classes);
+  }
+  return info;
+}
+
+std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split) {
+  return std::make_unique<CriteoDataset>(settings, split);
+}
+
+}  // namespace ptrain

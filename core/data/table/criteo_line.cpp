@@ -1,0 +1,94 @@
+#include "core/data/table/criteo_line.h"
+
+#include "core/base/hash.h"
+#include "core/data/dataset.h"
+#include "core/io/atomic_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace ptrain {
+namespace {
+
+constexpr int fields = 1 + criteo_numbers + criteo_categories;
+
+/// PaddleRec's cont_min and cont_diff.
+constexpr std::array<float, criteo_numbers> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::array<float, criteo_numbers> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
+
+template <typename... Args>
+[[noreturn]] void refuse(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
+  throw BadSample(fmt::format("{}:{}: {}", place.file, place.line, fmt::format(format, std::forward<Args>(args)...)));
+}
+
+std::string shown(std::string_view field) { return quoted_name(field.substr(0, 40)); }
+
+/// Goes through a line field by field.
+class Fields {
+ public:
+  explicit Fields(std::string_view line) : rest_(line) {}
+
+  std::string_view next() {
+    const std::size_t end = std::min(rest_.find('\t'), rest_.size());
+    const std::string_view field = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return field;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+float scaled_number(std::string_view field, int index, const LinePlace& place) {
+  if (field.empty()) return 0.0f;
+  std::int64_t value = 0;
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    refuse(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown(field));
+  }
+  const auto at = static_cast<std::size_t>(index);
+  return (static_cast<float>(value) - smallest[at]) / ranges[at];
+}
+
+bool is_hexadecimal(std::string_view word) {
+  return std::all_of(word.begin(), word.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
+}
+
+}  // namespace
+
+std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
+  const std::uint64_t hash = mixed64(fnv1a64(word) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+  return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(hash_buckets));
+}
+
+std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
+                               std::span<float> numbers, std::span<std::int32_t> ids) {
+  constexpr std::size_t longest_word = 16;
+  const auto found = 1 + std::count(line.begin(), line.end(), '\t');
+  if (found != fields) {
+    refuse(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", fields,
+           criteo_numbers, criteo_categories, found);
+  }
+  Fields rest(line);
+  const std::string_view label = rest.next();
+  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown(label));
+  for (int i = 0; i < criteo_numbers; ++i) {
+    numbers[static_cast<std::size_t>(i)] = scaled_number(rest.next(), i, place);
+  }
+  for (int i = 0; i < criteo_categories; ++i) {
+    const std::string_view word = rest.next();
+    if (word.size() > longest_word || !is_hexadecimal(word)) {
+      refuse(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
+             longest_word, shown(word));
+    }
+    ids[static_cast<std::size_t>(i)] = category_id(i, word, hash_buckets);
+  }
+  return label == "1" ? 1 : 0;
+}
+
+}  // namespace ptrain

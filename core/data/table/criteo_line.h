@@ -1,0 +1,31 @@
+// One line of Criteo's click logs (Display Advertising Challenge, 2014) as a model reads it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ptrain {
+
+inline constexpr int criteo_numbers = 13;     // integer features, I1 to I13
+inline constexpr int criteo_categories = 26;  // categorical features, C1 to C26
+
+/// Where a line stands, for messages.
+struct LinePlace {
+  const std::string& file;
+  std::int64_t line;  // from 1
+};
+
+/// Reads "label, 13 integers, 26 hexadecimal words", tab separated; any but the label may be empty. `numbers` [13] are
+/// scaled as PaddleRec does, (value - smallest) / range by its table, 0 where a field is empty; `ids` [26] are
+/// category_id() of each word. Returns the label, 0 or 1. Throws BadSample naming the place, what is expected and what
+/// stands there.
+std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
+                               std::span<float> numbers, std::span<std::int32_t> ids);
+
+/// The row of a table of `hash_buckets` rows for a word of a categorical feature, numbered from 0: one table serves all
+/// features, and a word that several have gets a row of each. The same on every machine and in every version.
+std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets);
+
+}  // namespace ptrain

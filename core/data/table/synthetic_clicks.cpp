@@ -1,0 +1,67 @@
+// Clicks made from random numbers that a model can learn: some features' words and one number speak for or against.
+#include "core/data/sources.h"
+#include "core/data/table/criteo_line.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// The first features have a word of `words` each that moves the odds, by a number drawn for the word.
+class SyntheticClicks : public Dataset {
+ public:
+  SyntheticClicks(const DataSettings& settings, Split split)
+      : seed_(settings.seed), eval_(split == Split::eval ? 1 : 0), size_(synthetic_size(settings, split)) {
+    info_ = click_info(settings);
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+    const RandomStream stream = stream_of(index);
+    for (std::size_t i = 0; i < out.numbers.size(); ++i) out.numbers[i] = stream.uniform(i);
+    for (int i = 0; i < criteo_categories; ++i) {
+      out.categories[static_cast<std::size_t>(i)] =
+          category_id(i, fmt::format("{:08x}", word_of(stream, i)), info_.hash_buckets);
+    }
+    return label(index);
+  }
+
+  std::int32_t label(std::int64_t index) const override {
+    const RandomStream stream = stream_of(index);
+    float odds = 2 * stream.uniform(0) - 1;
+    for (int i = 0; i < telling_features; ++i) odds += weight_of(i, word_of(stream, i));
+    const float probability = 1 / (1 + std::exp(-odds));
+    return stream.uniform(first_word + criteo_categories) < probability ? 1 : 0;
+  }
+
+ private:
+  static constexpr std::uint32_t words = 20;  // of each feature
+  static constexpr std::uint64_t first_word = 16;
+  static constexpr int telling_features = 6;
+
+  RandomStream stream_of(std::int64_t index) const {
+    return {seed_, static_cast<std::uint64_t>(index) * 2 + eval_, static_cast<std::uint32_t>(DataStream::synthetic)};
+  }
+  static std::uint32_t word_of(const RandomStream& stream, int feature) {
+    const std::uint64_t bits = stream.bits(first_word + static_cast<std::uint64_t>(feature));
+    return static_cast<std::uint32_t>(bits * words >> 32);
+  }
+  /// The same in both splits; uniform in [-2, 2).
+  float weight_of(int feature, std::uint32_t word) const {
+    const RandomStream weights{seed_, ~std::uint64_t{0}, static_cast<std::uint32_t>(DataStream::synthetic)};
+    return 4 * weights.uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
+  }
+
+  std::uint64_t seed_;
+  std::uint64_t eval_;
+  std::int64_t size_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split) {
+  return std::make_unique<SyntheticClicks>(settings, split);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,43 @@
+// The update of the rows of a table that a sparse gradient has: the others, and their moments, stay as they are.
+#pragma once
+
+#include "core/graph/op.h"
+#include "core/ops/math/optimizer.h"
+
+namespace ptrain {
+
+struct SparseUpdateAttributes {
+  OptimizerSettings settings;  // of SGD, momentum or AdamW; LARS and LAMB scale by norms of whole tables
+  bool decay = true;           // weight decay applies, to the rows of the gradient
+};
+
+/// State inputs are written in place, a row at a time (PyTorch's torch.optim.SparseAdam, Paddle's lazy_mode): a row
+/// that no id of the step has keeps its moments. Runs before the step's OptimizerUpdate, which counts the update.
+class SparseUpdate final : public OpWith<SparseUpdateAttributes> {
+ public:
+  enum Input : int {
+    learning_rate,  // f32[1], fed each step
+    rows,           // i32[n] of SparseGradient: each row once, -1 for none
+    values,         // f32[n, H]
+    updates,        // f32[1] number of updates applied so far, without this one
+    grad_norm,      // f32[2] {norm, found_inf}, optional
+    loss_scale,     // f32[4], optional: gradients carry this scale
+    table,          // f32[V, H]
+    moment1,        // f32[V, H] velocity or first moment, optional
+    moment2,        // f32[V, H], optional
+    count
+  };
+  using OpWith::OpWith;
+
+  std::string_view type() const override { return "sparse_update"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input >= table; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+/// Whether an optimizer updates each element by itself, so that rows can be left out.
+bool updates_rows(OptimizerKind kind);
+
+}  // namespace ptrain

@@ -1,0 +1,93 @@
+#include "models/wide_deep.h"
+
+#include "core/ops/activation.h"
+#include "core/ops/concat.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/sparse/embedding_bag.h"
+#include "core/ops/text/embedding.h"
+
+#include <array>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr std::array<std::int64_t, 4> hidden{512, 256, 128, 32};
+
+class WideDeepBuilder final : public Blocks {
+ public:
+  WideDeepBuilder(const WideDeepSpec& spec, Mode mode) : Blocks(mode), spec_(spec) {}
+
+  BuiltModel build(const BatchShape& batch) {
+    const ValueId numbers = graph_.add_input(model_io::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
+    const ValueId words = graph_.add_input(model_io::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
+    add_labels(batch);
+    const ValueId both = sum("wide", wide_numbers(numbers), wide_words(words));
+    add_binary_loss(sum("logits", both, deep(numbers, words)), spec_.label_smoothing);
+    return take();
+  }
+
+ private:
+  ValueId wide_numbers(ValueId numbers) { return dense("wide.numbers", numbers, 1); }
+
+  ValueId wide_words(ValueId words) {
+    const ValueId table = parameter(variable_of("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
+    return add("wide.words", std::make_shared<EmbeddingBag>(TableGradient::sparse), {words, table});
+  }
+
+  ValueId deep(ValueId numbers, ValueId words) {
+    const Shape shape{spec_.hash_buckets, spec_.embedding_size};
+    const ValueId table = parameter(variable_of("deep.words.weight", shape, uniform_start(1)));
+    const ValueId rows = add("deep.words", std::make_shared<Embedding>(TableGradient::sparse), {words, table});
+    ValueId x = add("deep.inputs", std::make_shared<Concat>(), {rows, numbers});
+    for (std::size_t layer = 0; layer < hidden.size(); ++layer) {
+      x = dense(fmt::format("deep.layers.{}", layer), x, hidden[layer]);
+      x = add(fmt::format("deep.layers.{}.relu", layer), std::make_shared<ActivationOp>(Activation::relu), {x});
+    }
+    return dense("deep.output", x, 1);
+  }
+
+  /// PaddleRec's start: weights of variance 1 / inputs.
+  ValueId dense(const std::string& name, ValueId x, std::int64_t outputs) {
+    const float deviation = 1 / std::sqrt(static_cast<float>(channels(x)));
+    return linear(name, x, variable_of(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation)),
+                  variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+  }
+
+  ValueId sum(const std::string& name, ValueId a, ValueId b) { return add(name, std::make_shared<Add>(), {a, b}); }
+
+  const WideDeepSpec& spec_;
+};
+
+class WideDeep final : public Model {
+ public:
+  explicit WideDeep(const WideDeepSpec& spec) : spec_(spec) {}
+
+  std::string name() const override { return "wide_deep"; }
+  std::string signature() const override {
+    return fmt::format("{} hash_buckets={} embedding_size={}", name(), spec_.hash_buckets, spec_.embedding_size);
+  }
+  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
+    return WideDeepBuilder(spec_, mode).build(batch);
+  }
+  DataKind reads() const override { return DataKind::table; }
+
+ private:
+  WideDeepSpec spec_;
+};
+
+}  // namespace
+
+WideDeepSpec wide_deep_spec(const Config& config, const DatasetInfo& data) {
+  WideDeepSpec spec;
+  spec.numbers = data.numbers;
+  spec.categories = data.categories;
+  spec.hash_buckets = config.model.hash_buckets;
+  spec.embedding_size = config.model.embedding_size;
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  return spec;
+}
+
+std::unique_ptr<Model> make_wide_deep(const WideDeepSpec& spec) { return std::make_unique<WideDeep>(spec); }
+
+}  // namespace ptrain

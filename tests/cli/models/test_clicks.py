@@ -1,0 +1,93 @@
+"""Clicks in Criteo's form: training, what it reports, and what is refused in one line."""
+import unittest
+
+from data_files import write_criteo
+from program import ROOT, ProgramTest, run
+
+CLICKS = """\
+model: {{name: WideDeep, hash_buckets: 5000}}
+data: {{source: criteo, path: {data}, batch_size: 64, workers: 1}}
+train: {{steps: 124, optimizer: {{name: adamw, lr: 2.0e-3, weight_decay: 0}}, schedule: {{name: constant}}, log_every_steps: 1}}
+eval: {{every_epochs: 1}}
+flags: {{cudnn_exhaustive_search: false}}
+threads: 1
+"""
+
+
+class Clicks(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for name, count in (("train", 4000), ("dev", 500)):
+            write_criteo(self.folder / f"{name}.tsv", name, count)
+        self.config.write_text(CLICKS.format(data=self.folder))
+
+    def damage(self, line, text):
+        lines = (self.folder / "train.tsv").read_text().splitlines()
+        lines[line - 1] = text
+        (self.folder / "train.tsv").write_text("\n".join(lines) + "\n")
+
+    def test_they_are_learned_and_reported(self):
+        trained = self.train("own", "-o", "output.predictions=true")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        self.assertEqual((report["model"]["name"], report["model"]["sample"]), ("wide_deep", "sample"))
+        self.assertEqual(report["throughput"]["unit"], "samples/s")
+        accuracy = report["accuracy"]
+        self.assertEqual(accuracy["eval_samples"], 500)
+        self.assertGreater(accuracy["auc"], 0.75)
+        self.assertLess(accuracy["loss"], 0.62, "the log loss of answers at random is 0.69")
+        self.assertEqual([one["name"] for one in report["classification"]["classes"]], ["0", "1"])
+        page = run("table", self.folder / "own", "--format", "html", "--out", self.folder / "page.html")
+        self.assertEqual(page.returncode, 0, page.stderr)
+        self.assertEqual(run("show", self.folder / "own").returncode, 0)
+        again = run("eval", self.config, "-o", f"model.weights={self.folder / 'own/model.safetensors'}", "--out",
+                    self.folder / "again", "--progress", "none")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertAlmostEqual(self.report("again")["accuracy"]["auc"], accuracy["auc"], places=6)
+
+    def test_a_run_goes_on_where_it_stopped(self):
+        short = ("-o", "eval.every_epochs=0")
+        self.assertEqual(self.train("whole", *short, "-o", "train.steps=40").returncode, 0)
+        self.assertEqual(self.train("parts", *short, "-o", "train.steps=17").returncode, 0)
+        resumed = self.train("parts", *short, "-o", "train.steps=40", "--resume", "auto")
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(self.losses("parts"), self.losses("whole"))
+        whole, parts = ((self.folder / name / "model.safetensors").read_bytes() for name in ("whole", "parts"))
+        self.assertEqual(whole, parts)
+
+    def test_bad_lines_are_passed_over_or_named(self):
+        self.damage(7, "1\tonly\tthree")
+        passed = self.train("passed", "-o", "train.steps=63", "-o", "eval.every_epochs=0")
+        self.assertEqual(passed.returncode, 0, passed.stderr)
+        self.assertEqual(self.report("passed")["progress"]["bad_samples"], 1)
+        strict = self.train("strict", "-o", "train.steps=63", "-o", "eval.every_epochs=0", "-o", "data.max_bad_samples=0")
+        self.assert_one_line_error(strict, 1, "train.tsv:7: expected 40 fields", "got 3")
+        self.damage(1, "label,I1,I2")
+        self.assert_one_line_error(self.train("header"), 1, "train.tsv:1: expected 40 fields", "got 1")
+
+    def test_what_takes_whole_tables_is_refused(self):
+        for override, key in (("train.optimizer.name=lamb", "train.optimizer.name"), ("dist.ranks=2", "dist.ranks"),
+                              ("train.accumulate_steps=2", "train.accumulate_steps"), ("train.ema_decay=0.9", "train.ema_decay"),
+                              ("model.classes=3", "model.classes"), ("data.source=idx", "criteo or synthetic"),
+                              ("train.mixup=0.2", "reads tables"), ("model.hash_buckets=0", "model.hash_buckets")):
+            with self.subTest(override):
+                self.assert_one_line_error(run("validate", self.config, "-o", override), 2, key)
+
+    def test_a_trained_one_is_not_answered_from_yet(self):
+        self.assertEqual(self.train("own", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
+        model = self.folder / "own"
+        for command in (("infer", model, "x"), ("export", model, "--out", self.folder / "copy"),
+                        ("quantize", model, "--calibrate", self.folder, "--out", self.folder / "q"), ("serve", model, "--port", "0")):
+            with self.subTest(command[0]):
+                self.assert_one_line_error(run(*command), 2, "reads tables")
+
+    def test_the_recipe_reads_criteos_files(self):
+        text = (ROOT / "configs/recipes/criteo_wide_deep.yaml").read_text()
+        self.config.write_text(text.replace("path: data/criteo", f"path: {self.folder}"))
+        trained = self.train("recipe", "-o", "train.steps=3", "-o", "model.hash_buckets=1000")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertEqual(self.report("recipe")["accuracy"]["eval_samples"], 500)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+// Tables that are updated by rows: where they and their gradients lie, and what of a step costs by the batch alone.
+#include "core/passes/optimizer.h"
+
+#include "core/ops/sparse/embedding_bag.h"
+#include "core/ops/sparse/sparse_update.h"
+#include "core/ops/text/embedding.h"
+#include "core/passes/memory_plan.h"
+#include "models/wide_deep.h"
+#include "tests/error_message.h"
+#include "tests/unit/passes/example_models.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t batch = 8, words = 26, embedding = 9;
+
+Graph forward(std::int64_t hash_buckets) {
+  WideDeepSpec spec;
+  spec.hash_buckets = hash_buckets;
+  return make_wide_deep(spec)->build(batch, Mode::training);
+}
+
+Graph trained(std::int64_t hash_buckets, PipelineOptions options = training_pipeline(AmpLevel::O0)) {
+  return build_training_graph(forward(hash_buckets), options).graph;
+}
+
+PipelineOptions adamw(AmpLevel level = AmpLevel::O0) {
+  PipelineOptions options = training_pipeline(level);
+  options.optimizer.kind = OptimizerKind::adamw;
+  return options;
+}
+
+std::vector<const Node*> row_updates(const Graph& graph) {
+  std::vector<const Node*> nodes;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->type() == "sparse_update") nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+TEST(SparseTables, LieApartFromTheFlatBuffersWithTheirMoments) {
+  for (const AmpLevel level : all_levels) {
+    const Graph graph = trained(700, adamw(level));
+    for (const char* name : {"wide.words.weight", "deep.words.weight"}) {
+      const ValueId table = graph.find_value(name);
+      const Value& base = graph.value(graph.value(table).base);
+      EXPECT_EQ(base.name, std::string(flat::table) + name);
+      EXPECT_EQ(base.storage, Storage::state);
+      EXPECT_EQ(base.desc, graph.desc(table));
+      for (const char* moment : {flat::moment1, flat::moment2}) {
+        const ValueId of_table = graph.find_value(std::string(moment) + "." + name);
+        ASSERT_NE(of_table, no_value);
+        EXPECT_EQ(graph.desc(of_table), graph.desc(table));
+      }
+    }
+    EXPECT_LT(graph.desc(graph.find_value(flat::master)).count(), 400'000) << "the layers, without a table";
+  }
+}
+
+TEST(SparseTables, HaveGradientsOfRowsAmongTheFlatOnes) {
+  const Graph graph = trained(1'000'000, adamw());
+  EXPECT_EQ(node_types(graph)["embedding_grad"], 0);
+  const std::vector<const Node*> updates = row_updates(graph);
+  ASSERT_EQ(updates.size(), 2u);
+  std::int64_t widths = 0;
+  for (const Node* update : updates) {
+    const Value& values = graph.value(update->inputs[SparseUpdate::values]);
+    EXPECT_EQ(values.desc.shape[0], batch * words);
+    EXPECT_EQ(values.base, graph.find_value(flat::grad)) << "the norm and the search for infinities read it";
+    widths += values.desc.shape[1];
+    EXPECT_EQ(update->phase, Phase::update);
+  }
+  EXPECT_EQ(widths, 1 + embedding);
+  EXPECT_EQ(graph.nodes().back().op->type(), "optimizer_update") << "which counts the update, is last";
+}
+
+TEST(SparseTables, CostNothingByTheirSizeButTheirMemory) {
+  const Graph small = trained(100'000, adamw()), large = trained(1'000'000, adamw());
+  EXPECT_EQ(plan_memory(small, MemoryReuse::on).arena_bytes, plan_memory(large, MemoryReuse::on).arena_bytes);
+  std::int64_t grown = 0;
+  ASSERT_EQ(small.values().size(), large.values().size());
+  for (std::size_t i = 0; i < small.values().size(); ++i) {
+    if (small.values()[i].base != no_value || small.values()[i].storage == Storage::activation) continue;
+    grown += static_cast<std::int64_t>(large.values()[i].desc.bytes() - small.values()[i].desc.bytes());
+  }
+  EXPECT_EQ(grown, 900'000 * (1 + embedding) * 3 * 4) << "the table and two moments";
+  for (std::size_t i = 0; i < small.nodes().size(); ++i) {
+    const Node &a = small.nodes()[i], &b = large.nodes()[i];
+    EXPECT_EQ(a.op->cost(small.input_descs(a), small.output_descs(a)).bytes,
+              b.op->cost(large.input_descs(b), large.output_descs(b)).bytes)
+        << a.name;
+  }
+}
+
+TEST(SparseTables, RefuseWhatTakesAllRows) {
+  const auto refused = [](const std::function<void(PipelineOptions&)>& change) {
+    PipelineOptions options = adamw();
+    change(options);
+    return error_of([&] { trained(100, options); }, ExitCode::usage);
+  };
+  EXPECT_NE(refused([](auto& o) { o.optimizer.kind = OptimizerKind::lamb; }).find("train.optimizer.name: lamb"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.accumulate_steps = 2; }).find("train.accumulate_steps"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.average_decay = 0.9f; }).find("train.ema_decay"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.distribution.emplace().world_size = 2; }).find("dist.ranks: expected 1"),
+            std::string::npos);
+}
+
+TEST(SparseTables, AreReadOnce) {
+  Graph graph;
+  const ValueId ids = graph.add_input("ids", {DType::i32, Shape{4, 2}});
+  const ValueId table = graph.add_parameter("table", Shape{10, 3});
+  const ValueId a = graph.add("a", std::make_shared<EmbeddingBag>(TableGradient::sparse), {ids, table});
+  const ValueId b = graph.add("b", std::make_shared<Embedding>(TableGradient::sparse), {ids, table});
+  const ValueId da = graph.add_state("da", graph.desc(a)), db = graph.add_state("db", graph.desc(b));
+  EXPECT_THROW(differentiate(graph, {{a, da}, {b, db}}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,89 @@
+// Training with tables that are updated by rows.
+#include "core/passes/optimizer.h"
+#include "tests/unit/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+TEST(Clicks, AreLearned) {
+  Config config = clicks_config();
+  config.data.synthetic_samples = 4096;
+  config.train.steps = 256;
+  config.eval.every_epochs = 1;
+  const RunResult result = train(config).result;
+  const EvalResult& last = result.evaluations.back();
+  ASSERT_TRUE(last.balance.auc.has_value());
+  EXPECT_GT(*last.balance.auc, 0.7);
+  EXPECT_GT(last.top1, 0.6);
+  EXPECT_LT(last.loss, 0.68);
+  EXPECT_EQ(last.classes.classes.size(), 2u);
+  EXPECT_EQ(last.samples, 1024);
+}
+
+TEST(Clicks, ContinueBitForBit) { expect_resumes_exactly(clicks_config(), 3, 10); }  // across the end of an epoch of 8
+
+TEST(Clicks, ContinueBitForBitWithAScalerThatSkipsSteps) {
+  Config config = clicks_config();
+  config.amp.level = AmpLevel::O1;
+  config.amp.dtype = AmpDType::fp16;
+  config.amp.scaler.init = 1e12;
+  expect_resumes_exactly(config, 4, 20);
+}
+
+/// Rows of `after` that differ from those of `before`.
+std::set<std::size_t> changed_rows(const std::vector<std::byte>& before, const std::vector<std::byte>& after,
+                                   std::size_t width) {
+  std::set<std::size_t> rows;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] != after[i]) rows.insert(i / (width * sizeof(float)));
+  }
+  return rows;
+}
+
+TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
+  Config config = clicks_config();
+  config.model.hash_buckets = 100'000;
+  config.data.synthetic_samples = config.data.batch_size;  // 20 words of each of 26 features
+  config.train.steps = 1;
+  const std::string name = std::string(flat::table) + "deep.words.weight";
+  const Outcome one = train_and_save(config);
+  config.train.steps = 5;
+  const Outcome five = train_and_save(config);
+  std::set<std::size_t> read;
+  const auto data = open_dataset(data_settings(config), Split::train);
+  std::vector<float> numbers(13);
+  std::vector<std::int32_t> ids(26);
+  Scratch scratch;
+  for (std::int64_t i = 0; i < data->size(); ++i) {
+    data->load(i, SampleRandom(0, 0, i), scratch, {.numbers = numbers, .categories = ids});
+    read.insert(ids.begin(), ids.end());
+  }
+  EXPECT_EQ(changed_rows(one.state.at(name), five.state.at(name), 9), read);
+  const std::string moment = std::string(flat::moment1) + ".deep.words.weight";
+  EXPECT_EQ(changed_rows(std::vector<std::byte>(one.state.at(moment).size()), one.state.at(moment), 9), read);
+}
+
+TEST(Clicks, OfAnIncompleteBatchTouchNoOtherRow) {
+  Config config = clicks_config();
+  config.model.hash_buckets = 100'000;
+  config.data.synthetic_samples = 5;
+  config.data.drop_last = false;
+  config.train.optimizer.weight_decay = 0.1;  // of the rows that are read
+  const std::string name = std::string(flat::table) + "deep.words.weight";
+  config.train.steps = 1;
+  const Outcome one = train_and_save(config);
+  config.train.steps = 3;
+  const Outcome three = train_and_save(config);
+  const std::set<std::size_t> changed = changed_rows(one.state.at(name), three.state.at(name), 9);
+  EXPECT_GT(changed.size(), 50u);
+  EXPECT_FALSE(changed.contains(0)) << "no sample has row 0";
+}
+
+}  // namespace
+}  // namespace ptrain
