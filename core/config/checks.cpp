@@ -67,11 +67,16 @@ void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
   const bool text = model.reads == DataKind::text;
   const DataSource source = config.data.source;
+  const bool of_clips = source == DataSource::clip_folder;
+  if (model.reads_clips() && !of_clips && source != DataSource::synthetic) {
+    refuse("data.source", "{} reads clip_folder or synthetic, got {}", model.name, choice_name(source));
+  }
   if (text && source != DataSource::tsv && source != DataSource::synthetic) {
     refuse("data.source", "{} reads tsv or synthetic, got {}", model.name, choice_name(source));
   }
-  if (!text && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic, got tsv", model.name);
+  if (!text && !model.reads_clips() && (of_clips || source == DataSource::tsv)) {
+    refuse("data.source", "{} reads idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic, got {}", model.name,
+           choice_name(source));
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -83,9 +88,11 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
-  const bool is_parted = source == DataSource::tsv || source == DataSource::image_folder || is_sharded(source);
+  const bool is_parted =
+      source == DataSource::tsv || source == DataSource::image_folder || of_clips || is_sharded(source);
   if (config.data.split.dev > 0 && !is_parted) {
-    refuse("data.split.dev", "is made for tsv, image_folder, webdataset and tfrecord, {} has evaluation samples",
+    refuse("data.split.dev",
+           "is made for tsv, image_folder, clip_folder, webdataset and tfrecord, {} has evaluation samples",
            choice_name(source));
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {

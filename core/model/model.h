@@ -15,7 +15,7 @@ enum class Mode { training, evaluation };
 
 /// Names of the values that are fed and read.
 namespace model_io {
-inline constexpr const char* images = "images";                // u8 [N,H,W,3]
+inline constexpr const char* images = "images";                // u8 [N,H,W,3], of clips [N frames,H,W,3]
 inline constexpr const char* ids = "input_ids";                // i32 [N,S], or packed [T]
 inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";              // i32 [N]
@@ -68,7 +68,7 @@ struct ModelVariable {
 
 /// What a graph is built for.
 struct BatchShape {
-  std::int64_t rows;        // N
+  std::int64_t rows;        // N, samples
   std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
   std::int64_t image_size;  // px, height and width; 0: the model's own
   bool mixed = false;       // rows have two labels each
@@ -100,6 +100,8 @@ class Model {
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
   virtual bool is_text() const = 0;
+  /// What one sample is, in reports and units: image, clip or sequence.
+  virtual std::string sample() const { return is_text() ? "sequence" : "image"; }
 
   Graph build(const BatchShape& batch, Mode mode) const { return construct(batch, mode).graph; }
   /// Every parameter and state, the same for all batches and modes.

@@ -103,7 +103,7 @@ struct ModelReport {
   void describe(Fields& field) {
     field("name", name, "");
     field("labels", labels, "names of the classes, by number; empty where they have none");
-    field("sample", sample, "what it is trained on: image or sequence; empty: not known yet");
+    field("sample", sample, "what it is trained on: image, clip or sequence; empty: not known yet");
     field("parameters", parameters, "");
     field("flops_per_sample", flops_per_sample, "training: forward and backward");
   }

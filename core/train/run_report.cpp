@@ -131,7 +131,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.message = result.message;
   fill_flags(report, config, backend, result);
   report.amp = amp_report(report.amp, config, backend, result);
-  report.model = {model.name(), result.parameters, result.flops_per_sample, model.is_text() ? "sequence" : "image"};
+  report.model = {model.name(), result.parameters, result.flops_per_sample, model.sample()};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;
