@@ -23,7 +23,7 @@ struct DescribedModel {
 
 /// As `ptrain plan` finds them, without a device.
 DescribedModel described_model(const ModelEntry& entry) {
-  const DatasetInfo data = described_data(entry.reads);
+  const DatasetInfo data = described_data(entry);
   Config config;
   config.model.name = entry.name;
   config.model.classes = data.classes;
@@ -43,7 +43,8 @@ std::string default_model_size() { return default_of(*find_key("model.size")).ge
 std::string listed_data(const DescribedModel& model) {
   switch (model.data.kind) {
     case DataKind::image:
-      return fmt::format("images, {} px", model.data.image_size);
+      if (model.data.frames == 0) return fmt::format("images, {} px", model.data.image_size);
+      return fmt::format("clips of {} frames, {} px", model.data.frames, model.data.image_size);
     case DataKind::text:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
@@ -53,13 +54,16 @@ std::string listed_data(const DescribedModel& model) {
 }
 
 std::string listed_accuracy(const ModelEntry& entry) {
-  return entry.published ? fmt::format("{:g} ({})", entry.published->top1, entry.published->source) : "";
+  if (!entry.published) return "";
+  const auto& [top1, source, data] = *entry.published;
+  return data == PublishedAccuracy{}.data ? fmt::format("{:g} ({})", top1, source)
+                                          : fmt::format("{:g} on {} ({})", top1, data, source);
 }
 
-const char* listed_kind(DataKind kind) {
-  switch (kind) {
+const char* listed_kind(const DatasetInfo& data) {
+  switch (data.kind) {
     case DataKind::image:
-      return "images";
+      return data.frames > 0 ? "clips" : "images";
     case DataKind::text:
       return "text";
     case DataKind::table:
@@ -70,14 +74,15 @@ const char* listed_kind(DataKind kind) {
 
 nlohmann::json listed_json(const DescribedModel& model) {
   nlohmann::json json = {{"name", model.entry.name},          {"other_names", model.entry.other_names},
-                         {"family", model.entry.family},      {"reads", listed_kind(model.data.kind)},
+                         {"family", model.entry.family},      {"reads", listed_kind(model.data)},
                          {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
                          {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
                          {"weights", model.entry.weights},    {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
+  if (model.data.frames > 0) json["frames"] = model.data.frames;
   if (model.data.kind == DataKind::text) json["max_length"] = model.data.max_length;
   if (const auto& published = model.entry.published) {
-    json["published"] = {{"top1", published->top1}, {"source", published->source}};
+    json["published"] = {{"top1", published->top1}, {"source", published->source}, {"data", published->data}};
   }
   return json;
 }
@@ -97,8 +102,8 @@ std::string listed_text(const DescribedModel& model) {
       fmt::format("{}\n    {}; {}; {:.1f} million parameters, {:.1f} GFLOP a sample; weights as in {}\n",
                   model.entry.name, model.entry.family, listed_data(model),
                   static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9, model.entry.weights);
-  if (const std::string accuracy = listed_accuracy(model.entry); !accuracy.empty()) {
-    text += fmt::format("    published top-1 on ImageNet: {}\n", accuracy);
+  if (const auto& published = model.entry.published) {
+    text += fmt::format("    published top-1 on {}: {:g} ({})\n", published->data, published->top1, published->source);
   }
   if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
   if (const auto sizes = model_sizes(model.entry); !sizes.empty()) {
@@ -118,8 +123,8 @@ void list_models(const FormatOptions& format) {
   }
   if (format.markdown) {
     fmt::print(
-        "| `model.name` | also | family | reads | million parameters | GFLOP a sample | published top-1 on ImageNet | "
-        "weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
+        "| `model.name` | also | family | reads | million parameters | GFLOP a sample | published top-1, on ImageNet "
+        "unless said | weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
   }
   for (const ModelEntry& entry : known_models()) {
     const DescribedModel model = described_model(entry);

@@ -44,6 +44,13 @@ std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
 template <int depth>
 constexpr auto resnet_vd = resnet<depth, 1, 64, ResNetForm::d>;
 
+template <int depth>
+std::unique_ptr<Model> segment_network(const Config& config, const DatasetInfo& data) {
+  ResNetSpec spec = segment_network_spec(config, data);
+  spec.depth = depth;
+  return make_resnet(spec);
+}
+
 template <MobileNetVersion version>
 std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) {
   return make_mobilenet(mobilenet_spec(version, config, data));
@@ -91,6 +98,7 @@ const std::vector<Row>& rows() {
   static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
   static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
+  static const Keys segment_network_keys = joined(resnet_keys, {"model.segments", "model.dropout"});
   static const Keys convnext_keys = joined(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = joined(convnext_keys, {"model.attention"});
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
@@ -129,6 +137,8 @@ const std::vector<Row>& rows() {
       image_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys,
                 vision_transformer<VisionTransformerForm::deit_small>, "timm deit_small_patch16_224",
                 {{79.86, "timm"}}),
+      image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, segment_network<50>, "mmaction2",
+                {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert<BertForm::bert>},
       {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "transformers"},
        bert<BertForm::distilbert>},
@@ -159,19 +169,21 @@ std::vector<ModelEntry> model_entries() {
   return entries;
 }
 
-std::string usual_model(DataKind kind, std::int64_t image_size) {
+std::string usual_model(DataKind kind, std::int64_t image_size, int frames) {
   if (kind == DataKind::text) return "bert";
   if (kind == DataKind::table) return "wide_deep";
+  if (frames > 0) return "tsn_resnet50";
   return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
 }
 
-DatasetInfo described_data(DataKind kind) {
+DatasetInfo described_data(const ModelEntry& model) {
   DatasetInfo data;
-  data.kind = kind;
-  switch (kind) {
+  data.kind = model.reads;
+  switch (model.reads) {
     case DataKind::image:
       data.classes = 1000;
       data.image_size = static_cast<int>(Config{}.data.image_size);
+      if (model.reads_clips()) data.frames = static_cast<int>(Config{}.model.segments);
       break;
     case DataKind::text:
       data.classes = 2;

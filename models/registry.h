@@ -14,12 +14,13 @@ struct Config;
 /// The rows as the configuration knows them, in the order to list them: for use_models.
 std::vector<ModelEntry> model_entries();
 
-/// A model to begin with, for texts, for tables or for images of `image_size` px.
-std::string usual_model(DataKind kind, std::int64_t image_size);
+/// A model to begin with, for texts, for tables or for images of `image_size` px, `frames` to a clip where they are of
+/// clips.
+std::string usual_model(DataKind kind, std::int64_t image_size, int frames = 0);
 
-/// What figures of a model are told for: images of 1000 classes, or texts or clicks of two, in the size that
+/// What figures of a model are told for: images or clips of 1000 classes, or texts or clicks of two, in the size that
 /// configurations default to.
-DatasetInfo described_data(DataKind kind);
+DatasetInfo described_data(const ModelEntry& model);
 
 /// The model that `config` asks for, made to read `data`. Throws Error{usage} when the two do not fit (an image model
 /// over text, a vocabulary larger than the embedding table, more classes in the data than in the model).

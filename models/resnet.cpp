@@ -1,7 +1,9 @@
-// ResNet as a graph builder; variables bear torchvision's names.
+// ResNet as a graph builder; variables bear torchvision's names, and in files of networks over clips mmaction2's.
 #include "models/resnet.h"
 
 #include "core/base/errors.h"
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -25,13 +27,38 @@ const Stages& stages_of(int depth) {
   fail_usage("model.name: resnet{} does not exist: expected resnet18, 34, 50, 101 or 152", depth);
 }
 
+/// mmaction2's name of what torchvision calls `name`: convolutions and norms lie in pairs below a backbone.
+std::string segment_network_name(const std::string& name) {
+  constexpr std::string_view classifier = "fc.", norm = "bn";
+  if (name.starts_with(classifier)) return "cls_head.fc_cls." + name.substr(classifier.size());
+  const std::size_t end = name.rfind('.');  // of what the variable belongs to
+  const std::size_t begin = name.rfind('.', end - 1) + 1;
+  const std::string before = "backbone." + name.substr(0, begin), part = name.substr(begin, end - begin);
+  const std::string variable = name.substr(end);
+  if (part == "0") return before + "conv" + variable;  // of a projection
+  if (part == "1") return before + "bn" + variable;
+  if (part.starts_with(norm)) return fmt::format("{}conv{}.bn{}", before, part.substr(norm.size()), variable);
+  return fmt::format("{}{}.conv{}", before, part, variable);
+}
+
+void name_for_segments(ModelVariable& variable) {
+  for (WeightMapping& mapping : variable.files) {
+    mapping.other_names = {mapping.external};
+    mapping.external = segment_network_name(mapping.external);
+    if (!mapping.step_counter.empty()) mapping.step_counter = segment_network_name(mapping.step_counter);
+  }
+}
+
 class ResNetBuilder final : public VisionBlocks {
  public:
   ResNetBuilder(const ResNetSpec& spec, Mode mode)
-      : VisionBlocks(mode), spec_(spec), last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
+      : VisionBlocks(mode, spec.dropout),
+        spec_(spec),
+        last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = stem(inputs(batch, spec_.image_size, spec_.pixels));
+    const std::int64_t frames = std::max<std::int64_t>(1, spec_.segments);
+    ValueId x = stem(inputs(batch, spec_.image_size, spec_.pixels, frames));
     const Stages& stages = stages_of(spec_.depth);
     for (std::size_t stage = 0; stage < 4; ++stage) {
       for (int block = 0; block < stages.blocks[stage]; ++block) {
@@ -41,8 +68,10 @@ class ResNetBuilder final : public VisionBlocks {
         x = stages.bottleneck ? bottleneck(name, x, width, stride) : basic_block(name, x, width, stride);
       }
     }
-    add_loss(pooled_classifier("avgpool", "fc", x, spec_.classes), spec_.label_smoothing);
-    return take();
+    add_loss(pooled_classifier("avgpool", "fc", x, spec_.classes, frames), spec_.label_smoothing);
+    BuiltModel built = take();
+    if (spec_.segments > 0) std::for_each(built.variables.begin(), built.variables.end(), name_for_segments);
+    return built;
   }
 
  private:
@@ -106,6 +135,7 @@ class ResNet final : public Model {
   }
 
   std::string name() const override {
+    if (spec_.segments > 0) return fmt::format("tsn_resnet{}", spec_.depth);
     if (spec_.groups > 1) return fmt::format("resnext{}_{}x{}d", spec_.depth, spec_.groups, spec_.group_width);
     if (spec_.group_width != 64) return fmt::format("wide_resnet{}_{}", spec_.depth, spec_.group_width / 64);
     return fmt::format("resnet{}{}", spec_.depth, spec_.form == ResNetForm::d ? "_vd" : "");
@@ -118,6 +148,7 @@ class ResNet final : public Model {
     return ResNetBuilder(spec_, mode).build(batch);
   }
   DataKind reads() const override { return DataKind::image; }
+  std::string sample() const override { return spec_.segments > 0 ? "clip" : Model::sample(); }
 
  private:
   ResNetSpec spec_;
@@ -134,6 +165,13 @@ ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
   spec.zero_init_residual = config.model.zero_init_residual;
   spec.blur_pool = config.model.blur_pool;
   spec.pixels = {data.mean, data.stddev};
+  return spec;
+}
+
+ResNetSpec segment_network_spec(const Config& config, const DatasetInfo& data) {
+  ResNetSpec spec = resnet_spec(config, data);
+  spec.segments = config.model.segments;
+  spec.dropout = static_cast<float>(config.model.dropout);
   return spec;
 }
 

@@ -1,5 +1,6 @@
 // ResNet 18 to 152 (He et al. 2016), version 1.5: the stride of a bottleneck lies in its 3x3 convolution. Also ResNeXt
-// (Xie et al. 2017), whose 3x3 convolutions are grouped, and wide ResNets (Zagoruyko and Komodakis 2016).
+// (Xie et al. 2017), whose 3x3 convolutions are grouped, wide ResNets (Zagoruyko and Komodakis 2016), and a ResNet over
+// the frames of a clip: Temporal Segment Networks (Wang et al. 2016).
 #pragma once
 
 #include "core/base/choices.h"
@@ -24,11 +25,18 @@ struct ResNetSpec {
   float label_smoothing = 0;
   bool blur_pool = false;  // a 3x3 convolution with a stride, and the max pooling, blur before they leave out pixels
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
+  float dropout = 0;               // before the classifier
+  std::int64_t segments = 0;       // frames of a clip, a sample; 0: samples are images
   PixelScale pixels;
 };
 
 /// What the configuration and the data ask for.
 ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data);
+
+/// Clips go through the network frame by frame; then the order is that of mmaction2's TSNHead: the mean over each
+/// frame, the mean over the frames (both at once here), dropout, the classifier. Files have mmaction2's names, and a
+/// start may be a file with torchvision's.
+ResNetSpec segment_network_spec(const Config& config, const DatasetInfo& data);
 
 /// Throws Error{usage} when the depth is none of the five, or not one of bottlenecks and yet grouped or wide.
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec);

@@ -45,9 +45,11 @@ std::int64_t multiple_of_eight(double channels) {
   return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
 }
 
-ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale) {
+ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale,
+                             std::int64_t frames) {
   const std::int64_t size = batch.image_size > 0 ? batch.image_size : usual_size;
-  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, Shape{batch.rows, size, size, image_channels}});
+  const Shape shape{batch.rows * frames, size, size, image_channels};
+  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, shape});
   add_labels(batch);
   add_rng();
   NormalizeImage::Attributes attrs;
@@ -173,8 +175,9 @@ ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& li
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,
-                                        std::int64_t classes) {
-  const ValueId features = dropout(linear + ".dropout", add(pool, std::make_shared<GlobalAveragePool>(), {x}));
+                                        std::int64_t classes, std::int64_t frames) {
+  const ValueId means = add(pool, std::make_shared<GlobalAveragePool>(GlobalAveragePoolAttributes{frames}), {x});
+  const ValueId features = dropout(linear + ".dropout", means);
   const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(channels(features))));
   return classifier(linear, features, classes, start, start);
 }

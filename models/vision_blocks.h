@@ -53,9 +53,9 @@ class VisionBlocks : public Blocks {
   using Blocks::Blocks;
 
  protected:
-  /// Labels, and images u8 [rows, size, size, 3], `size` being the batch's or `usual_size`: normalised, with a zero
-  /// fourth channel, which the first convolution runs faster with.
-  ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale);
+  /// Labels, and images u8 [rows * frames, size, size, 3], `size` being the batch's or `usual_size` and `frames` the
+  /// images of a row: normalised, with a zero fourth channel, which the first convolution runs faster with.
+  ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale, std::int64_t frames = 1);
 
   /// Filters that start by He et al. 2015 do so over what goes out, as torchvision's.
   ValueId convolution(const std::string& name, ValueId x, const ConvSpec& spec);
@@ -94,8 +94,10 @@ class VisionBlocks : public Blocks {
   /// behind. Files have the layer's columns channel by channel.
   ValueId grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
                       std::int64_t outputs, const Initializer& weight);
-  /// Mean over the image, dropout and a linear classifier, which starts as PyTorch's linear layers do.
-  ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes);
+  /// Mean over the image, or over the `frames` images of a row, dropout and a linear classifier, which starts as
+  /// PyTorch's linear layers do.
+  ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes,
+                            std::int64_t frames = 1);
 
   float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every batch norm
 

@@ -93,7 +93,8 @@ void add_infer_command(CLI::App& program) {
       ->add_option(
           "INPUT", arguments->inputs,
           "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
-          "tables (.tsv, .csv, .jsonl), .txt files and sentences; - for standard input, a path or a sentence per line")
+          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences; - for "
+          "standard input, a path or a sentence per line")
       ->required();
   command->add_option("--top", arguments->top, "classes shown of each input")
       ->check(CLI::Range(1, 1'000'000))

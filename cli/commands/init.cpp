@@ -56,6 +56,7 @@ struct Counts {
   std::int64_t samples = 0;
   std::int64_t classes = 0;
   int image_size = 0;  // 0: of texts
+  int frames = 0;      // of a clip; 0: of images and texts
   std::vector<std::string> notes;
 };
 
@@ -64,18 +65,19 @@ Counts count_samples(const DataSettings& settings) {
     const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {{}, settings.columns});
     std::set<std::string> labels;
     for (const TextRow& row : table.rows) labels.insert(row.label);
-    Counts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size()), 0, {}};
+    Counts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size()), 0, 0, {}};
     if (!table.note.empty()) counts.notes.push_back(table.note);
     return counts;
   }
   open_dataset(settings, Split::eval);  // throws where it is not as it must be
   const std::unique_ptr<Dataset> training = open_dataset(settings, Split::train);
-  return {training->size(), training->info().classes, training->info().image_size, training->notes()};
+  const DatasetInfo& info = training->info();
+  return {training->size(), info.classes, info.image_size, info.frames, training->notes()};
 }
 
 std::string image_text(const DataSettings& settings, const Counts& counts) {
   const int size = counts.image_size;
-  const bool small = size <= 64;
+  const std::int64_t most = (size <= 64 ? 64 : 32) / std::max(1, counts.frames);
   return fmt::format(
       "model: {{name: {}}}  # ptrain list models says what there is\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
@@ -83,7 +85,7 @@ std::string image_text(const DataSettings& settings, const Counts& counts) {
       "train:\n  epochs: 10\n"
       "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
       "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
-      usual_model(DataKind::image, size), data_text(settings), size, batch_for(counts.samples, small ? 64 : 32));
+      usual_model(DataKind::image, size, counts.frames), data_text(settings), size, batch_for(counts.samples, most));
 }
 
 std::string sentence_text(const DataSettings& settings, const Counts& counts) {
@@ -102,7 +104,8 @@ std::string sentence_text(const DataSettings& settings, const Counts& counts) {
 }
 
 void init(const InitOptions& options) {
-  const DataSettings settings = find_data(options.data, options.columns);
+  DataSettings settings = find_data(options.data, options.columns);
+  if (settings.source == DataSource::clip_folder) settings.segments = static_cast<int>(Config{}.model.segments);
   fs::path data = fs::path(options.data).lexically_normal();
   if (!data.has_filename()) data = data.parent_path();
   const std::string name = data.stem().string();
@@ -130,7 +133,7 @@ void add_init_command(CLI::App& program) {
   auto options = std::make_shared<InitOptions>();
   command
       ->add_option("DATA", options->data,
-                   "folder of images (train/<class>/), table of texts, or a folder with train.csv")
+                   "folder of images or of clips (train/<class>/), table of texts, or a folder with train.csv")
       ->required();
   command->add_option("--out", options->out, "file to write; else DATA's name with .yaml")->type_name("FILE");
   command->add_option("--text", options->columns.first, "column of a table that has the text");

@@ -27,6 +27,9 @@ void list_data() {
       {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
       {"image_folder",
        "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
+      {"clip_folder",
+       "clips, for models that read them: frames (JPEG or PNG) in data.path/train/<class>/<clip>/ and val likewise, in "
+       "the order of their names, model.segments of them at least; data.split.dev without val"},
       {"webdataset",
        "JPEG and PNG in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or names such "
        "as train-000.tar; data.split.dev without val"},
@@ -39,7 +42,7 @@ void list_data() {
       {"tsv",
        "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in data.path, "
        "data.vocab; data.columns where they have names of their own"},
-      {"synthetic", "made-up images or text with classes that can be learnt; reads no file"},
+      {"synthetic", "made-up images, clips or text with classes that can be learnt; reads no file"},
   };
   for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);
 }

@@ -6,4 +6,17 @@ namespace ptrain {
 /// A table has rows of numbers and of words, which are numbered by hash.
 enum class DataKind { image, text, table };
 
+/// What one sample of it is called in reports and units.
+constexpr const char* sample_name(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "image";
+    case DataKind::text:
+      return "sequence";
+    case DataKind::table:
+      return "sample";
+  }
+  return nullptr;
+}
+
 }  // namespace ptrain

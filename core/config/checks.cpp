@@ -84,8 +84,11 @@ const char* sources_of(DataKind kind) {
 void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
   const DataSource source = config.data.source;
-  if (source != DataSource::synthetic && kind_of(source) != model.reads) {
-    refuse("data.source", "{} reads {}, got {}", model.name, sources_of(model.reads), choice_name(source));
+  const bool of_clips = source == DataSource::clip_folder;
+  const bool fits = kind_of(source) == model.reads && of_clips == model.reads_clips();
+  if (source != DataSource::synthetic && !fits) {
+    const char* sources = model.reads_clips() ? "clip_folder or synthetic" : sources_of(model.reads);
+    refuse("data.source", "{} reads {}, got {}", model.name, sources, choice_name(source));
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -99,9 +102,11 @@ void check_data(const Config& config, const Refusal& refuse) {
            choice_name(source));
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
-  const bool is_parted = source == DataSource::tsv || source == DataSource::image_folder || is_sharded(source);
+  const bool is_parted =
+      source == DataSource::tsv || source == DataSource::image_folder || of_clips || is_sharded(source);
   if (config.data.split.dev > 0 && !is_parted) {
-    refuse("data.split.dev", "is made for tsv, image_folder, webdataset and tfrecord, {} has evaluation samples",
+    refuse("data.split.dev",
+           "is made for tsv, image_folder, clip_folder, webdataset and tfrecord, {} has evaluation samples",
            choice_name(source));
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {

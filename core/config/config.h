@@ -22,6 +22,7 @@ struct ModelConfig {
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;
+  std::int64_t segments = 3;  // of a clip, one frame of each
   double stochastic_depth =
       0.2;                      // probability that the last residual branch is left out of a sample; earlier ones less
   std::int64_t vocab_size = 0;  // 0: as the vocabulary file has

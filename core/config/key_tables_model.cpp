@@ -54,6 +54,9 @@ std::vector<Key> model_keys() {
                 "start each residual branch as nothing (torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
+      model_key("segments", &ModelConfig::segments,
+                "equal parts of a clip that a frame is read of each; 3 as Wang et al. 2016 train with")
+          .between(1, 64),
       model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
       model_key("stochastic_depth", &ModelConfig::stochastic_depth,
                 "probability that a sample skips the last residual branch; branch i of n: i / n of it")

@@ -73,8 +73,8 @@ std::vector<Key> data_keys() {
                "webdataset and tfrecord: label of the first class, where labels are numbers; ImageNet's records have 1")
           .between(0, 1'000'000),
       make_key("data.split.dev",
-               "tsv, image_folder, webdataset and tfrecord without evaluation samples: part of each class's training "
-               "samples that takes their place, drawn by seed; 0: none",
+               "tsv, image_folder, clip_folder, webdataset and tfrecord without evaluation samples: part of each "
+               "class's training samples that takes their place, drawn by seed; 0: none",
                &Config::data, &DataConfig::split, &SplitConfig::dev)
           .at_least(0)
           .below(1),

@@ -15,6 +15,7 @@ namespace ptrain {
 struct PublishedAccuracy {
   double top1 = 0;  // %
   std::string source;
+  std::string data = "ImageNet";
 };
 
 struct ModelEntry {
@@ -27,6 +28,8 @@ struct ModelEntry {
   std::optional<PublishedAccuracy> published = {};
 
   bool reads_key(std::string_view key) const;
+  /// Whether a sample is a clip of several frames, not one image.
+  bool reads_clips() const { return reads_key("model.segments"); }
 };
 
 /// From now on `model.name` takes the names of `models`, in this order.

@@ -13,7 +13,7 @@ struct Batch {
   std::int64_t index = 0;                  // within the epoch
   std::int64_t count = 0;                  // valid rows of this rank; 0 is possible on the last batch of an evaluation
   std::int64_t image_size = 0;             // images: H = W, px
-  std::vector<std::uint8_t> pixels;        // images: [batch, H, W, 3]
+  std::vector<std::uint8_t> pixels;        // images: [batch, H, W, 3]; clips: [batch, frames, H, W, 3]
   std::vector<std::int32_t> ids;           // text: [batch, max_length]
   std::vector<std::int32_t> token_types;   // text: [batch, max_length]
   std::vector<std::int32_t> lengths;       // text: [batch]

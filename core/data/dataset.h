@@ -24,8 +24,10 @@ struct DatasetInfo {
   int classes = 0;                       // 1 of values
   std::vector<std::string> class_names;  // one per class
 
-  // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c].
+  // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
+  // many frames of that form, one behind the other.
   int image_size = 0;
+  int frames = 0;  // of a clip; 0: samples are images
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
 
@@ -37,6 +39,8 @@ struct DatasetInfo {
   int numbers = 0;
   int categories = 0;
   std::int64_t hash_buckets = 0;
+
+  int images_per_sample() const { return frames > 0 ? frames : 1; }
 };
 
 /// What training asks of images beside what their data set is opened with.
@@ -50,7 +54,7 @@ struct ImageForm {
 /// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and
 /// length; a table `numbers` and `categories`.
 struct SampleView {
-  std::span<std::uint8_t> pixels = {};       // [size, size, 3] of `form`, red first
+  std::span<std::uint8_t> pixels = {};       // [size, size, 3] of `form`, red first; of a clip [frames, size, size, 3]
   std::span<std::int32_t> ids = {};          // [max_length], padded with [PAD] after `length`
   std::span<std::int32_t> token_types = {};  // [max_length], 1 for the second sentence
   std::int32_t* length = nullptr;            // tokens before the padding

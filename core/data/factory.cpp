@@ -64,6 +64,8 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
       return open_idx(settings, split);
     case DataSource::image_folder:
       return open_image_folder(settings, split);
+    case DataSource::clip_folder:
+      return open_clip_folder(settings, split);
     case DataSource::webdataset:
     case DataSource::tfrecord:
       return open_sharded(settings, split);

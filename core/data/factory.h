@@ -23,6 +23,7 @@ struct DataSettings {
   Head head = Head::classification;                 // tsv: whether labels are classes or numbers
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
+  int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};      // tsv: vocab.txt or vocab.json
@@ -32,8 +33,8 @@ struct DataSettings {
   int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
   std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: words are numbered below this
   std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class
-  double dev_share = 0;    // tsv, image_folder, shards: part of each class kept for evaluation; 0: as it lies
-  std::uint64_t seed = 0;  // what synthetic samples are made from, and those for evaluation drawn by
+  double dev_share = 0;                   // tsv, folders, shards: part of each class kept for evaluation; 0: as it lies
+  std::uint64_t seed = 0;                 // what synthetic samples are made from, and those for evaluation drawn by
 };
 
 /// Opens one split: reads and checks what can be checked without decoding samples. Training images are augmented,

@@ -1,6 +1,7 @@
 #include "core/data/find_data.h"
 
 #include "core/data/file_bytes.h"
+#include "core/data/image/clip.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
@@ -38,6 +39,14 @@ DataSettings table_settings(const fs::path& folder, const std::string& train_fil
   return settings;
 }
 
+/// The image itself, or a clip's first frame.
+fs::path picture_of(const fs::path& sample) {
+  if (!fs::is_directory(sample)) return sample;
+  const std::vector<std::string> frames = frames_in(sample);
+  if (frames.empty()) fail("{}: has no .jpg, .jpeg or .png frames", sample.string());
+  return sample / frames.front();
+}
+
 /// Of the median of twenty images.
 int photo_size(const ImageList& list) {
   constexpr std::size_t most_read = 20;
@@ -46,7 +55,7 @@ int photo_size(const ImageList& list) {
   std::vector<std::uint8_t> bytes, pixels;
   const std::size_t every = std::max<std::size_t>(1, list.files.size() / most_read);
   for (std::size_t i = 0; i < list.files.size(); i += every) {
-    const fs::path path = list.path_of(list.files[i]);
+    const fs::path path = picture_of(list.path_of(list.files[i]));
     read_file(path, bytes);
     const DecodedImage image = decode_image(bytes, path.string(), pixels);
     sides.push_back(std::min(image.width, image.height));
@@ -66,11 +75,25 @@ std::optional<DataSettings> shard_settings(const fs::path& folder, DataSource so
   return settings;
 }
 
+/// Whether the training split's classes have folders in them, and no images.
+bool holds_clips(const fs::path& folder) {
+  bool folders = false;
+  for (const fs::directory_entry& name : fs::directory_iterator(find_split(folder, Split::train))) {
+    if (!name.is_directory()) continue;
+    for (const fs::directory_entry& sample : fs::directory_iterator(name.path())) {
+      if (sample.is_directory()) folders = true;
+      if (!sample.is_directory() && has_image_suffix(sample.path())) return false;
+    }
+  }
+  return folders;
+}
+
 DataSettings photo_settings(const fs::path& folder) {
+  const bool clips = holds_clips(folder);
   DataSettings settings;
-  settings.source = DataSource::image_folder;
+  settings.source = clips ? DataSource::clip_folder : DataSource::image_folder;
   settings.path = folder.string();
-  settings.image_size = photo_size(list_images(folder, Split::train));
+  settings.image_size = photo_size(list_images(folder, Split::train, clips ? SampleFile::clip : SampleFile::image));
   if (find_split(folder, Split::eval).empty()) settings.dev_share = usual_dev_share;
   return settings;
 }
@@ -102,9 +125,8 @@ DataSettings find_data(const fs::path& path, const ColumnNames& columns) {
   if (const auto records = shard_settings(path, DataSource::tfrecord, tf_record_form)) return *records;
   if (find_split(path, Split::train).empty()) {
     fail_usage(
-        "{}: expected images in train/<class>/, shards of WebDataset or TFRecord, a table of texts named train.tsv, "
-        ".csv or .jsonl, or the files of "
-        "MNIST, CIFAR or ptrain data pack",
+        "{}: expected images in train/<class>/ or clips in train/<class>/<clip>/, shards of WebDataset or TFRecord, a "
+        "table of texts named train.tsv, .csv or .jsonl, or the files of MNIST, CIFAR or ptrain data pack",
         path.string());
   }
   return photo_settings(path);

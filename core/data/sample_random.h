@@ -17,7 +17,8 @@ enum class DataStream : std::uint32_t {
   erase = 0xDA7A0005u,
   mix = 0xDA7A0006u,
   change = 0xDA7A0007u,
-  balance = 0xDA7A0008u
+  balance = 0xDA7A0008u,
+  frames = 0xDA7A0009u
 };
 
 /// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next
@@ -26,6 +27,13 @@ class SampleRandom {
  public:
   SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::int64_t index, DataStream stream = DataStream::augment)
       : stream_{seed, epoch, static_cast<std::uint32_t>(stream)}, element_(static_cast<std::uint64_t>(index) * 64) {}
+
+  /// The same sample's draws of another stream.
+  SampleRandom in(DataStream stream) const {
+    SampleRandom other = *this;
+    other.stream_.stream = static_cast<std::uint32_t>(stream);
+    return other;
+  }
 
   /// Uniform in [0, 1).
   float uniform() { return stream_.uniform(element_++); }

@@ -16,6 +16,8 @@ std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
 bool holds_cifar(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
+/// Throws Error too when a clip has fewer frames than settings.segments; the message names it.
+std::unique_ptr<Dataset> open_clip_folder(const DataSettings& settings, Split split);
 /// WebDataset's shards and TFRecord's, as settings.source says.
 std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);

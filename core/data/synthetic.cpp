@@ -14,13 +14,15 @@ RandomStream sample_stream(const DataSettings& settings, Split split, std::int64
           static_cast<std::uint32_t>(DataStream::synthetic)};
 }
 
-/// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample.
+/// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample; in
+/// a clip the wave moves on by an eighth from frame to frame.
 class SyntheticImages : public Dataset {
  public:
   SyntheticImages(const DataSettings& settings, Split split)
       : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size > 0 ? settings.image_size : 32;
+    info_.frames = settings.segments;
     info_.classes = settings.classes > 0 ? settings.classes : 10;
     info_.class_names = numbered_classes(info_.classes);
     info_.mean.fill(0.5f);
@@ -33,13 +35,29 @@ class SyntheticImages : public Dataset {
     const RandomStream stream = sample_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
     const int side = out.form.size > 0 ? out.form.size : info_.image_size;
+    const float phase = 6.2831853f * stream.uniform(0);
+    const std::size_t frames = static_cast<std::size_t>(info_.images_per_sample());
+    const std::size_t bytes = out.pixels.size() / frames;
+    std::uint64_t block = 1;  // of noise
+    for (std::size_t frame = 0; frame < frames; ++frame) {
+      const float moved = phase + 0.78539816f * static_cast<float>(frame);
+      draw(label, side, moved, stream, block, scratch, out.pixels.subspan(frame * bytes, bytes));
+    }
+    return label;
+  }
+
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
+
+ private:
+  /// The wave in one image; noise is taken from `block` on, which then is the next.
+  static void draw(std::int32_t label, int side, float phase, const RandomStream& stream, std::uint64_t& block,
+                   Scratch& scratch, std::span<std::uint8_t> pixels) {
     // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
     const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
     const float waves = 2.0f + static_cast<float>(label % 3);
     const float unit = 6.2831853f * waves / static_cast<float>(side);
     const float step_x = unit * std::cos(3.1415927f * turn);
     const float step_y = unit * std::sin(3.1415927f * turn);
-    const float phase = 6.2831853f * stream.uniform(0);
 
     // sin(a + b) from one table per axis.
     const auto count = static_cast<std::size_t>(side);
@@ -52,10 +70,9 @@ class SyntheticImages : public Dataset {
     for (int c = 0; c < 3; ++c)
       amplitude[c] = 40.0f + 24.0f * std::sin(6.2831853f * (turn + static_cast<float>(c) / 3));
 
-    std::uint8_t* pixel = out.pixels.data();
+    std::uint8_t* pixel = pixels.data();
     std::uint8_t noise[16];
     std::size_t used = sizeof noise;
-    std::uint64_t block = 1;
     for (std::size_t y = 0; y < count; ++y) {
       const float sine = std::sin(step_y * static_cast<float>(y));
       const float cosine = std::cos(step_y * static_cast<float>(y));
@@ -72,12 +89,8 @@ class SyntheticImages : public Dataset {
         }
       }
     }
-    return label;
   }
 
-  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
-
- private:
   DataSettings settings_;
   Split split_;
   std::int64_t size_;

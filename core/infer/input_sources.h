@@ -1,4 +1,4 @@
-// The two kinds of inputs, and what both find in names of classes and in standard input.
+// The kinds of inputs, and what both find in names of classes and in standard input.
 #pragma once
 
 #include "core/infer/inputs.h"
@@ -6,6 +6,7 @@
 namespace ptrain {
 
 std::unique_ptr<InputSet> open_image_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
+std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
 std::unique_ptr<InputSet> open_text_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                            const InputOptions& options);
 

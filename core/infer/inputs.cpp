@@ -21,8 +21,9 @@ void InputSet::refuse(std::int64_t index, const std::string& message) const {
 
 std::unique_ptr<InputSet> open_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                       const InputOptions& options) {
-  auto inputs = model.data.kind == DataKind::image ? open_image_inputs(model, arguments)
-                                                   : open_text_inputs(model, arguments, options);
+  auto inputs = model.data.kind == DataKind::text ? open_text_inputs(model, arguments, options)
+                : model.data.frames > 0           ? open_clip_inputs(model, arguments)
+                                                  : open_image_inputs(model, arguments);
   if (inputs->size() == 0) fail("nothing to infer: no input in {}", fmt::join(arguments, ", "));
   return inputs;
 }

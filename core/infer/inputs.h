@@ -39,11 +39,12 @@ struct InputOptions {
 
 /// `arguments` as the command line gives them. Of images: files; folders, whose images are found at any depth and have
 /// the folder they lie in as their truth if it bears a class's name; what data.path takes of idx and CIFAR, whose
-/// evaluation samples are asked, FOLDER[0] and on; "-" for a path per line of standard input. Of
-/// texts: .tsv, .csv, .jsonl and .json tables, whose labels are the truth; .txt files of a sentence per line; "-" for
-/// the same of standard input; anything else is a sentence itself. A tab in a sentence parts it into two. Throws
-/// Error{failed} naming what is not there, is no text or has a label that is no class; also when all together hold no
-/// input.
+/// evaluation samples are asked, FOLDER[0] and on; "-" for a path per line of standard input. Of clips:
+/// folders of frames, and folders that have such at any depth, whose truth is the folder around them if it bears a
+/// class's name; "-" likewise. Of texts: .tsv, .csv, .jsonl and .json tables, whose labels are the truth; .txt files of
+/// a sentence per line; "-" for the same of standard input; anything else is a sentence itself. A tab in a sentence
+/// parts it into two. Throws Error{failed} naming what is not there, is no text or has a label that is no class; also
+/// when all together hold no input.
 std::unique_ptr<InputSet> open_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                       const InputOptions& options);
 

@@ -32,7 +32,7 @@ Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
     }
   };
   if (data.kind == DataKind::image) {
-    fill(batch.pixels, std::int64_t{3} * data.image_size * data.image_size, 256);
+    fill(batch.pixels, std::int64_t{3} * data.images_per_sample() * data.image_size * data.image_size, 256);
   } else {
     fill(batch.ids, data.max_length, static_cast<std::uint32_t>(data.vocab_size));
     fill(batch.token_types, data.max_length, 1);

@@ -16,7 +16,7 @@ enum class Mode { training, evaluation };
 
 /// Names of the values that are fed and read.
 namespace model_io {
-inline constexpr const char* images = "images";                // u8 [N,H,W,3]
+inline constexpr const char* images = "images";                // u8 [N,H,W,3], of clips [N frames,H,W,3]
 inline constexpr const char* ids = "input_ids";                // i32 [N,S], or packed [T]
 inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";              // i32 [N]
@@ -71,7 +71,7 @@ struct ModelVariable {
 
 /// What a graph is built for.
 struct BatchShape {
-  std::int64_t rows;        // N
+  std::int64_t rows;        // N, samples
   std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
   std::int64_t image_size;  // px, height and width; 0: the model's own
   bool mixed = false;       // rows have two labels each
@@ -104,6 +104,8 @@ class Model {
   virtual std::string config_json() const { return {}; }
   virtual DataKind reads() const = 0;
   bool is_text() const { return reads() == DataKind::text; }
+  /// What one sample is, in reports and units: image, clip, sequence or sample (of a table).
+  virtual std::string sample() const { return sample_name(reads()); }
 
   Graph build(const BatchShape& batch, Mode mode) const { return construct(batch, mode).graph; }
   /// Every parameter and state, the same for all batches and modes.

@@ -103,7 +103,8 @@ struct ModelReport {
   void describe(Fields& field) {
     field("name", name, "");
     field("labels", labels, "names of the classes, by number; empty where they have none");
-    field("sample", sample, "what it is trained on: image, sequence or sample (of a table); empty: not known yet");
+    field("sample", sample,
+          "what it is trained on: image, clip, sequence or sample (of a table); empty: not known yet");
     field("parameters", parameters, "");
     field("flops_per_sample", flops_per_sample, "training: forward and backward");
   }

@@ -29,14 +29,15 @@ std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
   return worst;
 }
 
-/// The pixels that the model was shown.
+/// The pixels that the model was shown; the frames of a clip one below the other.
 std::string picture_of(const Dataset& data, std::int64_t index) {
   const int size = data.info().image_size;
   const auto side = static_cast<std::size_t>(size);
-  std::vector<std::uint8_t> pixels(side * side * 3);
+  const int images = data.info().images_per_sample();
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(images) * side * side * 3);
   Scratch scratch;
   data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = pixels, .form = {.size = size}});
-  return data_uri("image/png", encode_png(pixels, size, size));
+  return data_uri("image/png", encode_png(pixels, size, images * size));
 }
 
 Line line_of(const Dataset& data, const Prediction& one, bool shown) {

@@ -114,18 +114,6 @@ void fill_distributed(Report& report, const RunResult& result) {
   report.distributed = std::move(distributed);
 }
 
-const char* sample_name(DataKind kind) {
-  switch (kind) {
-    case DataKind::image:
-      return "image";
-    case DataKind::text:
-      return "sequence";
-    case DataKind::table:
-      return "sample";
-  }
-  throw std::logic_error("internal error: a kind of data without a name");
-}
-
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
   AccuracyReport accuracy{evaluated.balance, {}, {}, {}, evaluated.loss, evaluated.samples, evaluated.values};
   if (evaluated.values) return accuracy;
@@ -143,7 +131,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.message = result.message;
   fill_flags(report, config, backend, result);
   report.amp = amp_report(report.amp, config, backend, result);
-  report.model = {model.name(), result.parameters, result.flops_per_sample, sample_name(model.reads())};
+  report.model = {model.name(), result.parameters, result.flops_per_sample, model.sample()};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;

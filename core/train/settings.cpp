@@ -45,8 +45,10 @@ LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
 DataSettings data_settings(const Config& config) {
   const DataConfig& data = config.data;
   DataSettings settings;
+  const ModelEntry& model = find_model(config.model.name);
   settings.source = data.source;
-  settings.synthetic_kind = find_model(config.model.name).reads;
+  settings.synthetic_kind = model.reads;
+  if (model.reads_clips()) settings.segments = static_cast<int>(config.model.segments);
   settings.path = data.path;
   settings.train_file = data.train_file;
   settings.dev_file = data.dev_file;

@@ -1,9 +1,12 @@
-"""ptrain data pack: from a folder of images to packs that train."""
+"""Data in forms of its own: packs that ptrain data pack makes of a folder of images, and clips in folders of frames."""
+import json
+import pathlib
 import struct
 import unittest
 import zlib
 
 from program import ProgramTest, run
+from trained import picture, png as png_of_pixels
 
 RESNET = """\
 model: {name: resnet18, classes: 2}
@@ -12,6 +15,21 @@ train: {steps: 3, log_every_steps: 1, optimizer: {name: momentum, lr: 1.0e-3}, s
 eval: {every_epochs: 1}
 output: {dir: runs/tiny, save: false}
 """
+
+CLIPS = """\
+model: {name: tsn_resnet50, segments: 3, dropout: 0.4, stem: imagenet, zero_init_residual: false}
+data: {source: clip_folder, path: CLIPS, image_size: 16, batch_size: 4, workers: 1, trivial_augment: true, random_erasing: 0.5}
+train:
+  steps: 4
+  optimizer: {name: adamw, lr: 1.0e-3}
+  schedule: {name: constant}
+  log_every_steps: 1
+  measure_after_steps: 1
+  cutmix: 1.0
+flags: {cudnn_exhaustive_search: false}
+output: {checkpoint_every_steps: 2, predictions: true}
+"""
+CLASSES = ("blue", "red")
 
 
 def png(width, height, colour):
@@ -68,6 +86,82 @@ class DataPack(ProgramTest):
         self.assert_one_line_error(self.train("x", config=config), 1, "train.pack")
         (self.folder / "train.pack").write_bytes(b"ptrainP1 and no more of it than this, which is too little")
         self.assert_one_line_error(self.train("x", config=config), 1, "train.pack", "truncated")
+
+
+class Clips(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.clips = self.folder / "clips"
+        for split, count in (("train", 6), ("val", 3)):
+            for colour in CLASSES:
+                for clip in range(count):
+                    self.write_clip(split, colour, clip, 5)
+        self.config.write_text(CLIPS.replace("CLIPS", str(self.clips)))
+
+    def write_clip(self, split, colour, clip, frames):
+        folder = self.clips / split / colour / f"clip{clip}"
+        folder.mkdir(parents=True)
+        for frame in range(frames):
+            (folder / f"{frame:05d}.png").write_bytes(png_of_pixels(picture(colour, f"{split} {clip} {frame}")))
+        return folder
+
+    def trained(self, output, *arguments):
+        result = self.train(output, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.report(output)
+
+    def test_trains_resumes_bit_for_bit_and_answers(self):
+        whole = self.trained("whole")
+        self.assertEqual((whole["model"]["name"], whole["model"]["sample"]), ("tsn_resnet50", "clip"))
+        self.assertEqual((whole["throughput"]["unit"], whole["throughput"]["samples"]), ("clips/s", 12))
+        self.assertEqual(whole["accuracy"]["eval_samples"], 6)
+        self.trained("parts", "--resume", self.folder / "whole/ckpt-2.ptrain")
+        weights = [(self.folder / name / "model.safetensors").read_bytes() for name in ("whole", "parts")]
+        self.assertEqual(weights[0], weights[1])
+
+        lines = [json.loads(line) for line in (self.folder / "whole/predictions.jsonl").read_text().splitlines()]
+        self.assertEqual([pathlib.Path(line["file"]).name for line in lines], ["clip0", "clip1", "clip2"] * 2)
+        for line in lines:
+            self.assertEqual("picture" in line, line["truth"] != line["prediction"])
+
+        report = self.folder / "answers.json"
+        answered = run("infer", self.folder / "whole", self.clips / "val", "--format", "jsonl", "--report", report)
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        answers = [json.loads(line) for line in answered.stdout.splitlines()]
+        self.assertEqual([pathlib.Path(answer["input"]).parent.name for answer in answers], ["blue"] * 3 + ["red"] * 3)
+        self.assertAlmostEqual(json.loads(report.read_text())["accuracy"]["top1"], whole["accuracy"]["top1"])
+        one = run("infer", self.folder / "whole", f"{self.clips}/val/red/clip1/", "--format", "jsonl")
+        self.assertEqual(json.loads(one.stdout)["classes"], answers[4]["classes"], one.stderr)
+        self.assertEqual(json.loads(one.stdout)["truth"], "red")
+        self.refuse_what_is_for_images(self.folder / "whole")
+
+    def refuse_what_is_for_images(self, model):
+        clip = self.clips / "val/red/clip0"
+        self.assert_one_line_error(run("infer", model, clip / "00000.png"), 1, "is a file: expected a clip")
+        self.assert_one_line_error(run("infer", model, self.folder / "none"), 1, "no such folder of frames")
+        short = self.write_clip("other", "red", 0, 2)
+        self.assert_one_line_error(run("infer", model, short), 1, "clip0: has 2 frames")
+        for command in (("export", model, "--out", self.folder / "out", "--format", "onnx"), ("serve", model),
+                        ("quantize", model, "--calibrate", self.clips / "val", "--out", self.folder / "out")):
+            self.assert_one_line_error(run(*command), 2, "reads clips of 3 frames")
+        self.assertEqual(run("export", model, "--out", self.folder / "exported").returncode, 0)
+
+    def test_what_is_wrong_is_said_in_one_line(self):
+        self.assert_one_line_error(self.train("x", "-o", "model.name=resnet18"), 2, "data.source", "got clip_folder")
+        self.assert_one_line_error(self.train("x", "-o", "data.source=image_folder"), 2,
+                                   "reads clip_folder or synthetic, got image_folder")
+        self.write_clip("train", "red", 9, 2)
+        self.assert_one_line_error(self.train("x"), 1, "train/red/clip9: has 2 frames", "at least 3", "model.segments")
+        self.assert_one_line_error(self.train("x", "-o", "model.segments=0"), 2, "model.segments")
+
+    def test_init_knows_clips(self):
+        out = self.folder / "mine.yaml"
+        written = run("init", self.clips, "--out", out)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        self.assertIn("12 samples of 2 classes", written.stdout)
+        self.assertEqual(run("validate", out).returncode, 0)
+        for line in ("model: {name: tsn_resnet50}", "  source: clip_folder", "  image_size: 16", "  batch_size: 2"):
+            self.assertIn(line, out.read_text())
 
 
 if __name__ == "__main__":

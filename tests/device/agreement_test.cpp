@@ -92,8 +92,11 @@ TEST(Agreement, DropoutAddLayerNorm) {
 TEST(Agreement, GlobalAveragePool) {
   for (const DType dtype : floating_dtypes) {
     for (const std::int64_t channels : {12, 512}) {
-      const HostTensor x = random_tensor(dtype, Shape{5, 7, 7, channels}, 1);
-      expect_agreement({std::make_shared<GlobalAveragePool>(), {x}, {}, {0}}, dtype);
+      const HostTensor x = random_tensor(dtype, Shape{6, 7, 7, channels}, 1);
+      for (const std::int64_t images : {1, 3}) {
+        expect_agreement({std::make_shared<GlobalAveragePool>(GlobalAveragePoolAttributes{images}), {x}, {}, {0}},
+                         dtype);
+      }
     }
   }
 }

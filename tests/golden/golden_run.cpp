@@ -39,6 +39,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     config.model.blur_pool = json.at("case").get<std::string>().ends_with("_blur");
     config.model.dropout = config.model.stochastic_depth = 0;
     config.model.classes = json.at("classes");
+    config.model.segments = json.value("frames", 1);
     DatasetInfo data;
     data.classes = json.at("classes");
     data.image_size = json.at("size");
@@ -132,6 +133,7 @@ Golden load_golden(const std::string& name, Padding padding) {
     golden.steps.push_back({step.at(0), step.at(1), step.at(2)});
   }
   golden.classes = json.at("classes");
+  golden.frames = json.value("frames", 1);
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
   golden.clicks = clicks_of(json);
   golden.optimizer = make_optimizer(json.at("optimizer"));
@@ -196,7 +198,7 @@ Batch GoldenRun::batch(int step) const {
     batch.lengths = std::move(sentences.lengths);
   } else {
     batch.image_size = form.size;
-    batch.pixels = images(step, form.batch, form.size);
+    batch.pixels = images(step, form.batch * golden_.frames, form.size);
   }
   return batch;
 }

@@ -32,6 +32,7 @@ struct Golden {
   std::string name;
   std::vector<GoldenStep> steps;
   int classes = 0;
+  int frames = 1;            // images of a sample
   int vocab_size = 0;        // text only
   WideDeepSpec clicks = {};  // tables only
   OptimizerSettings optimizer;

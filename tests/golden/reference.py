@@ -23,6 +23,7 @@ class Case:
     bert: dict = dataclasses.field(default_factory=dict)
     phases: tuple = ()  # (steps, batch, size, factor of the learning rate) one behind the other; none: STEPS alike
     model: str = ""  # the case's name, unless it says so
+    frames: int = 1  # images of a sample
     # Relative L2 of a gradient that may be off. Two values of a max pooling's window that differ by rounding alone send its
     # gradient to one or the other: one of the 32,768 windows behind VGG's fourth block moves 1 / sqrt(32768) of it.
     tolerance: float = 1e-4
@@ -53,6 +54,7 @@ CASES = {case.name: case for case in (
     Case("deit_small", 4, 64, 10, ADAMW),
     Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}, tolerance=0.02),
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
+    Case("tsn_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 0.001}, frames=3),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -97,6 +99,10 @@ VECTORS = [
     ("layer", "bn3.bias", 0.0, 0.1),
     ("layer", ".weight", 0.4, 0.04),
     ("layer", ".bias", 1.0, 0.1),
+    ("backbone.layer", "conv3.bn.weight", 0.1, 0.01),  # mmaction2's names of the same
+    ("backbone.layer", "conv3.bn.bias", 0.0, 0.1),
+    ("backbone.layer", ".weight", 0.4, 0.04),
+    ("backbone.layer", ".bias", 1.0, 0.1),
     ("blocks", ".weight", 0.4, 0.04),  # MobileNet's two forms: between ReLU6's two bends
     ("blocks", ".bias", 1.5, 0.1),
     ("features", ".weight", 0.4, 0.04),
@@ -128,10 +134,10 @@ def step_of(name, step, count):
 def image_batches(case):
     labels, images = [], []
     for step, (batch, size, _) in enumerate(case.steps):
-        blocks = size // 8
+        blocks, count = size // 8, batch * case.frames
         labels.append((step_of("labels", step, batch) % np.uint64(case.classes)).astype(np.int32))
-        pixels = (step_of("images", step, batch * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
-        pixels = pixels.reshape(batch, blocks, blocks, 3)
+        pixels = (step_of("images", step, count * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
+        pixels = pixels.reshape(count, blocks, blocks, 3)
         images.append(np.ascontiguousarray(pixels.repeat(8, axis=1).repeat(8, axis=2)))
     return {"labels": labels, "images": images}
 
@@ -217,6 +223,9 @@ def build(case, dtype):
         model = WideDeep(**case.clicks)
     elif case.bert:
         model = text_model(case)
+    elif case.frames > 1:
+        import segment_network
+        model = segment_network.Recognizer(case.classes, case.frames)
     elif case.name in TIMM:
         import timm
         model = timm.create_model(TIMM[case.name], num_classes=case.classes, **own_size(case))

@@ -10,10 +10,14 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 10> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 14> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
+                                              {"backbone.layer", "conv3.bn.weight", 0.1f, 0.01f},
+                                              {"backbone.layer", "conv3.bn.bias", 0.0f, 0.1f},
+                                              {"backbone.layer", ".weight", 0.4f, 0.04f},
+                                              {"backbone.layer", ".bias", 1.0f, 0.1f},
                                               {"blocks", ".weight", 0.4f, 0.04f},
                                               {"blocks", ".bias", 1.5f, 0.1f},
                                               {"features", ".weight", 0.4f, 0.04f},

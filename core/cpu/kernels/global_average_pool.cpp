@@ -1,4 +1,4 @@
-// The mean over all pixels of each channel, and its gradient; an image at a time.
+// The mean over all pixels of each channel, and its gradient; a sample, of one image or several, at a time.
 #include "core/ops/image/global_average_pool.h"
 
 #include "core/base/parallel.h"
@@ -10,14 +10,14 @@ namespace {
 
 class GlobalAveragePoolKernel final : public Kernel {
  public:
-  explicit GlobalAveragePoolKernel(const KernelContext& context) : x_(context.inputs[0]) {}
+  explicit GlobalAveragePoolKernel(const KernelContext& context) : x_(context.inputs[0]), y_(context.outputs[0]) {}
 
   void run(const KernelArgs& args) override {
-    const std::int64_t pixels = x_.shape[1] * x_.shape[2], channels = x_.shape[3];
+    const std::int64_t pixels = x_.count() / y_.count(), channels = x_.shape[3];
     const float share = 1.0f / static_cast<float>(pixels);
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      parallel_for(x_.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(y_.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n < end; ++n) {
           const T* x = static_cast<const T*>(args.inputs[0]) + n * pixels * channels;
           T* y = static_cast<T*>(args.outputs[0]) + n * channels;
@@ -32,19 +32,20 @@ class GlobalAveragePoolKernel final : public Kernel {
   }
 
  private:
-  TensorDesc x_;
+  TensorDesc x_, y_;
 };
 
 class GlobalAveragePoolGradKernel final : public Kernel {
  public:
-  explicit GlobalAveragePoolGradKernel(const KernelContext& context) : dx_(context.outputs[0]) {}
+  explicit GlobalAveragePoolGradKernel(const KernelContext& context)
+      : dy_(context.inputs[0]), dx_(context.outputs[0]) {}
 
   void run(const KernelArgs& args) override {
-    const std::int64_t pixels = dx_.shape[1] * dx_.shape[2], channels = dx_.shape[3];
+    const std::int64_t pixels = dx_.count() / dy_.count(), channels = dx_.shape[3];
     const float share = 1.0f / static_cast<float>(pixels);
     visit_floating(dx_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      parallel_for(dx_.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(dy_.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n < end; ++n) {
           const T* dy = static_cast<const T*>(args.inputs[0]) + n * channels;
           T* dx = static_cast<T*>(args.outputs[0]) + n * pixels * channels;
@@ -59,7 +60,7 @@ class GlobalAveragePoolGradKernel final : public Kernel {
   }
 
  private:
-  TensorDesc dx_;
+  TensorDesc dy_, dx_;
 };
 
 }  // namespace

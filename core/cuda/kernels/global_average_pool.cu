@@ -11,9 +11,9 @@ namespace {
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    pool_kernel(const T* x, std::int64_t images, std::int64_t pixels, std::int64_t channels, T* y) {
+    pool_kernel(const T* x, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* y) {
   const std::int64_t at = grid_thread() * n;
-  if (at >= images * channels) return;
+  if (at >= samples * channels) return;
   const T* source = x + at / channels * pixels * channels + at % channels;
   float sum[n] = {};
   for (std::int64_t i = 0; i < pixels; ++i) {
@@ -30,25 +30,26 @@ __global__ void __launch_bounds__(block_threads)
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    spread_kernel(const T* dy, std::int64_t images, std::int64_t pixels, std::int64_t channels, T* dx) {
+    spread_kernel(const T* dy, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* dx) {
   const float share = 1.0f / static_cast<float>(pixels);
-  const std::int64_t image = pixels * channels;
-  for (std::int64_t at = grid_thread() * n; at < images * image; at += grid_threads() * n) {
+  const std::int64_t sample = pixels * channels;
+  for (std::int64_t at = grid_thread() * n; at < samples * sample; at += grid_threads() * n) {
     float values[n];
-    load(dy + at / image * channels + at % channels, values);
+    load(dy + at / sample * channels + at % channels, values);
 #pragma unroll
     for (int k = 0; k < n; ++k) values[k] *= share;
     store(dx + at, values);
   }
 }
 
-/// Forward and backward differ in the kernel only. `images_` is [N,H,W,C].
+/// Forward and backward differ in the kernel only. `images_` is [N,H,W,C], `means_` [samples,C].
 enum class Direction { forward, backward };
 
 template <Direction direction>
 class PoolKernel final : public Kernel {
  public:
-  PoolKernel(const TensorDesc& images, Device& device) : device_(device), images_(images) {}
+  PoolKernel(const TensorDesc& images, const TensorDesc& means, Device& device)
+      : device_(device), images_(images), means_(means) {}
 
   void run(const KernelArgs& args) override {
     visit_floating(images_.dtype, [&](auto zero) {
@@ -66,29 +67,29 @@ class PoolKernel final : public Kernel {
  private:
   template <int n, typename T>
   void pool(const T* from, T* to) {
-    const std::int64_t count = images_.shape[0], pixels = images_.shape[1] * images_.shape[2];
-    const std::int64_t channels = images_.shape[3];
+    const std::int64_t samples = means_.shape[0], channels = images_.shape[3];
+    const std::int64_t pixels = images_.count() / means_.count();
     if constexpr (direction == Direction::forward) {
-      const unsigned blocks = blocks_for(count * channels / n);
-      launch(pool_kernel<n, T>, blocks, block_threads, device_, from, count, pixels, channels, to);
+      const unsigned blocks = blocks_for(samples * channels / n);
+      launch(pool_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
     } else {
       const int blocks = grid_blocks(device_, images_.count() / n);
-      launch(spread_kernel<n, T>, blocks, block_threads, device_, from, count, pixels, channels, to);
+      launch(spread_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
     }
   }
 
   Device& device_;
-  TensorDesc images_;
+  TensorDesc images_, means_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_global_average_pool(const KernelContext& context, Device& device) {
-  return std::make_unique<PoolKernel<Direction::forward>>(context.inputs[0], device);
+  return std::make_unique<PoolKernel<Direction::forward>>(context.inputs[0], context.outputs[0], device);
 }
 
 std::unique_ptr<Kernel> make_global_average_pool_grad(const KernelContext& context, Device& device) {
-  return std::make_unique<PoolKernel<Direction::backward>>(context.outputs[0], device);
+  return std::make_unique<PoolKernel<Direction::backward>>(context.outputs[0], context.inputs[0], device);
 }
 
 }  // namespace ptrain::cuda

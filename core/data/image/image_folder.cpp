@@ -3,25 +3,14 @@
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
-#include "core/data/split.h"
 
 namespace ptrain {
 namespace {
 
-ImageList list_part(const DataSettings& settings, Split split) {
-  if (!is_parted(settings)) return list_images(settings.path, split);
-  if (const std::filesystem::path other = find_split(settings.path, Split::eval); !other.empty()) refuse_parting(other);
-  ImageList list = list_images(settings.path, Split::train);
-  std::vector<std::int32_t> labels;
-  for (const ImageList::File& file : list.files) labels.push_back(file.label);
-  list.files = gathered(std::move(list.files), stratified_part(labels, settings, split, list.directory.string()));
-  return list;
-}
-
 class ImageFolderDataset : public Dataset {
  public:
   ImageFolderDataset(const DataSettings& settings, Split split)
-      : list_(list_part(settings, split)), transform_(photo_transform(settings, split)) {
+      : list_(list_part(settings, split, SampleFile::image)), transform_(photo_transform(settings, split)) {
     info_ = photo_info(settings, list_.class_names, list_.directory.string());
   }
 

@@ -1,6 +1,7 @@
 #include "core/data/image/image_list.h"
 
 #include "core/data/sources.h"
+#include "core/data/split.h"
 
 #include <algorithm>
 
@@ -34,7 +35,18 @@ std::vector<std::string> class_directories(const fs::path& directory) {
   return names;
 }
 
-void add_class(const std::string& name, ImageList& list) {
+bool is_sample(const fs::directory_entry& entry, SampleFile form) {
+  if (entry.path().filename().string().starts_with('.')) return false;
+  switch (form) {
+    case SampleFile::image:
+      return has_image_suffix(entry.path().filename());
+    case SampleFile::clip:
+      return entry.is_directory();
+  }
+  return false;
+}
+
+void add_class(const std::string& name, SampleFile form, ImageList& list) {
   const auto found = std::lower_bound(list.class_names.begin(), list.class_names.end(), name);
   if (found == list.class_names.end() || *found != name) {
     fail("{}: class {} does not occur in the training split", (list.directory / name).string(), name);
@@ -42,8 +54,7 @@ void add_class(const std::string& name, ImageList& list) {
   const auto label = static_cast<std::int32_t>(found - list.class_names.begin());
   const auto first = static_cast<std::ptrdiff_t>(list.files.size());
   for (const fs::directory_entry& entry : fs::directory_iterator(list.directory / name)) {
-    const fs::path file = entry.path().filename();
-    if (has_image_suffix(file) && !file.string().starts_with('.')) list.files.push_back({file.string(), label});
+    if (is_sample(entry, form)) list.files.push_back({entry.path().filename().string(), label});
   }
   std::sort(list.files.begin() + first, list.files.end(),
             [](const ImageList::File& a, const ImageList::File& b) { return a.name < b.name; });
@@ -71,15 +82,25 @@ fs::path ImageList::path_of(const File& file) const {
   return directory / class_names[static_cast<std::size_t>(file.label)] / file.name;
 }
 
-ImageList list_images(const fs::path& root, Split split) {
+ImageList list_images(const fs::path& root, Split split, SampleFile form) {
   ImageList list;
   list.directory = split_directory(root, split);
   list.class_names = class_directories(split_directory(root, Split::train));
-  for (const std::string& name : class_directories(list.directory)) add_class(name, list);
+  for (const std::string& name : class_directories(list.directory)) add_class(name, form, list);
   if (list.files.empty()) {
-    fail("{}: has no samples; expected {}/<class>/*.jpg, .jpeg or .png", list.directory.string(),
-         list.directory.string());
+    fail("{}: has no samples; expected {}/<class>/{}*.jpg, .jpeg or .png", list.directory.string(),
+         list.directory.string(), form == SampleFile::clip ? "<clip>/" : "");
   }
+  return list;
+}
+
+ImageList list_part(const DataSettings& settings, Split split, SampleFile form) {
+  if (!is_parted(settings)) return list_images(settings.path, split, form);
+  if (const fs::path other = find_split(settings.path, Split::eval); !other.empty()) refuse_parting(other);
+  ImageList list = list_images(settings.path, Split::train, form);
+  std::vector<std::int32_t> labels;
+  for (const ImageList::File& file : list.files) labels.push_back(file.label);
+  list.files = gathered(std::move(list.files), stratified_part(labels, settings, split, list.directory.string()));
   return list;
 }
 

@@ -1,7 +1,8 @@
-// What a folder of images holds: path/train/<class>/*.jpg and path/val/<class>/*.jpg.
+// What a folder of images or clips holds: path/train/<class>/*.jpg and path/val/<class>/*.jpg, or of clips folders in
+// place of the images.
 #pragma once
 
-#include "core/data/dataset.h"
+#include "core/data/factory.h"
 
 #include <filesystem>
 
@@ -10,7 +11,10 @@ namespace ptrain {
 /// Whether a file's name ends as those of JPEG and PNG images do.
 bool has_image_suffix(const std::filesystem::path& path);
 
-/// The files of one split, in the order of their classes and names. Classes are the training split's, so that both
+/// What a sample is on disk: a JPEG or PNG file, or a folder of frames.
+enum class SampleFile { image, clip };
+
+/// The samples of one split, in the order of their classes and names. Classes are the training split's, so that both
 /// splits number them alike.
 struct ImageList {
   struct File {
@@ -31,6 +35,9 @@ std::filesystem::path find_split(const std::filesystem::path& root, Split split)
 
 /// Throws Error when a directory is missing or empty, or when a class is not the training split's; the message says
 /// what was expected.
-ImageList list_images(const std::filesystem::path& root, Split split);
+ImageList list_images(const std::filesystem::path& root, Split split, SampleFile form = SampleFile::image);
+
+/// The same of settings.path, with settings.dev_share's part of the training samples where that is asked for.
+ImageList list_part(const DataSettings& settings, Split split, SampleFile form);
 
 }  // namespace ptrain

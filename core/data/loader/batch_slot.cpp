@@ -41,6 +41,22 @@ std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderO
   return part ? position * dataset.size() / options.samples : position;
 }
 
+/// What is done to images behind their data set; to all frames of a clip the same.
+void change_images(const SampleView& view, const DatasetInfo& info, const LoaderOptions& options, std::uint64_t draws,
+                   std::int64_t index, Scratch& scratch) {
+  const std::size_t bytes = view.pixels.size() / static_cast<std::size_t>(info.images_per_sample());
+  for (std::size_t from = 0; from < view.pixels.size(); from += bytes) {
+    const std::span<std::uint8_t> image = view.pixels.subspan(from, bytes);
+    if (options.images.trivial_augment) {
+      augment_trivially(image, view.form.size, {options.seed, draws, index, DataStream::change}, scratch.resized);
+    }
+    if (options.images.erasing > 0) {
+      erase_randomly(image, view.form.size, options.images.erasing, mean_colour(info),
+                     {options.seed, draws, index, DataStream::erase});
+    }
+  }
+}
+
 }  // namespace
 
 void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options) {
@@ -49,7 +65,8 @@ void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& opt
   const int asked = options.images.size > 0 ? options.images.size : info.image_size;
   const int size = info.kind == DataKind::image ? asked : 0;
   slot.batch.image_size = size;
-  slot.batch.pixels.resize(rows * static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * 3);
+  slot.batch.pixels.resize(rows * static_cast<std::size_t>(info.images_per_sample()) * static_cast<std::size_t>(size) *
+                           static_cast<std::size_t>(size) * 3);
   slot.batch.ids.resize(rows * tokens);
   slot.batch.token_types.resize(rows * tokens);
   slot.batch.lengths.resize(tokens > 0 ? rows : 0);
@@ -85,14 +102,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         batch.labels[at] = dataset.load(index, random, scratch, view);
         batch.sample_indices[at] = index;
         if (!batch.values.empty()) batch.values[at] = dataset.value(index);
-        if (options.images.trivial_augment && batch.image_size > 0) {
-          augment_trivially(view.pixels, view.form.size, {options.seed, draws, index, DataStream::change},
-                            scratch.resized);
-        }
-        if (options.images.erasing > 0 && batch.image_size > 0) {
-          erase_randomly(view.pixels, view.form.size, options.images.erasing, mean_colour(dataset.info()),
-                         {options.seed, draws, index, DataStream::erase});
-        }
+        if (batch.image_size > 0) change_images(view, dataset.info(), options, draws, index, scratch);
         return;
       } catch (const BadSample& bad) {
         slot.bad_rows[at].push_back({index, bad.what()});

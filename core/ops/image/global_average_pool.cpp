@@ -3,18 +3,29 @@
 #include "core/ops/require.h"
 
 namespace ptrain {
+namespace {
+
+Shape pooled_shape(const GlobalAveragePoolAttributes& pool, const Shape& x) {
+  require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
+  require(pool.images > 0 && x[0] % pool.images == 0, "{} images are no samples of {} each", x[0], pool.images);
+  return {x[0] / pool.images, x[3]};
+}
+
+}  // namespace
+
+std::string GlobalAveragePool::attributes() const {
+  return attributes_.images == 1 ? "" : fmt::format("images={}", attributes_.images);
+}
 
 std::vector<TensorDesc> GlobalAveragePool::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  const Shape& x = inputs[0].shape;
-  require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
-  return {{inputs[0].dtype, {x[0], x[3]}}};
+  return {{inputs[0].dtype, pooled_shape(attributes_, inputs[0].shape)}};
 }
 
 void GlobalAveragePool::gradient(GradientBuilder& builder) const {
-  auto op =
-      std::make_shared<GlobalAveragePoolGrad>(GlobalAveragePoolGrad::Attributes{builder.desc(builder.input(0)).shape});
+  auto op = std::make_shared<GlobalAveragePoolGrad>(
+      GlobalAveragePoolGrad::Attributes{attributes_, builder.desc(builder.input(0)).shape});
   builder.set_input_gradient(0, builder.emit(std::move(op), {builder.output_gradient(0)})[0]);
 }
 
@@ -25,9 +36,8 @@ Cost GlobalAveragePool::cost(std::span<const TensorDesc> inputs, std::span<const
 std::vector<TensorDesc> GlobalAveragePoolGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  const Shape& x = attributes_.input_shape;
-  require_shape(inputs[0], {x[0], x[3]}, "dy");
-  return {{inputs[0].dtype, x}};
+  require_shape(inputs[0], pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
+  return {{inputs[0].dtype, attributes_.input_shape}};
 }
 
 Cost GlobalAveragePoolGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {

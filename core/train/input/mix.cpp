@@ -59,23 +59,25 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   std::rotate_copy(batch.labels.begin(), batch.labels.begin() + batch.count - 1, batch.labels.begin() + batch.count,
                    mixed.other_labels.begin());
   const auto size = static_cast<std::size_t>(batch.image_size);
+  const std::size_t bytes = batch.pixels.size() / batch.labels.size();  // of a row: an image, or a clip's frames
   const auto share = static_cast<float>(draw.share);
   parallel_for(batch.count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
-      std::uint8_t* own = mixed.pixels.data() + row * size * size * 3;
-      const std::uint8_t* other = batch.pixels.data() + (row + rows - 1) % rows * size * size * 3;
+      std::uint8_t* own = mixed.pixels.data() + row * bytes;
+      const std::uint8_t* other = batch.pixels.data() + (row + rows - 1) % rows * bytes;
       if (!draw.cut) {
-        for (std::size_t i = 0; i < size * size * 3; ++i) {
+        for (std::size_t i = 0; i < bytes; ++i) {
           const float both = share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);
           own[i] = static_cast<std::uint8_t>(both + 0.5f);
         }
         continue;
       }
-      for (int y = draw.top; y < draw.bottom; ++y) {
-        const std::size_t line = static_cast<std::size_t>(y) * size;
-        std::copy(other + 3 * (line + static_cast<std::size_t>(draw.left)),
-                  other + 3 * (line + static_cast<std::size_t>(draw.right)),
-                  own + 3 * (line + static_cast<std::size_t>(draw.left)));
+      for (std::size_t image = 0; image < bytes; image += size * size * 3) {
+        for (int y = draw.top; y < draw.bottom; ++y) {
+          const std::size_t line = image + 3 * static_cast<std::size_t>(y) * size;
+          const std::size_t left = line + 3 * static_cast<std::size_t>(draw.left);
+          std::copy(other + left, other + line + 3 * static_cast<std::size_t>(draw.right), own + left);
+        }
       }
     }
   });

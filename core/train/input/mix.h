@@ -22,7 +22,8 @@ MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_
 
 inline bool mixes(const TrainConfig& train) { return train.mixup > 0 || train.cutmix > 0; }
 
-/// `batch` mixed with itself: each row with the one before it, the first with the last. Rows from batch.count on stay.
+/// `batch` mixed with itself: each row with the one before it, the first with the last; clips in all frames alike. Rows
+/// from batch.count on stay.
 Batch mix_rows(const Batch& batch, const MixDraw& draw);
 
 }  // namespace ptrain

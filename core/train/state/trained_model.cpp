@@ -251,6 +251,9 @@ TrainedModel open_trained_model(const fs::path& folder) {
   trained.data = data_of(trained.document, path.string());
   trained.config = config_of(trained.document, folder);
   trained.data.head = trained.config.model.head;
+  if (entry_of(trained.document, path.string()).reads_clips()) {
+    trained.data.frames = static_cast<int>(trained.config.model.segments);
+  }
   if (trained.config.model.classes != trained.data.classes) {
     fail("{}: {} class names for {} classes", path.string(), trained.data.classes, trained.config.model.classes);
   }
@@ -266,6 +269,12 @@ void require_same_model(const TrainedModel& trained, const Model& made) {
 void require_classes(const TrainedModel& trained, const std::string& what) {
   if (trained.data.head == Head::classification) return;
   fail_usage("{}: answers with values (model.head regression), and {} classes", trained.folder.string(), what);
+}
+
+void require_images(const TrainedModel& trained, const std::string& what) {
+  if (trained.data.frames == 0) return;
+  fail_usage("{}: reads clips of {} frames, which {}; ptrain infer and bench infer take it", trained.folder.string(),
+             trained.data.frames, what);
 }
 
 TrainedWeights TrainedModel::weights() const {

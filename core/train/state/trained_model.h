@@ -120,6 +120,9 @@ void require_same_model(const TrainedModel& trained, const Model& made);
 /// Throws Error{usage} when the model answers with values: `what` is of classes alone.
 void require_classes(const TrainedModel& trained, const std::string& what);
 
+/// Throws Error{usage} when the model reads clips: `what` says what of it is made for images alone.
+void require_images(const TrainedModel& trained, const std::string& what);
+
 /// Copies the model's files, and nothing else, to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const TrainedModel& trained, const std::filesystem::path& out);
 

@@ -123,11 +123,12 @@ std::vector<std::uint8_t> make_idx(const std::vector<std::uint32_t>& dims, const
   return bytes;
 }
 
-LoadedImage load_image(const Dataset& data, std::int64_t index) {
+LoadedImage load_image(const Dataset& data, std::int64_t index, std::uint64_t epoch) {
   LoadedImage image;
-  image.pixels.resize(static_cast<std::size_t>(data.info().image_size) * data.info().image_size * 3);
+  const std::size_t size = static_cast<std::size_t>(data.info().image_size);
+  image.pixels.resize(static_cast<std::size_t>(data.info().images_per_sample()) * size * size * 3);
   Scratch scratch;
-  image.label = data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = image.pixels});
+  image.label = data.load(index, SampleRandom(0, epoch, index), scratch, {.pixels = image.pixels});
   return image;
 }
 

@@ -29,8 +29,8 @@ struct LoadedImage {
   std::vector<std::uint8_t> pixels;
 };
 
-/// A sample as the first epoch of seed 0 has it.
-LoadedImage load_image(const Dataset& data, std::int64_t index);
+/// A sample, an image or a clip, as an epoch of seed 0 has it.
+LoadedImage load_image(const Dataset& data, std::int64_t index, std::uint64_t epoch = 0);
 
 /// The message of the exception that `call` throws; "" when it throws none.
 inline std::string message_of(const std::function<void()>& call) {

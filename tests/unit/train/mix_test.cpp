@@ -50,6 +50,25 @@ TEST(Mix, CutsARectangleOutOfTheOther) {
   EXPECT_EQ(batch.pixels[3 * (3 * 8 + 2)], 10);
 }
 
+TEST(Mix, CutsTheSameRectangleOutOfEveryFrameOfAClip) {
+  Batch batch = greys({10, 20, 30, 40});
+  batch.count = 2;
+  batch.labels = {1, 3};  // of two clips of two frames
+  MixDraw draw;
+  draw.cut = true;
+  draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
+  batch = mix_rows(batch, draw);
+  EXPECT_EQ(batch.other_labels, (std::vector<std::int32_t>{3, 1}));
+  constexpr std::size_t image = 8 * 8 * 3;
+  const std::uint8_t own[] = {10, 20, 30, 40}, other[] = {30, 40, 10, 20};
+  for (std::size_t frame = 0; frame < 4; ++frame) {
+    const auto begin = batch.pixels.begin() + static_cast<std::ptrdiff_t>(frame * image);
+    EXPECT_EQ(std::count(begin, begin + image, other[frame]), 6 * 3) << frame;
+    EXPECT_EQ(std::count(begin, begin + image, own[frame]), image - 6 * 3) << frame;
+    EXPECT_EQ(begin[3 * (1 * 8 + 2)], other[frame]);
+  }
+}
+
 TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
   Batch batch = greys({10, 20, 30});
   batch.count = 1;

@@ -210,6 +210,26 @@ TEST_F(Weights, BertFilesMayLackThePrefixAndUseTheFirstNorms) {
   EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name));
 }
 
+TEST_F(Weights, NetworksOverClipsBeginWithThoseOfImages) {
+  const auto images = resnet18();
+  save(*images);
+  ResNetSpec spec = testing::small_resnet(18, 16);
+  spec.classes = 4;
+  spec.segments = 3;
+  const auto clips = make_resnet(spec);
+  const Store saved(*images, 7);
+  Store loaded(*clips, 8);
+  EXPECT_TRUE(load_weights(file_, *clips, loaded.variables).fresh.empty());
+  save_weights(changed_, *clips, loaded.variables, 12);
+  EXPECT_NE(SafetensorsFile(changed_).find("backbone.layer1.0.conv1.bn.num_batches_tracked"), nullptr);
+  Store again(*clips, 9);
+  load_weights(changed_, *clips, again.variables);
+  for (const auto& [name, entry] : saved.variables.entries()) {
+    EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+    EXPECT_EQ(again.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+  }
+}
+
 TEST_F(Weights, TellWhatTheModelHasNoPlaceFor) {
   save(*bert_tiny());
   rewrite(file_, changed_, [](NamedTensor& t) {

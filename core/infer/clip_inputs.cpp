@@ -1,0 +1,86 @@
+// Clips, folders of frames, and folders of them; frames are chosen, resized and cropped as evaluations do it.
+#include "core/data/image/clip.h"
+#include "core/infer/input_sources.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Clip {
+  std::string folder;
+  std::int32_t truth = no_truth;
+};
+
+class ClipInputs final : public InputSet {
+ public:
+  ClipInputs(const DatasetInfo& data, std::vector<Clip> clips)
+      : clips_(std::move(clips)), transform_(data.image_size, Augmentation::none) {
+    info_ = data;
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(clips_.size()); }
+  const std::string& name(std::int64_t index) const override { return clip(index).folder; }
+  std::int32_t truth(std::int64_t index) const override { return clip(index).truth; }
+
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    try {
+      load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch, out.pixels);
+    } catch (const Error& error) {
+      refuse(index, error.what());
+    }
+    return 0;
+  }
+
+ private:
+  const Clip& clip(std::int64_t index) const { return clips_[static_cast<std::size_t>(index)]; }
+
+  std::vector<Clip> clips_;
+  ImageTransform transform_;
+};
+
+/// Every folder of frames at `path` and below it.
+void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& clips) {
+  std::error_code error;
+  if (!fs::exists(path, error)) fail("{}: no such folder of frames", path);
+  if (!fs::is_directory(path, error)) {
+    fail("{}: is a file: expected a clip, a folder of {} frames or more, or a folder of clips", path, data.frames);
+  }
+  const std::size_t first = clips.size();
+  const auto consider = [&](const fs::path& folder) {
+    if (frames_in(folder).empty()) return;
+    const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();  // without a slash behind it
+    clips.push_back({folder.string(), class_of(data, whole.parent_path().filename().string())});
+  };
+  consider(path);
+  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    if (!entry->is_directory()) continue;
+    if (entry->path().filename().string().starts_with('.')) {
+      entry.disable_recursion_pending();
+    } else {
+      consider(entry->path());
+    }
+  }
+  if (clips.size() == first) fail("{}: has no folders with .jpg, .jpeg or .png frames, at no depth", path);
+  std::sort(clips.begin() + static_cast<std::ptrdiff_t>(first), clips.end(),
+            [](const Clip& a, const Clip& b) { return a.folder < b.folder; });
+}
+
+}  // namespace
+
+std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+  std::vector<Clip> clips;
+  for (const std::string& argument : arguments) {
+    if (argument != "-") {
+      add(argument, model.data, clips);
+      continue;
+    }
+    for (const InputLine& line : lines_of(read_standard_input(), "standard input")) add(line.text, model.data, clips);
+  }
+  return std::make_unique<ClipInputs>(model.data, std::move(clips));
+}
+
+}  // namespace ptrain
