@@ -57,7 +57,7 @@ nlohmann::json listed_json(const DescribedModel& model) {
       {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
       {"weights", model.entry.weights},    {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
-  if (model.data.kind == DataKind::text) json["max_length"] = model.data.max_length;
+  if (model.data.kind != DataKind::image) json["max_length"] = model.data.max_length;
   if (const auto& published = model.entry.published) {
     json["published"] = {{"top1", published->top1}, {"source", published->source}};
   }

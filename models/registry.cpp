@@ -2,9 +2,11 @@
 
 #include "core/base/errors.h"
 #include "core/config/choices.h"
+#include "core/data/factory.h"
 #include "models/bert.h"
 #include "models/convnext.h"
 #include "models/efficientnet.h"
+#include "models/gpt2.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
@@ -70,6 +72,10 @@ std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(form, config, data));
 }
 
+std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
+  return make_gpt2(gpt2_spec(config, data));
+}
+
 std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
@@ -90,6 +96,7 @@ const std::vector<Row>& rows() {
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const Keys bert_keys = joined({"model.size"}, encoder_keys);
+  static const Keys gpt2_keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
@@ -127,11 +134,22 @@ const std::vector<Row>& rows() {
        bert<BertForm::distilbert>},
       {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
       {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
+      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys, "transformers"}, gpt2},
   };
   return table;
 }
 
-const char* plural(DataKind kind) { return kind == DataKind::image ? "images" : "text"; }
+const char* plural(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "images";
+    case DataKind::text:
+      return "text";
+    case DataKind::tokens:
+      break;
+  }
+  return "running text";
+}
 
 }  // namespace
 
@@ -158,6 +176,9 @@ DatasetInfo described_data(DataKind kind) {
       data.classes = 2;
       data.max_length = static_cast<int>(Config{}.data.max_length);
       data.vocab_size = static_cast<int>(BertSpec{}.vocab_size);
+      break;
+    case DataKind::tokens:
+      data = tokens_info(static_cast<int>(Gpt2Spec{}.max_length), static_cast<int>(Gpt2Spec{}.vocab_size));
       break;
   }
   return data;

@@ -66,12 +66,12 @@ struct Choices<Fusion> {
   static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
 };
 
-/// `synthetic` makes the images or the text that the model reads.
-enum class DataSource { idx, image_folder, webdataset, tfrecord, packed, cifar, tsv, synthetic };
+/// `synthetic` makes the images, the text or the tokens that the model reads.
+enum class DataSource { idx, image_folder, webdataset, tfrecord, packed, cifar, tsv, text, synthetic };
 template <>
 struct Choices<DataSource> {
-  static constexpr std::array<std::string_view, 8> names{"idx",    "image_folder", "webdataset", "tfrecord",
-                                                         "packed", "cifar",        "tsv",        "synthetic"};
+  static constexpr std::array<std::string_view, 9> names{"idx",   "image_folder", "webdataset", "tfrecord", "packed",
+                                                         "cifar", "tsv",          "text",       "synthetic"};
 };
 
 /// Whether its images lie in files that each hold many of them, encoded.

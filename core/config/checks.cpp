@@ -63,15 +63,43 @@ void check_table(const DataConfig& data, const Refusal& refuse) {
   }
 }
 
+/// What a source gives; `synthetic` gives what is asked for.
+DataKind kind_of(DataSource source, DataKind asked) {
+  switch (source) {
+    case DataSource::idx:
+    case DataSource::image_folder:
+    case DataSource::webdataset:
+    case DataSource::tfrecord:
+    case DataSource::packed:
+    case DataSource::cifar:
+      return DataKind::image;
+    case DataSource::tsv:
+      return DataKind::text;
+    case DataSource::text:
+      return DataKind::tokens;
+    case DataSource::synthetic:
+      break;
+  }
+  return asked;
+}
+
+const char* sources_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic";
+    case DataKind::text:
+      return "tsv or synthetic";
+    case DataKind::tokens:
+      break;
+  }
+  return "text or synthetic";
+}
+
 void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
-  const bool text = model.reads == DataKind::text;
   const DataSource source = config.data.source;
-  if (text && source != DataSource::tsv && source != DataSource::synthetic) {
-    refuse("data.source", "{} reads tsv or synthetic, got {}", model.name, choice_name(source));
-  }
-  if (!text && source == DataSource::tsv) {
-    refuse("data.source", "{} reads idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic, got tsv", model.name);
+  if (kind_of(source, model.reads) != model.reads) {
+    refuse("data.source", "{} reads {}, got {}", model.name, sources_of(model.reads), choice_name(source));
   }
   if (source != DataSource::synthetic && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
@@ -79,8 +107,12 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (source == DataSource::tsv && config.data.vocab.empty()) {
     refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
   }
-  if (source == DataSource::tsv && config.data.train_file.empty()) {
-    refuse("data.train_file", "required by data.source tsv: the training file's name below data.path");
+  if (source == DataSource::text && config.data.vocab.empty()) {
+    refuse("data.vocab", "required by data.source text: vocab.json of a byte-level BPE, beside merges.txt");
+  }
+  if (kind_of(source, DataKind::image) != DataKind::image && config.data.train_file.empty()) {
+    refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
+           choice_name(source));
   }
   if (source == DataSource::tsv) check_table(config.data, refuse);
   const bool is_parted = source == DataSource::tsv || source == DataSource::image_folder || is_sharded(source);
@@ -211,8 +243,46 @@ void check_balance(const Config& config, const Refusal& refuse) {
 }
 
 bool is_of_values(BestMetric metric) { return metric == BestMetric::pearson || metric == BestMetric::spearman; }
+bool is_of_tokens(BestMetric metric) { return metric == BestMetric::perplexity; }
 bool is_of_classes(BestMetric metric) {
   return metric == BestMetric::top1 || metric == BestMetric::top5 || metric == BestMetric::f1;
+}
+
+using AskedKeys = std::vector<std::pair<const char*, bool>>;
+
+/// Keys that are of classes, and whether they are set.
+AskedKeys keys_of_classes(const Config& config) {
+  return {{"data.labels", !config.data.labels.empty()},
+          {"data.class_weights", config.data.class_weights.any()},
+          {"data.sampling", config.data.sampling == Sampling::balanced},
+          {"output.keep_best", is_of_classes(config.output.keep_best)},
+          {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+}
+
+void refuse_metrics(const Config& config, bool (*is_other)(BestMetric), std::string_view of, const Refusal& refuse) {
+  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
+                                    std::pair{"train.target_metric", config.train.target_metric}}) {
+    if (is_other(metric)) refuse(key, "{} is of {}", choice_name(metric), of);
+  }
+}
+
+constexpr std::string_view values_need = "values: it needs model.head regression";
+constexpr std::string_view tokens_need = "running text: it needs a model that tells the next token";
+
+/// What a model with the next token for an answer has no use for.
+void check_tokens(const Config& config, const Refusal& refuse) {
+  const std::string& model = config.model.name;
+  if (config.model.head == Head::regression) {
+    refuse("model.head", "{} tells the next token, regression is for text of labels", model);
+  }
+  if (config.model.classes > 1) {
+    refuse("model.classes", "{} tells the next token of running text, which has no classes", model);
+  }
+  for (const auto& [key, set] : keys_of_classes(config)) {
+    if (set) refuse(key, "is of classes, which {} has none of", model);
+  }
+  if (config.output.predictions) refuse("output.predictions", "lists samples with a label, {} has none", model);
+  refuse_metrics(config, is_of_values, values_need, refuse);
 }
 
 /// What a model with one value for an answer has no use for.
@@ -224,27 +294,22 @@ void check_regression(const Config& config, const Refusal& refuse) {
   }
   if (config.model.classes > 1)
     refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);
-  const std::pair<const char*, bool> asked[] = {
-      {"data.labels", !config.data.labels.empty()},
-      {"data.class_weights", config.data.class_weights.any()},
-      {"data.sampling", config.data.sampling == Sampling::balanced},
-      {"train.label_smoothing", config.train.label_smoothing > 0},
-      {"output.keep_best", is_of_classes(config.output.keep_best)},
-      {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+  AskedKeys asked = keys_of_classes(config);
+  asked.emplace_back("train.label_smoothing", config.train.label_smoothing > 0);
   for (const auto& [key, set] : asked) {
     if (set) refuse(key, "is of classes, which model.head regression has none of");
   }
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_classes(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads == DataKind::tokens) return check_tokens(config, refuse);
   if (config.model.head == Head::regression) return check_regression(config, refuse);
   if (config.model.classes == 1) {
     refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
   }
-  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
-                                    std::pair{"train.target_metric", config.train.target_metric}}) {
-    if (is_of_values(metric)) refuse(key, "{} is of values: it needs model.head regression", choice_name(metric));
-  }
+  refuse_metrics(config, is_of_values, values_need, refuse);
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_run(const Config& config, const Refusal& refuse) {

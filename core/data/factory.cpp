@@ -42,6 +42,32 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
   return info.class_names;
 }
 
+DatasetInfo tokens_info(int max_length, int vocab_size) {
+  DatasetInfo info;
+  info.kind = DataKind::tokens;
+  info.max_length = max_length;
+  info.vocab_size = vocab_size;
+  info.classes = 1;
+  info.class_names = {"next token"};
+  return info;
+}
+
+namespace {
+
+std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
+  switch (settings.synthetic_kind) {
+    case DataKind::image:
+      return open_synthetic_images(settings, split);
+    case DataKind::text:
+      return open_synthetic_text(settings, split);
+    case DataKind::tokens:
+      return open_synthetic_tokens(settings, split);
+  }
+  fail_usage("unknown kind of data");
+}
+
+}  // namespace
+
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
   switch (settings.source) {
     case DataSource::idx:
@@ -57,9 +83,10 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
       return open_cifar(settings, split);
     case DataSource::tsv:
       return open_tsv(settings, split);
+    case DataSource::text:
+      return open_text(settings, split);
     case DataSource::synthetic:
-      return settings.synthetic_kind == DataKind::text ? open_synthetic_text(settings, split)
-                                                       : open_synthetic_images(settings, split);
+      return open_synthetic(settings, split);
   }
   fail_usage("unknown data source");
 }

@@ -20,8 +20,10 @@ std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split s
 std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_tokens(const DataSettings& settings, Split split);
 
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);

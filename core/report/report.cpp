@@ -92,7 +92,8 @@ Config config_of(const Report& report) {
 bool is_text(const Report& report) {
   if (!report.model.sample.empty()) return report.model.sample == "sequence";
   if (report.throughput) return report.throughput->unit == "sequences/s";
-  return config_of(report).data.source == DataSource::tsv;
+  const DataSource source = config_of(report).data.source;
+  return source == DataSource::tsv || source == DataSource::text;
 }
 
 }  // namespace ptrain

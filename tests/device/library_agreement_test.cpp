@@ -186,6 +186,8 @@ TEST(LibraryAgreement, AttentionInBothForms) {
     for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
       for (const float dropout : {0.0f, 0.1f}) {
         expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm}), dtype);
+        expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm, 0, true}), dtype);
+        expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm, 128, true}), dtype);
         for (const std::int64_t max_length : {128, 136}) {  // whose masks are drawn in a run and element by element
           expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm, max_length}), dtype);
         }

@@ -124,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"vit_b_16", Fusion::full}, Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off},
                       Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"minilm", Fusion::full},
                       Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full},
-                      Case{"roberta", Fusion::full}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+                      Case{"roberta", Fusion::full}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
+                      Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace
