@@ -127,6 +127,12 @@ std::string describe(const Key& key) {
   return {};
 }
 
+std::string describe_briefly(const Key& key) {
+  constexpr std::size_t most_shown = 16;  // more fill a screen
+  if (key.choices.size() <= most_shown) return describe(key);
+  return fmt::format("one of {} that ptrain list keys shows", key.choices.size());
+}
+
 nlohmann::json default_of(const Key& key) { return key.get(Config{}); }
 
 namespace {

@@ -57,6 +57,8 @@ bool is_section(std::string_view name);
 bool is_table(std::string_view section);
 /// "integer from 1 to 65536", "one of O0|O1|O2": what a value of this key looks like.
 std::string describe(const Key& key);
+/// The same for a message: of many choices it says where they are shown.
+std::string describe_briefly(const Key& key);
 
 /// The default of every key, by key: get(Config{}).
 nlohmann::json default_of(const Key& key);

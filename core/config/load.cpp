@@ -136,7 +136,7 @@ class Loader {
   LoadedConfig finish() {
     for (const Key& key : config_keys()) {
       if (key.required && !loaded_.is_set(key.name)) {
-        fail_usage("{}: {}: required, {}", loaded_.file, key.name, describe(key));
+        fail_usage("{}: {}: required, {}", loaded_.file, key.name, describe_briefly(key));
       }
     }
     check_across(loaded_);

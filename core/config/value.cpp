@@ -21,11 +21,7 @@ struct Target {
     if (key.type == KeyType::choice && got.size() > 2) {
       hint = did_you_mean(got.substr(1, got.size() - 2), key.choices);
     }
-    constexpr std::size_t most_shown = 16;  // more fill a screen
-    const std::string expected = key.choices.size() <= most_shown
-                                     ? describe(key)
-                                     : fmt::format("one of {} that ptrain list keys shows", key.choices.size());
-    fail_usage("{}: {}: expected {}, got {}{}", where, key.name, expected, got, hint);
+    fail_usage("{}: {}: expected {}, got {}{}", where, key.name, describe_briefly(key), got, hint);
   }
 };
 
