@@ -80,7 +80,7 @@ nlohmann::json listed_json(const DescribedModel& model) {
                          {"weights", model.entry.weights},    {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
   if (model.data.frames > 0) json["frames"] = model.data.frames;
-  if (model.data.kind == DataKind::text) json["max_length"] = model.data.max_length;
+  if (model.data.max_length > 0) json["max_length"] = model.data.max_length;
   if (const auto& published = model.entry.published) {
     json["published"] = {{"top1", published->top1}, {"source", published->source}, {"data", published->data}};
   }

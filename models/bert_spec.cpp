@@ -2,13 +2,11 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/data/factory.h"
+#include "models/architecture_file.h"
 #include "models/bert.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -37,28 +35,6 @@ SizeFields size_fields(BertForm form) {
 /// config.json counts them among the positions.
 std::int64_t rows_before_positions(BertForm form) { return form == BertForm::roberta ? roberta_first_position : 0; }
 
-struct NamedActivation {
-  std::string_view name;
-  Activation activation;
-};
-constexpr std::array<NamedActivation, 4> activations{{{"gelu", Activation::gelu_erf},
-                                                      {"gelu_new", Activation::gelu_tanh},
-                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                      {"relu", Activation::relu}}};
-
-Activation activation_of(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
-  for (const NamedActivation& known : activations) {
-    if (value == known.name) return known.activation;
-  }
-  fail("{}: {}: {}: expected gelu, gelu_new, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
-}
-
-std::string_view name_of_activation(Activation activation) {
-  const auto known = std::find_if(activations.begin(), activations.end(),
-                                  [&](const NamedActivation& row) { return row.activation == activation; });
-  return known->name;
-}
-
 struct Names {
   std::string_view architecture, type;
 };
@@ -74,14 +50,6 @@ Names names_of(BertForm form) {
       return {"ErnieForSequenceClassification", "ernie"};
   }
   throw std::logic_error("a BERT without a form");
-}
-
-std::int64_t integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
-  const auto it = json.find(field);
-  if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 1) {
-    fail("{}: {}: expected a positive integer", file.string(), field);
-  }
-  return it->get<std::int64_t>();
 }
 
 BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& data) {
@@ -143,25 +111,17 @@ BertSpec base_spec(BertForm form) {
 }
 
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertForm form) {
-  std::ifstream file(config_json);
-  if (!file) {
-    fail(
-        "{}: cannot be read: expected transformers' config.json beside the weights (scripts/fetch_weights.sh fetches "
-        "those that configs/ name)",
-        config_json.string());
-  }
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
+  const nlohmann::json json = read_architecture(config_json);
   const SizeFields fields = size_fields(form);
   BertSpec spec;
   spec.form = form;
-  spec.layers = integer(json, fields.layers, config_json);
-  spec.hidden = integer(json, fields.hidden, config_json);
-  spec.heads = integer(json, fields.heads, config_json);
-  spec.intermediate = integer(json, fields.intermediate, config_json);
-  spec.vocab_size = integer(json, "vocab_size", config_json);
-  spec.max_positions = integer(json, "max_position_embeddings", config_json) - rows_before_positions(form);
-  if (form != BertForm::distilbert) spec.token_types = integer(json, "type_vocab_size", config_json);
+  spec.layers = positive_integer(json, fields.layers, config_json);
+  spec.hidden = positive_integer(json, fields.hidden, config_json);
+  spec.heads = positive_integer(json, fields.heads, config_json);
+  spec.intermediate = positive_integer(json, fields.intermediate, config_json);
+  spec.vocab_size = positive_integer(json, "vocab_size", config_json);
+  spec.max_positions = positive_integer(json, "max_position_embeddings", config_json) - rows_before_positions(form);
+  if (form != BertForm::distilbert) spec.token_types = positive_integer(json, "type_vocab_size", config_json);
   const auto epsilon = json.find("layer_norm_eps");
   if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
   const auto activation = json.find(fields.activation);

@@ -2,10 +2,12 @@
 
 #include "core/base/errors.h"
 #include "core/config/choices.h"
+#include "core/data/factory.h"
 #include "core/data/sources.h"
 #include "models/bert.h"
 #include "models/convnext.h"
 #include "models/efficientnet.h"
+#include "models/gpt2.h"
 #include "models/mobilenet.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
@@ -83,6 +85,10 @@ std::unique_ptr<Model> wide_deep(const Config& config, const DatasetInfo& data) 
   return make_wide_deep(wide_deep_spec(config, data));
 }
 
+std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
+  return make_gpt2(gpt2_spec(config, data));
+}
+
 std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
@@ -105,6 +111,7 @@ const std::vector<Row>& rows() {
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const Keys bert_keys = joined({"model.size"}, encoder_keys);
   static const Keys click_keys{"model.hash_buckets", "model.embedding_size"};
+  static const Keys gpt2_keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
@@ -145,6 +152,7 @@ const std::vector<Row>& rows() {
       {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
       {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
       {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys, "ptrain"}, wide_deep},
+      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys, "transformers"}, gpt2},
   };
   return table;
 }
@@ -157,6 +165,8 @@ const char* plural(DataKind kind) {
       return "text";
     case DataKind::table:
       return "tables";
+    case DataKind::tokens:
+      return "running text";
   }
   return "";
 }
@@ -192,6 +202,9 @@ DatasetInfo described_data(const ModelEntry& model) {
       break;
     case DataKind::table:
       return click_info({});
+    case DataKind::tokens:
+      data = tokens_info(static_cast<int>(Gpt2Spec{}.max_length), static_cast<int>(Gpt2Spec{}.vocab_size));
+      break;
   }
   return data;
 }

@@ -1,6 +1,7 @@
 #include "models/text_blocks.h"
 
 #include "core/ops/elementwise.h"
+#include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain {
 
@@ -9,6 +10,13 @@ std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule) {
 }
 
 TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length, Head head) {
+  const Tokens tokens = token_inputs(batch, max_length);
+  if (head == Head::classification) add_labels(batch);
+  add_rng();
+  return tokens;
+}
+
+TextBlocks::Tokens TextBlocks::token_inputs(const BatchShape& batch, std::int64_t max_length) {
   const std::int64_t rows = batch.rows;
   std::int64_t capacity = batch.tokens;
   if (capacity == 0) capacity = round_up_capacity(rows * max_length);
@@ -17,9 +25,15 @@ TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_
   const ValueId types = graph_.add_input(model_io::token_types, tokens);
   lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
-  if (head == Head::classification) add_labels(batch);
-  add_rng();
   return {ids, types};
+}
+
+void TextBlocks::add_next_token_loss(ValueId logits, float label_smoothing) {
+  const std::int64_t tokens = graph_.desc(logits).count() / channels(logits);
+  const ValueId next = graph_.add_input(model_io::next_tokens, {DType::i32, Shape{tokens}});
+  const auto op = std::make_shared<SoftmaxCrossEntropy>(training() ? label_smoothing : 0.0f);
+  graph_.set_output(model_io::loss, add("loss", op, {logits, next}));
+  if (!training()) graph_.set_output(model_io::logits, logits);
 }
 
 ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {

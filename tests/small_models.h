@@ -72,6 +72,14 @@ inline Config clicks_config() {
   return config;
 }
 
+/// GPT-2 tiny on synthetic tokens of 100 words, blocks of 16, batch 4, AdamW.
+inline Config gpt2_config() {
+  Config config = bert_config();
+  config.model.name = "gpt2";
+  config.model.classes = 1;
+  return config;
+}
+
 /// The same with batches packed.
 inline Config packed(Config config) {
   config.data.padding = Padding::none;

@@ -42,7 +42,12 @@ void list_data() {
       {"tsv",
        "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in data.path, "
        "data.vocab; data.columns where they have names of their own"},
-      {"synthetic", "made-up images, clips or text with classes that can be learnt; reads no file"},
+      {"text",
+       "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in data.path, a "
+       "byte-level BPE's data.vocab"},
+      {"synthetic",
+       "made-up images, clips or text with classes, clicks, or running tokens, all of which can be learnt; reads no "
+       "file"},
   };
   for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);
 }

@@ -44,10 +44,8 @@ std::string evaluations_text(const Report& report) {
   std::string text;
   for (const EvaluationReport& one : report.evaluations) {
     const AccuracyReport& accuracy = one.accuracy;
-    text +=
-        fmt::format("  step {:>6}  epoch {:>4}  {}  loss {:.4f}\n", one.step, one.epoch,
-                    accuracy.values ? accuracy.values->text() : fmt::format("top-1 {:.4f}", accuracy.top1.value_or(0)),
-                    accuracy.loss.value_or(0));
+    text += fmt::format("  step {:>6}  epoch {:>4}  {}  loss {:.4f}\n", one.step, one.epoch, main_figure(accuracy),
+                        accuracy.loss.value_or(0));
   }
   return text;
 }

@@ -61,14 +61,19 @@ void RunObserver::on_step(const Step& s) {
 
 void RunObserver::on_eval(const EvalResult& r) {
   const std::string accuracy =
-      r.values ? r.values->text()
-               : fmt::format("top-1 {:.4f} (majority class {:.4f})", r.top1, r.balance.majority.value_or(0));
+      r.values       ? r.values->text()
+      : r.perplexity ? perplexity_text(*r.perplexity)
+                     : fmt::format("top-1 {:.4f} (majority class {:.4f})", r.top1, r.balance.majority.value_or(0));
   std::string text = fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s", r.step, accuracy, r.loss,
                                  counted(r.samples, "sample"), r.seconds);
   if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
   progress_->message(text);
   nlohmann::json figures = r.values ? write_fields(*r.values) : write_fields(r.balance);
-  if (!r.values) figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
+  if (r.perplexity) {
+    figures = {{"perplexity", *r.perplexity}};
+  } else if (!r.values) {
+    figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
+  }
   figures.update({{"loss", r.loss}, {"samples", r.samples}, {"seconds", r.seconds}});
   log("evaluation", {{"step", r.step}, {"eval", std::move(figures)}});
 }

@@ -29,7 +29,7 @@ std::string memory(const MemoryReport& memory) {
 }
 
 std::string accuracy(const AccuracyReport& accuracy) {
-  std::string text = accuracy.values ? accuracy.values->text() : fmt::format("top-1 {:.4f}", accuracy.top1.value_or(0));
+  std::string text = main_figure(accuracy);
   if (accuracy.majority) text += fmt::format(" (majority class {:.4f})", *accuracy.majority);
   if (accuracy.top5) text += fmt::format(", top-5 {:.4f}", *accuracy.top5);
   if (accuracy.f1) text += fmt::format(", F1 {:.4f}", *accuracy.f1);

@@ -66,12 +66,25 @@ struct Choices<Fusion> {
   static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
 };
 
-/// `synthetic` makes the images, clips, text or table that the model reads.
-enum class DataSource { idx, image_folder, clip_folder, webdataset, tfrecord, packed, cifar, tsv, criteo, synthetic };
+/// `synthetic` makes the images, clips, text, table or tokens that the model reads.
+enum class DataSource {
+  idx,
+  image_folder,
+  clip_folder,
+  webdataset,
+  tfrecord,
+  packed,
+  cifar,
+  tsv,
+  text,
+  criteo,
+  synthetic
+};
 template <>
 struct Choices<DataSource> {
-  static constexpr std::array<std::string_view, 10> names{
-      "idx", "image_folder", "clip_folder", "webdataset", "tfrecord", "packed", "cifar", "tsv", "criteo", "synthetic"};
+  static constexpr std::array<std::string_view, 11> names{"idx",      "image_folder", "clip_folder", "webdataset",
+                                                          "tfrecord", "packed",       "cifar",       "tsv",
+                                                          "text",     "criteo",       "synthetic"};
 };
 
 /// Whether its images lie in files that each hold many of them, encoded.

@@ -63,10 +63,27 @@ void check_table(const DataConfig& data, const Refusal& refuse) {
   }
 }
 
-/// What a source that is not synthetic gives.
-DataKind kind_of(DataSource source) {
-  if (source == DataSource::tsv) return DataKind::text;
-  return source == DataSource::criteo ? DataKind::table : DataKind::image;
+/// What a source gives; `synthetic` gives what is asked for.
+DataKind kind_of(DataSource source, DataKind asked) {
+  switch (source) {
+    case DataSource::idx:
+    case DataSource::image_folder:
+    case DataSource::clip_folder:
+    case DataSource::webdataset:
+    case DataSource::tfrecord:
+    case DataSource::packed:
+    case DataSource::cifar:
+      return DataKind::image;
+    case DataSource::tsv:
+      return DataKind::text;
+    case DataSource::text:
+      return DataKind::tokens;
+    case DataSource::criteo:
+      return DataKind::table;
+    case DataSource::synthetic:
+      break;
+  }
+  return asked;
 }
 
 const char* sources_of(DataKind kind) {
@@ -77,6 +94,8 @@ const char* sources_of(DataKind kind) {
       return "tsv or synthetic";
     case DataKind::table:
       return "criteo or synthetic";
+    case DataKind::tokens:
+      return "text or synthetic";
   }
   return "";
 }
@@ -85,7 +104,7 @@ void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
   const DataSource source = config.data.source;
   const bool of_clips = source == DataSource::clip_folder;
-  const bool fits = kind_of(source) == model.reads && of_clips == model.reads_clips();
+  const bool fits = kind_of(source, model.reads) == model.reads && of_clips == model.reads_clips();
   if (source != DataSource::synthetic && !fits) {
     const char* sources = model.reads_clips() ? "clip_folder or synthetic" : sources_of(model.reads);
     refuse("data.source", "{} reads {}, got {}", model.name, sources, choice_name(source));
@@ -96,8 +115,10 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (source == DataSource::tsv && config.data.vocab.empty()) {
     refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
   }
-  const bool has_file = source == DataSource::tsv || source == DataSource::criteo;
-  if (has_file && config.data.train_file.empty()) {
+  if (source == DataSource::text && config.data.vocab.empty()) {
+    refuse("data.vocab", "required by data.source text: vocab.json of a byte-level BPE, beside merges.txt");
+  }
+  if (kind_of(source, DataKind::image) != DataKind::image && config.data.train_file.empty()) {
     refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
            choice_name(source));
   }
@@ -256,8 +277,46 @@ void check_balance(const Config& config, const Refusal& refuse) {
 }
 
 bool is_of_values(BestMetric metric) { return metric == BestMetric::pearson || metric == BestMetric::spearman; }
+bool is_of_tokens(BestMetric metric) { return metric == BestMetric::perplexity; }
 bool is_of_classes(BestMetric metric) {
   return metric == BestMetric::top1 || metric == BestMetric::top5 || metric == BestMetric::f1;
+}
+
+using AskedKeys = std::vector<std::pair<const char*, bool>>;
+
+/// Keys that are of classes, and whether they are set.
+AskedKeys keys_of_classes(const Config& config) {
+  return {{"data.labels", !config.data.labels.empty()},
+          {"data.class_weights", config.data.class_weights.any()},
+          {"data.sampling", config.data.sampling == Sampling::balanced},
+          {"output.keep_best", is_of_classes(config.output.keep_best)},
+          {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+}
+
+void refuse_metrics(const Config& config, bool (*is_other)(BestMetric), std::string_view of, const Refusal& refuse) {
+  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
+                                    std::pair{"train.target_metric", config.train.target_metric}}) {
+    if (is_other(metric)) refuse(key, "{} is of {}", choice_name(metric), of);
+  }
+}
+
+constexpr std::string_view values_need = "values: it needs model.head regression";
+constexpr std::string_view tokens_need = "running text: it needs a model that tells the next token";
+
+/// What a model with the next token for an answer has no use for.
+void check_tokens(const Config& config, const Refusal& refuse) {
+  const std::string& model = config.model.name;
+  if (config.model.head == Head::regression) {
+    refuse("model.head", "{} tells the next token, regression is for text of labels", model);
+  }
+  if (config.model.classes > 1) {
+    refuse("model.classes", "{} tells the next token of running text, which has no classes", model);
+  }
+  for (const auto& [key, set] : keys_of_classes(config)) {
+    if (set) refuse(key, "is of classes, which {} has none of", model);
+  }
+  if (config.output.predictions) refuse("output.predictions", "lists samples with a label, {} has none", model);
+  refuse_metrics(config, is_of_values, values_need, refuse);
 }
 
 /// What a model with one value for an answer has no use for.
@@ -269,27 +328,22 @@ void check_regression(const Config& config, const Refusal& refuse) {
   }
   if (config.model.classes > 1)
     refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);
-  const std::pair<const char*, bool> asked[] = {
-      {"data.labels", !config.data.labels.empty()},
-      {"data.class_weights", config.data.class_weights.any()},
-      {"data.sampling", config.data.sampling == Sampling::balanced},
-      {"train.label_smoothing", config.train.label_smoothing > 0},
-      {"output.keep_best", is_of_classes(config.output.keep_best)},
-      {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+  AskedKeys asked = keys_of_classes(config);
+  asked.emplace_back("train.label_smoothing", config.train.label_smoothing > 0);
   for (const auto& [key, set] : asked) {
     if (set) refuse(key, "is of classes, which model.head regression has none of");
   }
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_classes(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads == DataKind::tokens) return check_tokens(config, refuse);
   if (config.model.head == Head::regression) return check_regression(config, refuse);
   if (config.model.classes == 1) {
     refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
   }
-  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
-                                    std::pair{"train.target_metric", config.train.target_metric}}) {
-    if (is_of_values(metric)) refuse(key, "{} is of values: it needs model.head regression", choice_name(metric));
-  }
+  refuse_metrics(config, is_of_values, values_need, refuse);
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_run(const Config& config, const Refusal& refuse) {

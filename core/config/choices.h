@@ -36,11 +36,12 @@ struct Choices<Tristate> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
-/// What the evaluation is best by that keeps its weights; of the loss the lowest is.
-enum class BestMetric { none, top1, top5, f1, loss, pearson, spearman };
+/// What the evaluation is best by that keeps its weights; of loss and perplexity the lowest is.
+enum class BestMetric { none, top1, top5, f1, loss, pearson, spearman, perplexity };
 template <>
 struct Choices<BestMetric> {
-  static constexpr std::array<std::string_view, 7> names{"none", "top1", "top5", "f1", "loss", "pearson", "spearman"};
+  static constexpr std::array<std::string_view, 8> names{"none", "top1",    "top5",     "f1",
+                                                         "loss", "pearson", "spearman", "perplexity"};
 };
 
 enum class DistMode { automatic, parallel_graph, multi_process };

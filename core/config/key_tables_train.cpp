@@ -56,12 +56,13 @@ std::vector<Key> data_keys() {
   return {
       data_key("source", &DataConfig::source, "form of the data set").must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),
-      data_key("train_file", &DataConfig::train_file,
-               "tsv: training file below data.path; .csv, .jsonl and .json are read as such, others as TSV; criteo: "
-               "the training "
-               "file, tab separated"),
-      data_key("dev_file", &DataConfig::dev_file, "tsv and criteo: evaluation file below data.path"),
-      data_key("encoding", &DataConfig::encoding, "tsv: of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
+      data_key(
+          "train_file", &DataConfig::train_file,
+          "tsv, text and criteo: training file below data.path; of tables .csv, .jsonl and .json are read as such, "
+          "others as TSV"),
+      data_key("dev_file", &DataConfig::dev_file, "tsv, text and criteo: evaluation file below data.path"),
+      data_key("encoding", &DataConfig::encoding,
+               "tsv and text: of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
           .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
       column_key("text", &ColumnsConfig::text, "tsv: the sentences' name in the table's first row; empty: a usual one"),
       column_key("second", &ColumnsConfig::second, "tsv: name of a second sentence's column; empty with text: none"),
@@ -81,7 +82,8 @@ std::vector<Key> data_keys() {
       data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
-      data_key("max_length", &DataConfig::max_length, "tokens per sequence, [CLS] and [SEP] included")
+      data_key("max_length", &DataConfig::max_length,
+               "tokens per sequence, [CLS] and [SEP] included; of running text, per block")
           .between(3, 65536),
       data_key("padding", &DataConfig::padding,
                "max_length: every sequence is filled up; none: a batch's sequences lie one behind the other"),

@@ -32,10 +32,15 @@ const std::vector<Rule> rules = {
      [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
      "flags.cudnn_batchnorm_spatial_persistent"},
     {{"data.train_file", "data.dev_file"},
-     [](const Config& c) { return c.data.source == DataSource::tsv || c.data.source == DataSource::criteo; },
+     [](const Config& c) {
+       return c.data.source == DataSource::tsv || c.data.source == DataSource::text ||
+              c.data.source == DataSource::criteo;
+     },
      "data.source"},
-    {{"data.encoding", "data.columns.text", "data.columns.second", "data.columns.label", "data.labels", "data.vocab",
-      "data.lowercase"},
+    {{"data.encoding", "data.vocab"},
+     [](const Config& c) { return c.data.source == DataSource::tsv || c.data.source == DataSource::text; },
+     "data.source"},
+    {{"data.columns.text", "data.columns.second", "data.columns.label", "data.labels", "data.lowercase"},
      [](const Config& c) { return c.data.source == DataSource::tsv; },
      "data.source"},
     {{"data.first_label"}, [](const Config& c) { return is_sharded(c.data.source); }, "data.source"},

@@ -21,7 +21,7 @@ enum class Split { train, eval };
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   Head head = Head::classification;
-  int classes = 0;                       // 1 of values
+  int classes = 0;                       // 1 of values, and of tokens
   std::vector<std::string> class_names;  // one per class
 
   // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
@@ -31,7 +31,7 @@ struct DatasetInfo {
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
 
-  // Text: ids and token types [max_length]; every id is below vocab_size.
+  // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;
   int vocab_size = 0;
 

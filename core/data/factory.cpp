@@ -42,6 +42,16 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
   return info.class_names;
 }
 
+DatasetInfo tokens_info(int max_length, int vocab_size) {
+  DatasetInfo info;
+  info.kind = DataKind::tokens;
+  info.max_length = max_length;
+  info.vocab_size = vocab_size;
+  info.classes = 1;
+  info.class_names = {"next token"};
+  return info;
+}
+
 namespace {
 
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
@@ -52,6 +62,8 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
       return open_synthetic_text(settings, split);
     case DataKind::table:
       return open_synthetic_clicks(settings, split);
+    case DataKind::tokens:
+      return open_synthetic_tokens(settings, split);
   }
   fail_usage("unknown kind of data");
 }
@@ -77,6 +89,8 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
       return open_tsv(settings, split);
     case DataSource::criteo:
       return open_criteo(settings, split);
+    case DataSource::text:
+      return open_text(settings, split);
     case DataSource::synthetic:
       return open_synthetic(settings, split);
   }

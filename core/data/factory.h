@@ -16,21 +16,21 @@ struct DataSettings {
   DataSource source = DataSource::idx;
   DataKind synthetic_kind = DataKind::image;  // of a synthetic source
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
-  std::string train_file = {};                      // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json
-  std::string dev_file = {};                        // tsv: relative to path; empty: dev.tsv and so on
-  ColumnNames columns = {};                         // tsv: of both files
-  TextEncoding encoding = TextEncoding::automatic;  // tsv
+  std::string train_file = {};  // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json; text
+  std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv and so on; text
+  ColumnNames columns = {};     // tsv: of both files
+  TextEncoding encoding = TextEncoding::automatic;  // tsv, text
   Head head = Head::classification;                 // tsv: whether labels are classes or numbers
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included
-  std::string vocab_path = {};      // tsv: vocab.txt or vocab.json
+  std::string vocab_path = {};      // tsv: vocab.txt or vocab.json; text: vocab.json
   bool lowercase = true;            // tsv: lower-case and strip accents
   int classes = 0;                  // 0: found in the data (2 for synthetic text and tables, 10 for synthetic images)
   int synthetic_samples = 1024;     // training samples; the eval split has a quarter as many
-  int synthetic_vocab_size = 1000;  // synthetic text: ids are below this
+  int synthetic_vocab_size = 1000;  // synthetic text and tokens: ids are below this
   std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: words are numbered below this
   std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class
   double dev_share = 0;                   // tsv, folders, shards: part of each class kept for evaluation; 0: as it lies
@@ -41,6 +41,9 @@ struct DataSettings {
 /// evaluation images are not. Throws Error when files are missing or malformed, when a label is out of range, or when
 /// there are no samples; the message names the file (and line), and what was expected.
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split);
+
+/// What blocks of running text are described by.
+DatasetInfo tokens_info(int max_length, int vocab_size);
 
 /// Names of the classes by label; empty where they are numbers.
 std::vector<std::string> label_names(const DatasetInfo& info);

@@ -24,8 +24,10 @@ std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_tokens(const DataSettings& settings, Split split);
 
 /// What clicks are, from a file or made. Throws Error{usage} where settings.classes are not theirs.
 DatasetInfo click_info(const DataSettings& settings);

@@ -1,4 +1,4 @@
-// Data sets made from random numbers that a model can learn: every class has a pattern, under noise.
+// Data sets made from random numbers that a model can learn: every class, or token, has a pattern, under noise.
 #include "core/data/sources.h"
 
 #include <algorithm>
@@ -152,6 +152,42 @@ class SyntheticText : public Dataset {
   std::int64_t size_;
 };
 
+/// Three of four tokens follow from the one before, the others are drawn, all from a few ids of the vocabulary.
+class SyntheticTokens : public Dataset {
+ public:
+  SyntheticTokens(const DataSettings& settings, Split split)
+      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+    info_ = tokens_info(settings.max_length, settings.synthetic_vocab_size);
+    used_ = std::min(most_used, info_.vocab_size);
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+    const RandomStream stream = sample_stream(settings_, split_, index);
+    std::int32_t token = 0;
+    for (std::size_t i = 0; i < out.ids.size(); ++i) {
+      const std::uint32_t bits = stream.bits(i);
+      const auto drawn = static_cast<std::int32_t>((bits & 0xFFFFu) % static_cast<std::uint32_t>(used_));
+      token = i == 0 || bits >> 30 == 0 ? drawn : (5 * token + 17) % used_;
+      out.ids[i] = token;
+    }
+    std::fill(out.token_types.begin(), out.token_types.end(), 0);
+    *out.length = info_.max_length;
+    return 0;
+  }
+
+  std::int32_t label(std::int64_t) const override { return 0; }
+
+ private:
+  static constexpr int most_used = 64;
+
+  DataSettings settings_;
+  Split split_;
+  std::int64_t size_;
+  int used_;
+};
+
 }  // namespace
 
 std::int64_t synthetic_size(const DataSettings& settings, Split split) {
@@ -166,6 +202,10 @@ std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Spl
 
 std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split) {
   return std::make_unique<SyntheticText>(settings, split);
+}
+
+std::unique_ptr<Dataset> open_synthetic_tokens(const DataSettings& settings, Split split) {
+  return std::make_unique<SyntheticTokens>(settings, split);
 }
 
 }  // namespace ptrain

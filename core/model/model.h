@@ -24,13 +24,15 @@ inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], pac
 inline constexpr const char* numbers = "numbers";              // f32 [N,D], of a table's rows
 inline constexpr const char* categories = "categories";        // i32 [N,K], of a table's rows
 inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
+inline constexpr const char* next_tokens = "next_tokens";      // i32 [N*S], in place of labels; -1 marks those of none
 inline constexpr const char* values = "values";                // f32 [N], in place of labels; NaN marks padding rows
 inline constexpr const char* other_labels = "other_labels";    // i32 [N], of rows that have two
 inline constexpr const char* own_share = "own_share";          // f32 [1], of the loss that is by `labels` then
 inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                    // output f32 []
-inline constexpr const char* logits = "logits";  // output [N, classes], values [N, 1], or one of two classes [N, 1]
+inline constexpr const char* logits = "logits";  // output [N, classes], values [N, 1], one of two classes [N, 1], or
+                                                 // [N, S, ids]
 }  // namespace model_io
 
 /// Starting values of a variable.
@@ -44,9 +46,10 @@ struct Initializer {
 /// How a variable here, or some of its rows, corresponds to a tensor in a weights file.
 struct WeightMapping {
   enum class Layout {
-    rows,       // there [rows, ...]: rows `row_begin`.. of the variable here
-    conv_krsc,  // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
-    image_row,  // here [K,P C], of a layer that reads an image of P pixels as one row; there [K,C P]
+    rows,        // there [rows, ...]: rows `row_begin`.. of the variable here
+    conv_krsc,   // here [K,R,S,C'], there [K,C,R,S]; channels from C to C' are zero here
+    image_row,   // here [K,P C], of a layer that reads an image of P pixels as one row; there [K,C P]
+    transposed,  // here [K,C], there [C,K]
   };
   std::string variable;
   std::string external;  // torchvision's or transformers' name
@@ -82,7 +85,8 @@ struct BatchShape {
   auto operator<=>(const BatchShape&) const = default;
 };
 
-/// A forward graph with outputs "loss" and "logits", and its variables in the order of their declaration.
+/// A forward graph with outputs "loss" and, in training where they are small, "logits", and its variables in the order
+/// of their declaration.
 struct BuiltModel {
   Graph graph;
   std::vector<ModelVariable> variables;

@@ -10,15 +10,17 @@ namespace {
 /// `first` and the input behind it are the other labels and the share of the own ones, or neither is there; behind them
 /// may be the weights of the classes.
 void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& logits) {
+  const Shape rows{leading_shape(logits).count()};
+  require_desc(inputs[SoftmaxCrossEntropy::labels], {DType::i32, rows}, "labels");
   const bool mixed = has_input(inputs, first), weighted = has_input(inputs, first + 2);
   require(mixed == has_input(inputs, first + 1), "expected other labels and a share, or neither");
   require(!mixed || !weighted, "classes of mixed samples have no weights");
   const auto at = static_cast<std::size_t>(first);
   if (mixed) {
-    require_desc(inputs[at], {DType::i32, Shape{logits[0]}}, "other_labels");
+    require_desc(inputs[at], {DType::i32, rows}, "other_labels");
     require_desc(inputs[at + 1], {DType::f32, Shape{1}}, "own_share");
   }
-  if (weighted) require_desc(inputs[at + 2], {DType::f32, Shape{logits[1]}}, "class_weights");
+  if (weighted) require_desc(inputs[at + 2], {DType::f32, Shape{logits[-1]}}, "class_weights");
 }
 
 /// What the gradient takes over of the loss's optional inputs.
@@ -45,8 +47,7 @@ std::string SoftmaxCrossEntropy::attributes() const {
 std::vector<TensorDesc> SoftmaxCrossEntropy::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 5);
   require_floating(inputs[logits], "logits");
-  require(inputs[logits].shape.rank() == 2, "logits: expected [B,C], got {}", inputs[logits].to_string());
-  require_desc(inputs[labels], {DType::i32, Shape{inputs[logits].shape[0]}}, "labels");
+  require(inputs[logits].shape.rank() >= 2, "logits: expected [B,C], got {}", inputs[logits].to_string());
   require_labels(inputs, other_labels, inputs[logits].shape);
   return {{DType::f32, Shape{}}, {DType::f32, inputs[logits].shape}};
 }
@@ -72,9 +73,8 @@ std::string SoftmaxCrossEntropyGrad::attributes() const {
 std::vector<TensorDesc> SoftmaxCrossEntropyGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 6);
   const Shape& shape = inputs[probabilities].shape;
-  require(shape.rank() == 2 && inputs[probabilities].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
+  require(shape.rank() >= 2 && inputs[probabilities].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
           inputs[probabilities].to_string());
-  require_desc(inputs[labels], {DType::i32, Shape{shape[0]}}, "labels");
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
   require_labels(inputs, other_labels, shape);
   return {{attributes_.dtype, shape}};

@@ -8,7 +8,8 @@ namespace ptrain {
 /// Rows with this label count neither in the loss nor in the mean.
 inline constexpr std::int32_t ignored_label = -1;
 
-/// inputs:  logits [B, C]; labels i32 [B], 0..C-1 or ignored_label; of mixed samples also other_labels i32 [B], 0..C-1,
+/// inputs:  logits [B, C], B of one axis or several; labels i32 [B], 0..C-1 or ignored_label; of mixed samples also
+/// other_labels i32 [B], 0..C-1,
 ///          and own_share f32 [1]: the loss is own_share times that by labels, the rest that by other_labels; or, of
 ///          samples that are not mixed, class_weights f32 [C], above 0.
 /// outputs: loss f32 [], the mean over the rows that count (0 when there are none); probabilities f32 [B, C].
@@ -27,6 +28,8 @@ class SoftmaxCrossEntropy final : public Op {
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
   bool amp_casts_input(int input) const override { return input == logits; }
+  /// Probabilities take the place of logits that nothing else reads.
+  int inplace_input(int output) const override { return output == 1 ? logits : -1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
  private:
@@ -50,6 +53,7 @@ class SoftmaxCrossEntropyGrad final : public OpWith<SoftmaxCrossEntropyGradAttri
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
   bool amp_casts_input(int) const override { return false; }
+  int inplace_input(int) const override { return probabilities; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 

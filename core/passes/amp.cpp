@@ -40,12 +40,14 @@ class AmpRewriter {
     return id != no_value && is_floating(graph_.desc(id).dtype) && node.op->amp_casts_input(static_cast<int>(i));
   }
 
-  /// What is not only an input that a white op casts.
+  /// What is not only an input that white ops cast, or in O2 any that are not held to fp32: a table that embeddings
+  /// look up and a layer multiplies with has one copy, which the layer casts.
   void find_read_otherwise() {
     for (const Node& node : graph_.nodes()) {
-      const bool white = class_of(node) == AmpClass::white;
+      const AmpClass own = class_of(node);
+      const bool low = options_.level == AmpLevel::O2 ? own != AmpClass::extra_black : own == AmpClass::white;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!white || !casts(node, i)) read_otherwise_.insert(node.inputs[i]);
+        if (!low || !casts(node, i)) read_otherwise_.insert(node.inputs[i]);
       }
     }
   }
@@ -99,8 +101,8 @@ class AmpRewriter {
   ValueId converted(const Node& node, std::size_t i, DType dtype) {
     const ValueId old = node.inputs[i];
     const Value& value = graph_.value(old);
-    if (value.storage == Storage::parameter && is_low_precision(dtype)) {
-      if (options_.level == AmpLevel::O2 || !read_otherwise_.contains(old)) return low_parameter(old);
+    if (value.storage == Storage::parameter && is_low_precision(dtype) && !read_otherwise_.contains(old)) {
+      return low_parameter(old);
     }
     return cast(rewriter_.mapped(old), dtype);
   }

@@ -52,6 +52,7 @@ struct AccuracyReport : BalanceFigures {
   std::optional<double> loss;
   std::int64_t eval_samples = 0;
   std::optional<ValueFigures> values = {};
+  std::optional<double> perplexity = {};
 
   void describe(Fields& field) {
     field("top1", top1, "0 to 1");
@@ -61,8 +62,18 @@ struct AccuracyReport : BalanceFigures {
     field.any_sign("loss", loss, "evaluation loss");
     field("eval_samples", eval_samples, "");
     field.maybe("values", values, "of a regression, which has no classes to be right about");
+    field.maybe("perplexity", perplexity, "of running text, which has none either: e to the loss of a token");
   }
 };
+
+inline std::string perplexity_text(double perplexity) { return fmt::format("perplexity {:.2f}", perplexity); }
+
+/// The figure that an accuracy is known by: "top-1 0.7650".
+inline std::string main_figure(const AccuracyReport& accuracy) {
+  if (accuracy.values) return accuracy.values->text();
+  if (accuracy.perplexity) return perplexity_text(*accuracy.perplexity);
+  return fmt::format("top-1 {:.4f}", accuracy.top1.value_or(0));
+}
 
 /// One evaluation of the run, in order; the last one is the report's accuracy.
 struct EvaluationReport {

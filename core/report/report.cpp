@@ -93,7 +93,8 @@ DataKind reads(const Report& report) {
   if (report.model.sample == "sample") return DataKind::table;
   const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
                        : report.throughput          ? report.throughput->unit == "sequences/s"
-                                                    : config_of(report).data.source == DataSource::tsv;
+                                                    : config_of(report).data.source == DataSource::tsv ||
+                                                 config_of(report).data.source == DataSource::text;
   return is_text ? DataKind::text : DataKind::image;
 }
 

@@ -8,6 +8,7 @@
 #include "core/train/state/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -54,8 +55,9 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const bool classifies = data_.info().head == Head::classification;
+  const bool reads_logits = data_.info().kind != DataKind::tokens;
   RegressionMetrics values;
-  ClassificationMetrics metrics(class_count(plans.largest()));
+  ClassificationMetrics metrics(reads_logits ? class_count(plans.largest()) : 1);
   const auto answers = [&](const Plan& plan) { return classifies ? read_class_logits(plan) : read_logits(plan); };
   const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
@@ -69,6 +71,11 @@ EvalResult Evaluator::evaluate() {
     float loss = 0;
     plan.read_output(model_io::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
+    observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
+    if (!reads_logits) {
+      metrics.add_samples(valid);
+      continue;
+    }
     std::vector<float> logits = answers(plan);
     if (config_.eval.flip) {
       feed(plan, mirrored(batch), valid);
@@ -84,7 +91,6 @@ EvalResult Evaluator::evaluate() {
       values.add(std::span(logits).first(rows), std::span(batch.values).first(rows));
     }
     if (config_.output.predictions) keep_predictions(batch, logits, valid);
-    observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
   }
   EvalResult result = result_of(metrics, values);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
@@ -130,6 +136,11 @@ EvalResult Evaluator::result_of(const ClassificationMetrics& classes, const Regr
   for (const std::vector<double>& rank : ranks_.collect(classes.packed())) metrics.add_packed(rank);
   result.samples = metrics.samples();
   result.loss = metrics.mean_loss();
+  if (data_.info().kind == DataKind::tokens) {
+    constexpr double most = 700;  // whose exponential is a number
+    result.perplexity = std::exp(std::min(result.loss, most));
+    return result;
+  }
   result.top1 = metrics.top1();
   result.top5 = metrics.top5();
   result.f1 = metrics.classes() == 2 ? metrics.f1() : 0.0;

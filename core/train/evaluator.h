@@ -24,6 +24,7 @@ struct EvalResult {
   double f1 = 0;  // two-class tasks
   BalanceFigures balance;
   std::optional<ValueFigures> values;  // of a regression, which has none of the figures above but the loss
+  std::optional<double> perplexity;    // of running text, likewise
   ClassificationReport classes;        // of the last evaluation; earlier ones' is thrown away
   double seconds = 0;                  // without compiling
 };

@@ -37,6 +37,17 @@ std::vector<std::int32_t> offsets_of(const std::vector<std::int32_t>& lengths) {
   return offsets;
 }
 
+/// Each token's next one in its row, and the ignored label of those that have none and of rows from `valid` on.
+std::vector<std::int32_t> next_tokens_of(const Batch& batch, std::int64_t valid) {
+  const std::size_t length = batch.ids.size() / batch.lengths.size();
+  std::vector<std::int32_t> next(batch.ids.size(), ignored_label);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
+    const auto first = batch.ids.begin() + static_cast<std::ptrdiff_t>(row * length);
+    std::copy(first + 1, first + batch.lengths[row], next.begin() + static_cast<std::ptrdiff_t>(row * length));
+  }
+  return next;
+}
+
 /// Tokens that the plan computes, padding included.
 std::int64_t capacity_of(const Plan& plan) {
   return plan.has_input(model_io::ids) ? plan.graph().desc(plan.graph().find_value(model_io::ids)).count() : 0;
@@ -94,6 +105,7 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
     std::fill(values.begin() + valid, values.end(), std::numeric_limits<float>::quiet_NaN());
     write(plan, model_io::values, values);
   }
+  if (plan.has_input(model_io::next_tokens)) write(plan, model_io::next_tokens, next_tokens_of(batch, valid));
   if (!plan.has_input(model_io::labels)) return;
   if (plan.has_input(model_io::other_labels)) {
     write(plan, model_io::other_labels, batch.other_labels);

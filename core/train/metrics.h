@@ -26,6 +26,8 @@ class ClassificationMetrics {
   /// `logits` [labels.size(), classes], or anything that rises with them. A label's rank is the number of logits above
   /// its own, ties by index; NaN counts as above.
   void add(std::span<const float> logits, std::span<const std::int32_t> labels);
+  /// Samples of which nothing but the loss is known.
+  void add_samples(std::int64_t samples) { samples_ += samples; }
   /// Weighs a batch's mean loss by its samples.
   void add_loss(double mean_loss, std::int64_t samples) { loss_sum_ += mean_loss * static_cast<double>(samples); }
 

@@ -115,8 +115,9 @@ void fill_distributed(Report& report, const RunResult& result) {
 }
 
 AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
-  AccuracyReport accuracy{evaluated.balance, {}, {}, {}, evaluated.loss, evaluated.samples, evaluated.values};
-  if (evaluated.values) return accuracy;
+  AccuracyReport accuracy{evaluated.balance,   {}, {}, {}, evaluated.loss, evaluated.samples, evaluated.values,
+                          evaluated.perplexity};
+  if (evaluated.values || evaluated.perplexity) return accuracy;
   accuracy.top1 = evaluated.top1;
   if (config.model.classes > 5) accuracy.top5 = evaluated.top5;
   if (config.model.classes == 2 && model.reads() != DataKind::image) accuracy.f1 = evaluated.f1;
@@ -161,7 +162,8 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   }
   if (!result.evaluations.empty()) {
     report.accuracy = accuracy_report(result.evaluations.back(), config, model);
-    if (!result.evaluations.back().values) report.classification = result.evaluations.back().classes;
+    const EvalResult& last = result.evaluations.back();
+    if (!last.values && !last.perplexity) report.classification = last.classes;
   }
   report.kernels = kernel_reports(result.kernels);
 }

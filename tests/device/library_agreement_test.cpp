@@ -194,6 +194,15 @@ TEST(LibraryAgreement, AttentionInBothForms) {
   }
 }
 
+TEST(LibraryAgreement, CausalAttentionInBothForms) {
+  for (const DType dtype : floating_dtypes) {
+    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+      expect_agreement(attention_case(dtype, {4, 0.1f, 5, algorithm, 0, true}), dtype);
+      expect_agreement(attention_case(dtype, {4, 0.0f, 5, algorithm, 128, true}), dtype);
+    }
+  }
+}
+
 TEST(LibraryAgreement, PackedAttentionWithADeterministicGradient) {
   TestBackend deterministic;
   deterministic.options.kernels.deterministic = true;

@@ -25,6 +25,7 @@ struct AttentionValues {
   const Values &q, &k, &v, &lengths;
   const Values* mask;
   float scale, mask_scale;
+  bool causal;
 
   AttentionValues(const State& state, const CudnnGraph::AttentionInputs& inputs)
       : q(state[inputs.q]),
@@ -33,9 +34,12 @@ struct AttentionValues {
         lengths(state[inputs.key_lengths]),
         mask(inputs.mask ? &state[*inputs.mask] : nullptr),
         scale(inputs.scale),
-        mask_scale(inputs.mask_scale) {}
+        mask_scale(inputs.mask_scale),
+        causal(inputs.causal) {}
 
   Index length(Index n) const { return static_cast<Index>(lengths.at(n, 0, 0, 0)); }
+  /// Keys that a query sees, from the first on.
+  Index keys(Index n, Index i) const { return causal ? i + 1 : length(n); }
   Index width() const { return q.dims[3]; }
   float kept(Index n, Index head, Index i, Index j) const {
     return mask == nullptr ? 1.0f : mask->at(n, head, i, j) * mask_scale;
@@ -47,9 +51,9 @@ struct AttentionValues {
   }
   float score(Index n, Index head, Index i, Index j) const { return scale * dot(q, i, k, j, n, head); }
   Softmax softmax(Index n, Index head, Index i) const {
-    Softmax row{std::vector<float>(static_cast<std::size_t>(length(n))), 0};
+    Softmax row{std::vector<float>(static_cast<std::size_t>(keys(n, i))), 0};
     float largest = -std::numeric_limits<float>::infinity();
-    for (Index j = 0; j < length(n); ++j) {
+    for (Index j = 0; j < keys(n, i); ++j) {
       row.weights[static_cast<std::size_t>(j)] = score(n, head, i, j);
       largest = std::max(largest, row.weights[static_cast<std::size_t>(j)]);
     }
@@ -87,7 +91,7 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
     a.for_queries([&](Index n, Index head, Index i) {
       const Softmax row = a.softmax(n, head, i);
       lses.at(n, head, i, 0) = row.lse;
-      for (Index j = 0; j < a.length(n); ++j) {
+      for (Index j = 0; j < a.keys(n, i); ++j) {
         const float weight = row.weights[static_cast<std::size_t>(j)] * a.kept(n, head, i, j);
         for (Index d = 0; d < a.width(); ++d) outs.at(n, head, i, d) += weight * a.v.at(n, head, j, d);
       }
@@ -106,7 +110,7 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
     Values gq = a.result(a.width()), gk = gq, gv = gq;
     a.for_queries([&](Index n, Index head, Index i) {
       const float shared = a.dot(g, i, o, i, n, head);
-      for (Index j = 0; j < a.length(n); ++j) {
+      for (Index j = 0; j < a.keys(n, i); ++j) {
         const float weight = std::exp(a.score(n, head, i, j) - logs.at(n, head, i, 0));
         const float kept = a.kept(n, head, i, j);
         const float ds = weight * (kept * a.dot(g, i, a.v, j, n, head) - shared) * a.scale;

@@ -4,6 +4,7 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
+#include "models/gpt2.h"
 #include "models/registry.h"
 #include "models/vision_blocks.h"
 #include "tests/test_backend.h"
@@ -29,6 +30,20 @@ WideDeepSpec clicks_of(const nlohmann::json& json) {
   return spec;
 }
 
+Gpt2Spec gpt2_spec_of(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("bert");
+  Gpt2Spec spec;
+  spec.layers = sizes.at("layers");
+  spec.hidden = sizes.at("hidden");
+  spec.heads = sizes.at("heads");
+  spec.intermediate = sizes.at("intermediate");
+  spec.vocab_size = sizes.at("vocab_size");
+  spec.max_positions = sizes.at("max_positions");
+  spec.max_length = json.at("size");
+  spec.dropout = 0;
+  return spec;
+}
+
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.contains("clicks")) return make_wide_deep(clicks_of(json));
   const nlohmann::json& sizes = json.at("bert");
@@ -47,6 +62,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     data.stddev = PixelScale{}.deviation;
     return ptrain::make_model(config, data);
   }
+  if (json.at("case") == "gpt2") return make_gpt2(gpt2_spec_of(json));
   BertSpec spec;
   if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
   if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);
@@ -196,6 +212,10 @@ Batch GoldenRun::batch(int step) const {
     batch.token_types = std::move(sentences.token_types);
     if (golden_.name == "roberta") std::fill(batch.token_types.begin(), batch.token_types.end(), 0);  // it has one
     batch.lengths = std::move(sentences.lengths);
+    if (golden_.name == "gpt2") {  // blocks, which have neither token types nor padding
+      std::fill(batch.token_types.begin(), batch.token_types.end(), 0);
+      std::fill(batch.lengths.begin(), batch.lengths.end(), form.size);
+    }
   } else {
     batch.image_size = form.size;
     batch.pixels = images(step, form.batch * golden_.frames, form.size);

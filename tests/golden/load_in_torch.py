@@ -4,7 +4,7 @@
     .deps/peers/bin/python tests/golden/load_in_torch.py runs/resnet50/report.json [runs/bert_finetune/report.json]...
 
 Reads model.safetensors beside each report with load_state_dict(strict=True), evaluates it in fp32 on the samples that
-the run itself evaluated last (idx or tsv) and compares with the report's top1. A run evaluated with eval.amp O0 must agree to
+the run itself evaluated last (idx, tsv or text) and compares with the report's top1, or of running text with its loss. A run evaluated with eval.amp O0 must agree to
 within one sample in a thousand (the two sum in other orders), others within one in a hundred.
 """
 import argparse
@@ -63,10 +63,37 @@ def evaluate_bert(config, weights, samples):
     return text_data.accuracy(model, [tensor[:samples] for tensor in tensors])
 
 
+def evaluate_gpt2(path, config):
+    """Mean loss of a token over the blocks of data.dev_file, as transformers reads the run's folder."""
+    import transformers
+    data = config["data"]
+    if data["source"] != "text":
+        sys.exit("only running text is evaluated here")
+    model = transformers.GPT2LMHeadModel.from_pretrained(path.parent).eval()
+    vocabulary = pathlib.Path(data["vocab"])
+    tokenizer = transformers.GPT2Tokenizer(str(vocabulary), str(vocabulary.with_name("merges.txt")))
+    lines = (pathlib.Path(data["path"]) / data["dev_file"]).read_text(encoding="utf-8").splitlines(keepends=True)
+    ids = torch.tensor([token for line in lines for token in tokenizer(line)["input_ids"]])
+    blocks = ids[:len(ids) // data["max_length"] * data["max_length"]].view(-1, data["max_length"])
+    losses = [model(input_ids=block[None], labels=block[None]).loss.item() for block in blocks]
+    return sum(losses) / len(losses)
+
+
+def check_loss(path, config, accuracy):
+    loss = evaluate_gpt2(path, config)
+    allowed = 1e-4 if config["eval"]["amp"] == "O0" else 1e-2
+    passed = abs(loss - accuracy["loss"]) <= allowed * loss
+    print(f"{path}: PyTorch loss {loss:.6f}, ptrain {accuracy['loss']:.6f}, {accuracy['eval_samples']} blocks: "
+          + ("same" if passed else "DIFFERENT"))
+    return passed
+
+
 @torch.no_grad()
 def check(path):
     report = json.loads(path.read_text())
     config, accuracy = report["config"], report["accuracy"]
+    if config["model"]["name"] == "gpt2":
+        return check_loss(path, config, accuracy)
     weights = safetensors.torch.load_file(path.with_name("model.safetensors"))
     evaluate = evaluate_bert if config["model"]["name"] == "bert" else evaluate_resnet
     top1 = evaluate(config, weights, accuracy["eval_samples"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tokenizer.json and byte_bpe.json: texts and the ids that Hugging Face's BertTokenizer and RobertaTokenizer give them,
-each over a small vocabulary.
+"""Writes tokenizer.json, byte_bpe.json and gpt2_bpe.json: texts and the ids that Hugging Face's BertTokenizer, RobertaTokenizer
+and GPT2Tokenizer give them, each over a small vocabulary.
 
 Usage: make_tokenizer_golden.py [folder]   (needs the package transformers)
 """
@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from tokenizers import AddedToken, ByteLevelBPETokenizer
-from transformers import BertTokenizer, RobertaTokenizer
+from transformers import BertTokenizer, GPT2Tokenizer, RobertaTokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 VOCABULARY = (
@@ -58,6 +58,9 @@ BYTE_TEXTS = TEXTS + [
     "\u0301\u0302 e\u0301e e\u200de \ud55c\uae00",
 ]
 
+GPT2_TEXTS = ["one<|endoftext|>two <|endoftext|> three<|endoftext|>\n<|endoftext|><|endoftext|>", "<|end of text|> <|EndOfText|>",
+              " = Title = \n", "a line \n"]
+
 
 def encoded(tokenizer, inputs, **facts):
     """A case for each of `inputs`: (first, second or None, max_length)."""
@@ -91,9 +94,23 @@ def write_byte_bpe(path):
         write(path, facts, encoded(tokenizer, inputs))
 
 
+def write_gpt2_bpe(path):
+    with tempfile.TemporaryDirectory() as directory:
+        trained = ByteLevelBPETokenizer()
+        trained.train_from_iterator(BYTE_TEXTS * 2, vocab_size=420, min_frequency=2, show_progress=False,
+                                    special_tokens=["<|endoftext|>"])
+        trained.save_model(directory)
+        tokenizer = GPT2Tokenizer.from_pretrained(directory)
+        folder = pathlib.Path(directory)
+        facts = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
+                 "merges": (folder / "merges.txt").read_text(encoding="utf-8")}
+        write(path, facts, [{"text": text, "ids": tokenizer(text)["input_ids"]} for text in BYTE_TEXTS + GPT2_TEXTS])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
     write_byte_bpe(folder / "byte_bpe.json")
+    write_gpt2_bpe(folder / "gpt2_bpe.json")
     golden = {"vocabulary": VOCABULARY, "cases": []}
     with tempfile.TemporaryDirectory() as directory:
         vocabulary = pathlib.Path(directory) / "vocab.txt"

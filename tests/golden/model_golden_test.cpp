@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
                       Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full},
                       Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full},
-                      Case{"wide_deep", Fusion::off}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+                      Case{"wide_deep", Fusion::off}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
+                      Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace

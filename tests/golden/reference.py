@@ -63,6 +63,8 @@ CASES = {case.name: case for case in (
                                       "vocab_size": 50265, "max_positions": 512}),
     Case("ernie", 8, 64, 2, ADAMW, {"layers": 4, "hidden": 312, "heads": 12, "intermediate": 1248,
                                     "vocab_size": 40000, "max_positions": 2048}),
+    Case("gpt2", 4, 64, 1, ADAMW, {"layers": 4, "hidden": 192, "heads": 6, "intermediate": 768, "vocab_size": 5003,
+                                   "max_positions": 96}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
     Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
@@ -176,6 +178,11 @@ def batches(case):
 def text_model(case):
     import transformers
     sizes = case.bert
+    if case.name == "gpt2":
+        return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            vocab_size=sizes["vocab_size"], n_embd=sizes["hidden"], n_layer=sizes["layers"], n_head=sizes["heads"],
+            n_inner=sizes["intermediate"], n_positions=sizes["max_positions"], resid_pdrop=0.0, embd_pdrop=0.0,
+            attn_pdrop=0.0, bos_token_id=None, eos_token_id=None))
     if case.name == "distilbert":
         return transformers.DistilBertForSequenceClassification(transformers.DistilBertConfig(
             vocab_size=sizes["vocab_size"], dim=sizes["hidden"], n_layers=sizes["layers"], n_heads=sizes["heads"],
@@ -259,6 +266,13 @@ def logits_of(case, model, batch, step, dtype):
     images = batch["images"][step].to(dtype) / 255
     mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)
     return model(((images - mean) / deviation).permute(0, 3, 1, 2))
+
+
+def loss_of(case, model, batch, step, dtype):
+    if case.name == "gpt2":  # of blocks; not transformers' own loss, which is of logits in fp32
+        ids = batch["input_ids"][step].long()
+        return torch.nn.functional.cross_entropy(model(input_ids=ids).logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    return torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), batch["labels"][step].long())
 
 
 def make_optimizer(case, model):

@@ -46,6 +46,11 @@ AttentionAttributes with(int heads, AttentionAlgorithm algorithm, float dropout 
   return {heads, dropout, 5, algorithm};
 }
 
+AttentionAttributes causal(AttentionAttributes attributes) {
+  attributes.causal = true;
+  return attributes;
+}
+
 class AttentionAlgorithms : public ::testing::TestWithParam<AttentionAlgorithm> {};
 
 TEST_P(AttentionAlgorithms, GradientMatchesFiniteDifferences) {
@@ -70,6 +75,36 @@ TEST_P(AttentionAlgorithms, HandlesLengthsAroundTheTiles) {
     check_op(make_case({129, 32, {129, 97}, with(1, GetParam(), 0.2f)}, dtype));
     check_op(make_case({35, 21, {35, 8}, with(2, GetParam())}, dtype));
   }
+}
+
+TEST_P(AttentionAlgorithms, CausalGradientMatchesFiniteDifferences) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const float dropout : {0.0f, 0.3f}) {
+      OpCase c = make_case({9, 19, {9, 1, 6}, causal(with(2, GetParam(), dropout))}, dtype);
+      c.gradient_inputs = {0};
+      check_op(c);
+    }
+    OpCase packed = make_packed_case({5, 19, {7, 1, 3}, causal(with(2, GetParam()))}, dtype);
+    packed.gradient_inputs = {0};
+    check_op(packed);
+  }
+}
+
+TEST_P(AttentionAlgorithms, CausalHandlesLengthsAroundTheTiles) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    check_op(make_case({300, 64, {300, 257, 129, 128, 97, 48, 1}, causal(with(1, GetParam()))}, dtype));
+    check_op(make_case({145, 21, {145, 144}, causal(with(2, GetParam(), 0.2f))}, dtype));
+  }
+}
+
+TEST_P(AttentionAlgorithms, CausalRowsDoNotDependOnWhatComesLater) {
+  OpCase c = make_case({140, 32, {140}, causal(with(1, GetParam()))}, DType::f32);
+  std::vector<HostTensor> inputs = c.inputs;
+  const std::vector<double> before = run_op(c.op, inputs)[0].values;
+  for (std::size_t i = 131 * 96; i < inputs[0].values.size(); ++i) inputs[0].values[i] = 9;
+  const std::vector<double> after = run_op(c.op, inputs)[0].values;
+  EXPECT_TRUE(std::equal(before.begin(), before.begin() + 131 * 32, after.begin()));
+  EXPECT_NE(before, after);
 }
 
 TEST_P(AttentionAlgorithms, PackedSequencesMatchTheReference) {
@@ -128,11 +163,17 @@ INSTANTIATE_TEST_SUITE_P(Both, AttentionAlgorithms,
 TEST(Attention, FlashGradientAgreesWithMathOverSeveralTiles) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     for (const std::int64_t depth : {std::int64_t{32}, std::int64_t{64}}) {
-      OpCase flash = make_case({300, depth, {300, 177}, with(2, AttentionAlgorithm::flash, 0.1f)}, dtype);
-      OpCase math = make_case({300, depth, {300, 177}, with(2, AttentionAlgorithm::math, 0.1f)}, dtype);
-      flash.gradient_inputs = math.gradient_inputs = {0};
-      const std::vector<HostTensor> seeds{random_tensor(dtype, Shape{2, 300, 2 * depth}, 5)};
-      expect_close(run_gradient(flash, seeds)[0].values, run_gradient(math, seeds)[0].values, tolerance(dtype), "dqkv");
+      for (const bool sees_all : {true, false}) {
+        AttentionAttributes tiled = with(2, AttentionAlgorithm::flash, 0.1f);
+        AttentionAttributes plain = with(2, AttentionAlgorithm::math, 0.1f);
+        tiled.causal = plain.causal = !sees_all;
+        OpCase flash = make_case({300, depth, {300, 177}, tiled}, dtype);
+        OpCase math = make_case({300, depth, {300, 177}, plain}, dtype);
+        flash.gradient_inputs = math.gradient_inputs = {0};
+        const std::vector<HostTensor> seeds{random_tensor(dtype, Shape{2, 300, 2 * depth}, 5)};
+        expect_close(run_gradient(flash, seeds)[0].values, run_gradient(math, seeds)[0].values, tolerance(dtype),
+                     "dqkv");
+      }
     }
   }
 }
@@ -152,6 +193,14 @@ TEST(Attention, PackedCostCountsTheTokensAndTheirEvenShare) {
   const std::vector<TensorDesc> inputs{qkv, lengths, absent_input(), offsets};
   const Attention op(attributes);
   EXPECT_EQ(op.cost(inputs, op.infer(inputs)).flops, 2 * 2.0 * 96 * 64 * (96 / 6));
+}
+
+TEST(Attention, CausalCostCountsTheKeysThatAreSeen) {
+  const TensorDesc qkv{DType::f32, Shape{2, 16, 3 * 64}}, lengths{DType::i32, Shape{2}};
+  const std::vector<TensorDesc> inputs{qkv, lengths};
+  const Attention op(causal(with(2, AttentionAlgorithm::flash)));
+  constexpr double pairs = 2 * 16 * 17 / 2;
+  EXPECT_EQ(op.cost(inputs, op.infer(inputs)).flops, 2 * 2.0 * 64 * pairs);
 }
 
 TEST(Attention, RefusesPackedSequencesWithoutOffsetsOrALength) {

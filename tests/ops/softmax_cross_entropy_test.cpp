@@ -10,7 +10,7 @@ namespace ptrain::testing {
 namespace {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in, double smoothing) {
-  const auto classes = static_cast<std::size_t>(in[0].desc.shape[1]);
+  const auto classes = static_cast<std::size_t>(in[0].desc.shape[-1]);
   std::vector<double> probabilities(in[0].values.size());
   double loss = 0, counted = 0;
   const auto weight = [&](double c) { return in.size() > 4 ? in[4].values[static_cast<std::size_t>(c)] : 1.0; };
@@ -47,6 +47,14 @@ TEST(SoftmaxCrossEntropy, MatchesReferenceInEveryDtype) {
     check_op(make_case(10, dtype, 0, {3, 9, 0, 5}));
     check_op(make_case(2, dtype, 0, {1}));
     check_op(make_case(101, dtype, 0.1f, {100, 0}));
+  }
+}
+
+TEST(SoftmaxCrossEntropy, TakesRowsOfTwoAxes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    OpCase c = make_case(10, dtype, 0.1f, {3, 9, -1, 0, 5, -1});
+    c.inputs[0].desc.shape = Shape{2, 3, 10};
+    check_op(c);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/passes/pipeline.h"
 #include "models/bert.h"
+#include "models/gpt2.h"
 #include "models/resnet.h"
 #include "tests/case_name.h"
 
@@ -191,6 +192,14 @@ TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
       EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u) << length;
     }
   }
+}
+
+TEST_P(BertPlans, CausalAttentionHasFlashPlans) {
+  Gpt2Spec spec;
+  spec.layers = 1;
+  spec.vocab_size = 1000;
+  const Graph graph = training_graph(*make_gpt2(spec), 8, AmpLevel::O1, GetParam());
+  EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, BertPlans, ::testing::Values(DType::f16, DType::bf16), testing::case_name);

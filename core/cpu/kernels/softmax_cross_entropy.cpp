@@ -17,31 +17,55 @@ double counted_rows(const MixedLabels& labels, std::int64_t rows) {
   return sum > 0 ? sum : 1;
 }
 
-/// Writes softmax(logits) of row `r` and returns its cross entropy.
-template <typename T>
-float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
-                  float* probabilities) {
+/// Of a row's logits: the largest, and their mean and that of the weights where classes have any, or labels are
+/// smoothed.
+struct RowFigures {
   float largest = -std::numeric_limits<float>::infinity();
   float mean = 0, mean_weight = 0;
+};
+
+template <typename T>
+RowFigures row_figures(const T* logits, std::int64_t classes, const MixedLabels& labels) {
+  RowFigures row;
+  if (labels.class_weights == nullptr) {
+    float largest = row.largest, total = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : total)
+    for (std::int64_t c = 0; c < classes; ++c) {
+      const auto value = static_cast<float>(logits[c]);
+      largest = value > largest ? value : largest;
+      total += value;
+    }
+    return {largest, total / static_cast<float>(classes), 1};
+  }
   for (std::int64_t c = 0; c < classes; ++c) {
     const auto value = static_cast<float>(logits[c]);
     const float weight = labels.class_weight(c);
-    largest = std::max(largest, value);
-    mean += weight * value / static_cast<float>(classes);
-    mean_weight += weight / static_cast<float>(classes);
+    row.largest = std::max(row.largest, value);
+    row.mean += weight * value / static_cast<float>(classes);
+    row.mean_weight += weight / static_cast<float>(classes);
   }
+  return row;
+}
+
+/// Writes softmax(logits) of row `r`, which may take their place, and returns its cross entropy.
+template <typename T>
+float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
+                  float* probabilities) {
+  const auto [largest, mean, mean_weight] = row_figures(logits, classes, labels);
+  const bool counts = labels.own[r] != ignored_label;
+  const float of_labels =
+      counts ? labels.mean(r, [logits](std::int32_t label) { return static_cast<float>(logits[label]); }) : 0.0f;
   float sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (std::int64_t c = 0; c < classes; ++c) {
-    const auto value = static_cast<float>(logits[c]);
-    // A NaN must reach the loss; max() above does not carry it.
-    probabilities[c] = std::isnan(value) ? value : std::exp(value - largest);
+    // A NaN must reach the loss: this carries it, which the largest does not.
+    probabilities[c] = fast_exp(static_cast<float>(logits[c]) - largest);
     sum += probabilities[c];
   }
   const float scale = 1 / sum;
   for (std::int64_t c = 0; c < classes; ++c) probabilities[c] *= scale;
-  if (labels.own[r] == ignored_label) return 0;
+  if (!counts) return 0;
   const float log_sum = largest + std::log(sum);
-  const float of_labels = labels.mean(r, [logits](std::int32_t label) { return static_cast<float>(logits[label]); });
   const float of_row = labels.class_weight(labels.own[r]);
   return labels.target_weight(r, smoothing, mean_weight) * log_sum - (1 - smoothing) * of_row * of_labels -
          smoothing * mean;
@@ -50,16 +74,18 @@ float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labe
 class SoftmaxCrossEntropyKernel final : public Kernel {
  public:
   explicit SoftmaxCrossEntropyKernel(const KernelContext& context)
-      : logits_(context.inputs[0]), smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
+      : logits_(context.inputs[0]),
+        classes_(logits_.shape[-1]),
+        rows_(logits_.count() / classes_),
+        smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
 
-  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
+  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels = labels_of(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
     auto* losses = static_cast<float*>(args.workspace);
     auto* probabilities = static_cast<float*>(args.outputs[1]);
-    const std::int64_t rows = logits_.shape[0];
-    const std::int64_t classes = logits_.shape[1];
+    const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
       const auto* logits = static_cast<const decltype(zero)*>(args.inputs[0]);
       parallel_for(rows, 1 + 4096 / classes, [&](std::int64_t begin, std::int64_t end) {
@@ -75,8 +101,21 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
 
  private:
   TensorDesc logits_;
+  std::int64_t classes_, rows_;
   float smoothing_;
 };
+
+/// The gradient of one row whose label is a class alone, of classes that weigh alike; may take the probabilities'
+/// place.
+template <typename T>
+void plain_gradient_row(const float* probabilities, std::int64_t classes, std::int32_t label, float smoothing,
+                        float scale, T* gradient) {
+  const float everywhere = smoothing / static_cast<float>(classes);
+  const float of_label = (probabilities[label] - everywhere - (1 - smoothing)) * scale;
+#pragma omp simd
+  for (std::int64_t c = 0; c < classes; ++c) gradient[c] = T((probabilities[c] - everywhere) * scale);
+  gradient[label] = T(of_label);
+}
 
 class SoftmaxCrossEntropyGradKernel final : public Kernel {
  public:
@@ -87,8 +126,8 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
     const auto* probabilities = static_cast<const float*>(args.inputs[0]);
     const MixedLabels labels =
         labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
-    const std::int64_t rows = shape_[0];
-    const std::int64_t classes = shape_[1];
+    const std::int64_t classes = shape_[-1];
+    const std::int64_t rows = shape_.count() / classes;
     const auto counted = static_cast<float>(counted_rows(labels, rows));
     const float scale = *static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]) / counted;
     float mean_weight = 0;
@@ -103,6 +142,10 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
           T* d = dlogits + r * classes;
           if (labels.own[r] == ignored_label || scale == 0) {
             std::fill(d, d + classes, T(0.0f));
+            continue;
+          }
+          if (labels.other == nullptr && labels.class_weights == nullptr) {
+            plain_gradient_row(p, classes, labels.own[r], attributes_.label_smoothing, scale, d);
             continue;
           }
           const float of_row = labels.target_weight(r, attributes_.label_smoothing, mean_weight);

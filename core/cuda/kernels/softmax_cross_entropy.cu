@@ -31,6 +31,10 @@ __global__ void __launch_bounds__(block_threads)
     total += weight * value;
     weights += weight;
   }
+  // Read before the probabilities, which may take the logits' place.
+  const bool counts = labels.own[r] != ignored_label;
+  const float of_labels =
+      counts ? labels.mean(r, [logits](std::int32_t label) { return to_float(logits[label]); }) : 0.0f;
   largest = warp_max(largest);
   const float mean = warp_sum(total) / static_cast<float>(classes);
   const float mean_weight = warp_sum(weights) / static_cast<float>(classes);
@@ -44,11 +48,10 @@ __global__ void __launch_bounds__(block_threads)
   const float scale = 1 / sum;
   for (std::int64_t c = lane; c < classes; c += warp) probabilities[c] *= scale;
   if (lane != 0) return;
-  if (labels.own[r] == ignored_label) {
+  if (!counts) {
     losses[r] = 0;
     return;
   }
-  const float of_labels = labels.mean(r, [logits](std::int32_t label) { return to_float(logits[label]); });
   const float of_row = labels.class_weight(labels.own[r]);
   losses[r] = labels.target_weight(r, smoothing, mean_weight) * (largest + logf(sum)) -
               (1 - smoothing) * of_row * of_labels - smoothing * mean;
@@ -111,14 +114,16 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   SoftmaxCrossEntropyKernel(const KernelContext& context, Device& device)
       : device_(device),
         logits_(context.inputs[0]),
+        classes_(logits_.shape[-1]),
+        rows_(logits_.count() / classes_),
         smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
 
-  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(logits_.shape[0]) * sizeof(float); }
+  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels = labels_of(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
     auto* losses = static_cast<float*>(args.workspace);
-    const std::int64_t rows = logits_.shape[0], classes = logits_.shape[1];
+    const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
       launch(softmax_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
              static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
@@ -130,6 +135,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
  private:
   Device& device_;
   TensorDesc logits_;
+  std::int64_t classes_, rows_;
   float smoothing_;
 };
 
@@ -146,7 +152,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
     const MixedLabels labels =
         labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
     auto* factors = static_cast<BatchFactors*>(args.workspace);
-    const std::int64_t rows = shape_[0], classes = shape_[1];
+    const std::int64_t classes = shape_[-1], rows = shape_.count() / classes;
     launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,
            static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]), factors);
     visit_floating(attributes_.dtype, [&](auto zero) {

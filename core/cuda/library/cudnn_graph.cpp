@@ -242,6 +242,7 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
                         .set_generate_stats(true)
                         .set_attn_scale(inputs.scale)
                         .set_padding_mask(true)
+                        .set_causal_mask(inputs.causal)
                         .set_seq_len_q(parts_->at(inputs.query_lengths))
                         .set_seq_len_kv(parts_->at(inputs.key_lengths));
   if (inputs.mask) attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(inputs.mask_scale));
@@ -256,6 +257,7 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
                         .set_name("attention_grad")
                         .set_attn_scale(inputs.scale)
                         .set_padding_mask(true)
+                        .set_causal_mask(inputs.causal)
                         .set_seq_len_q(parts_->at(inputs.query_lengths))
                         .set_seq_len_kv(parts_->at(inputs.key_lengths))
                         .set_deterministic_algorithm(deterministic);

@@ -107,6 +107,7 @@ class CudnnGraph {
     float scale = 1;                  // of the scores
     std::optional<Tensor> mask = {};  // dropout
     float mask_scale = 1;             // of what the mask keeps
+    bool causal = false;              // a query sees the keys up to its own place
   };
   struct Attended {
     Tensor out, lse;

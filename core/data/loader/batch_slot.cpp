@@ -61,7 +61,7 @@ void change_images(const SampleView& view, const DatasetInfo& info, const Loader
 
 void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options) {
   const auto rows = static_cast<std::size_t>(options.batch_size);
-  const std::size_t tokens = info.kind == DataKind::text ? static_cast<std::size_t>(info.max_length) : 0;
+  const std::size_t tokens = info.kind == DataKind::image ? 0 : static_cast<std::size_t>(info.max_length);
   const int asked = options.images.size > 0 ? options.images.size : info.image_size;
   const int size = info.kind == DataKind::image ? asked : 0;
   slot.batch.image_size = size;

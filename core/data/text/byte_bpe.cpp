@@ -15,6 +15,7 @@ namespace ptrain {
 namespace {
 
 constexpr std::string_view mask = "<mask>";
+constexpr std::string_view end_of_text = "<|endoftext|>";  // GPT-2's, which stands for every mark of RoBERTa's
 constexpr std::array<std::string_view, 5> marks{"<s>", "<pad>", "</s>", "<unk>", mask};
 
 /// Bytes as the vocabulary writes them: printable ones of Latin-1 as they are, the others as U+0100 and on.
@@ -106,6 +107,13 @@ struct Candidate {
   bool operator<(const Candidate& other) const { return std::pair(rank, at) > std::pair(other.rank, other.at); }
 };
 
+std::int32_t required(const std::unordered_map<std::string, std::int32_t>& ids, const std::string& token,
+                      const std::string& name) {
+  const auto found = ids.find(token);
+  if (found == ids.end()) fail("{}: not a byte-level BPE's vocabulary: it has no {}", name, token);
+  return found->second;
+}
+
 }  // namespace
 
 ByteBpe ByteBpe::from_files(const std::filesystem::path& vocab_json) {
@@ -116,23 +124,27 @@ ByteBpe ByteBpe::from_files(const std::filesystem::path& vocab_json) {
 ByteBpe::ByteBpe(std::string_view vocab, std::string_view merges, const std::string& vocab_name,
                  const std::string& merges_name) {
   const Ids ids = read_vocabulary(vocab, vocab_name);
-  const auto required = [&](const std::string& token) {
-    const auto found = ids.find(token);
-    if (found == ids.end()) fail("{}: not a byte-level BPE's vocabulary: it has no {}", vocab_name, token);
-    return found->second;
-  };
   const std::array<std::string, 256> written = written_bytes();
-  for (std::size_t byte = 0; byte < written.size(); ++byte) bytes_[byte] = required(written[byte]);
-  marks_ = {.first = required("<s>"),
-            .separator = required("</s>"),
-            .pad = required("<pad>"),
-            .between = 2,
-            .second_type = 0};
-  unknown_ = required("<unk>");
+  for (std::size_t byte = 0; byte < written.size(); ++byte) bytes_[byte] = required(ids, written[byte], vocab_name);
+  find_marks(ids, vocab_name);
+  read_merges(merges, ids, merges_name);
+}
+
+void ByteBpe::find_marks(const Ids& ids, const std::string& name) {
+  const bool has_one_mark = !ids.contains("<s>") && ids.contains(std::string(end_of_text));
+  const auto id_of = [&](const char* mark) {
+    return required(ids, has_one_mark ? std::string(end_of_text) : mark, name);
+  };
+  marks_ = {.first = id_of("<s>"), .separator = id_of("</s>"), .pad = id_of("<pad>"), .between = 2, .second_type = 0};
+  unknown_ = id_of("<unk>");
+  if (has_one_mark) {
+    marks_.between = 1;
+    written_.emplace_back(end_of_text, unknown_);
+    return;
+  }
   for (const std::string_view mark : marks) {
     if (const auto found = ids.find(std::string(mark)); found != ids.end()) written_.emplace_back(*found);
   }
-  read_merges(merges, ids, merges_name);
 }
 
 ByteBpe::Ids ByteBpe::read_vocabulary(std::string_view text, const std::string& name) {

@@ -1,5 +1,5 @@
-// Byte-level byte pair encoding (Radford et al. 2019) with RoBERTa's marks; ids are those of Hugging Face's
-// RobertaTokenizer.
+// Byte-level byte pair encoding (Radford et al. 2019) with RoBERTa's marks or GPT-2's one, as the vocabulary has them;
+// ids are those of Hugging Face's RobertaTokenizer and GPT2Tokenizer.
 #pragma once
 
 #include "core/data/text/tokenizer.h"
@@ -31,6 +31,7 @@ class ByteBpe final : public Tokenizer {
   };
   using Ids = std::unordered_map<std::string, std::int32_t>;
 
+  void find_marks(const Ids& ids, const std::string& name);
   Ids read_vocabulary(std::string_view text, const std::string& name);
   void read_merges(std::string_view text, const Ids& ids, const std::string& name);
   void tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const;

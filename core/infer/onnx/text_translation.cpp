@@ -1,4 +1,5 @@
 // The ops of texts, padded; N and S stay free.
+#include "core/base/errors.h"
 #include "core/infer/onnx/translation.h"
 #include "core/ops/text/attention.h"
 #include "core/ops/text/embedding.h"
@@ -48,6 +49,7 @@ void translate_embedding(const Node& node, Translation& t) {
 
 void translate_attention(const Node& node, Translation& t) {
   const AttentionAttributes& attrs = static_cast<const Attention&>(*node.op).attrs();
+  if (attrs.causal) fail_usage("{}: attention to earlier tokens alone has no translation to ONNX", node.name);
   const std::int64_t heads = attrs.heads, width = t.shape(node.inputs[Attention::qkv])[-1] / 3, depth = width / heads;
   const auto add = [&](const char* what, const char* type, const OnnxGraph::Names& inputs,
                        const std::vector<OnnxAttribute>& attributes = {}) {

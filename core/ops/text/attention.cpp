@@ -10,6 +10,7 @@ std::string describe(const AttentionAttributes& a) {
   std::string text = fmt::format("heads={} algorithm={}", a.heads, choice_name(a.algorithm));
   if (a.dropout > 0) text += fmt::format(" dropout={} stream={}", a.dropout, a.stream);
   if (a.max_length > 0) text += fmt::format(" max_length={}", a.max_length);
+  if (a.causal) text += " causal";
   return text;
 }
 
@@ -44,7 +45,7 @@ double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> i
   const AttentionDims e(a, inputs[Attention::qkv], inputs[Attention::lengths]);
   const auto tokens = static_cast<double>(e.tokens);
   const double keys = a.max_length > 0 ? tokens / static_cast<double>(e.batch) : static_cast<double>(e.length);
-  return 2.0 * tokens * static_cast<double>(e.heads * e.depth) * keys;
+  return 2.0 * tokens * static_cast<double>(e.heads * e.depth) * (a.causal ? (keys + 1) / 2 : keys);
 }
 
 }  // namespace

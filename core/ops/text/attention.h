@@ -1,5 +1,5 @@
-// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded or packed sequences, and its
-// gradient.
+// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded or packed sequences, of all keys or
+// of those up to each query's own, and its gradient.
 #pragma once
 
 #include "core/base/choices.h"
@@ -13,6 +13,7 @@ struct AttentionAttributes {
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
   AttentionAlgorithm algorithm = AttentionAlgorithm::flash;
   std::int64_t max_length = 0;  // S of packed sequences: no length is above it; 0: the sequences are padded
+  bool causal = false;          // a query sees no key behind its own place
 };
 
 /// The extents of one attention problem, padded or packed.
@@ -32,7 +33,8 @@ struct AttentionDims {
 /// outputs: out [B, S, heads*D] or [T, heads*D] in qkv's dtype, 0 in the padding; lse f32 [B, heads, S], the log of
 ///          each score row's sum of exponentials (0 beyond the length).
 /// Packed sequences get the mask that they would have padded. The cost counts a product of all S keys for every token;
-/// packed, where lengths are not known before the step, as many keys as if the tokens were shared out evenly.
+/// packed, where lengths are not known before the step, as many keys as if the tokens were shared out evenly; causal,
+/// those that are seen: (S + 1) / 2 on average.
 class Attention final : public OpWith<AttentionAttributes> {
  public:
   enum Input { qkv, lengths, rng, offsets };

@@ -28,6 +28,8 @@ double metric_of(const EvalResult& result, BestMetric metric) {
       return result.values->pearson.value_or(std::nan(""));
     case BestMetric::spearman:
       return result.values->spearman.value_or(std::nan(""));
+    case BestMetric::perplexity:
+      return result.perplexity.value_or(std::nan(""));
     case BestMetric::none:
       break;
   }
@@ -35,7 +37,8 @@ double metric_of(const EvalResult& result, BestMetric metric) {
 }
 
 bool is_better(BestMetric metric, double value, double other) {
-  return metric == BestMetric::loss ? value < other : value > other;
+  const bool lowest = metric == BestMetric::loss || metric == BestMetric::perplexity;
+  return lowest ? value < other : value > other;
 }
 
 bool BestModel::add(const EvalResult& result) {

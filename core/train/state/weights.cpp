@@ -28,6 +28,8 @@ std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Sh
       return ChannelsLast{shape[0], shape[1] * shape[2], shape[3], mapping.external_shape[1]};
     case WeightMapping::Layout::image_row:
       return ChannelsLast{shape[0], mapping.pixels, shape[1] / mapping.pixels, shape[1] / mapping.pixels};
+    case WeightMapping::Layout::transposed:
+      return ChannelsLast{1, shape[0], shape[1], shape[1]};
   }
   throw std::logic_error("internal error: a layout without an order");
 }

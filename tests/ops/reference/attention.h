@@ -31,9 +31,10 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
     const auto valid = static_cast<std::int64_t>(in[1].values[static_cast<std::size_t>(b)]);
     for (std::int64_t h = 0; h < heads; ++h) {
       for (std::int64_t q = 0; q < valid; ++q) {
-        std::vector<double> scores(static_cast<std::size_t>(valid));
+        const std::int64_t seen = a.causal ? q + 1 : valid;
+        std::vector<double> scores(static_cast<std::size_t>(seen));
         double sum = 0;
-        for (std::int64_t k = 0; k < valid; ++k) {
+        for (std::int64_t k = 0; k < seen; ++k) {
           double dot = 0;
           for (std::int64_t d = 0; d < depth; ++d) dot += at(b, q, 0, h, d) * at(b, k, 1, h, d);
           scores[static_cast<std::size_t>(k)] = dot / std::sqrt(static_cast<double>(depth));
@@ -41,7 +42,7 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
         }
         const std::int64_t row = (b * heads + h) * length + q;
         lse[static_cast<std::size_t>(row)] = std::log(sum);
-        for (std::int64_t k = 0; k < valid; ++k) {
+        for (std::int64_t k = 0; k < seen; ++k) {
           double weight = std::exp(scores[static_cast<std::size_t>(k)]) / sum;
           const std::uint64_t element =
               static_cast<std::uint64_t>(row) * attention_mask_stride(length) + static_cast<std::uint64_t>(k);

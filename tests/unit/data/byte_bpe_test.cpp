@@ -1,4 +1,5 @@
-// The byte-level BPE against ids that Hugging Face's RobertaTokenizer gave (tests/golden/make_tokenizer_golden.py).
+// The byte-level BPE against ids that Hugging Face's RobertaTokenizer and GPT2Tokenizer gave
+// (tests/golden/make_tokenizer_golden.py).
 #include "core/data/text/byte_bpe.h"
 
 #include "tests/error_message.h"
@@ -12,9 +13,9 @@
 namespace ptrain {
 namespace {
 
-nlohmann::json golden() {
-  std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/byte_bpe.json");
-  if (!file) throw std::runtime_error("tests/golden/byte_bpe.json is missing");
+nlohmann::json golden(const std::string& name = "byte_bpe") {
+  std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/" + name + ".json");
+  if (!file) throw std::runtime_error("tests/golden/" + name + ".json is missing");
   return nlohmann::json::parse(file);
 }
 
@@ -39,6 +40,28 @@ TEST(ByteBpe, GivesTheIdsOfHuggingFacesTokenizer) {
     EXPECT_EQ(ids, expected["ids"].get<std::vector<std::int32_t>>()) << expected["first"];
     EXPECT_EQ(types, expected["token_types"].get<std::vector<std::int32_t>>()) << expected["first"];
   }
+}
+
+TEST(ByteBpe, GivesTheIdsOfGpt2sTokenizerWithItsOneMark) {
+  const nlohmann::json json = golden("gpt2_bpe");
+  const ByteBpe tokenizer = tokenizer_of(json);
+  ASSERT_GT(json["cases"].size(), 20u);
+  for (const nlohmann::json& expected : json["cases"]) {
+    std::vector<std::int32_t> ids;
+    tokenizer.tokenize(expected["text"].get<std::string>(), ids);
+    EXPECT_EQ(ids, expected["ids"].get<std::vector<std::int32_t>>()) << expected["text"];
+  }
+  const auto mark = json["vocabulary"]["<|endoftext|>"].get<std::int32_t>();
+  EXPECT_EQ(tokenizer.pad_id(), mark);
+  EXPECT_EQ(tokenizer.unknown_id(), mark);
+}
+
+TEST(ByteBpe, RobertasVocabularyReadsGpt2sMarkAsText) {
+  nlohmann::json json = golden();
+  json["vocabulary"]["<|endoftext|>"] = json["vocabulary"].size();
+  std::vector<std::int32_t> ids;
+  tokenizer_of(json).tokenize("<|endoftext|>", ids);
+  EXPECT_GT(ids.size(), 1u);
 }
 
 TEST(ByteBpe, HasATokenForEveryByteAndJoinsLongWordsInTime) {

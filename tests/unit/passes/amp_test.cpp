@@ -3,6 +3,7 @@
 
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
+#include "core/ops/text/embedding.h"
 #include "core/passes/fuse.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -123,6 +124,18 @@ TEST(Amp, O1CastsAWeightThatIsReadInFp32Too) {
   verify(result.graph);
   EXPECT_EQ(result.summary.casts, 2) << "x and w";
   EXPECT_EQ(result.graph.find_value("w@bf16"), no_value);
+}
+
+TEST(Amp, O2CastsATableThatIsLookedUpAndMultipliedWith) {
+  Graph graph;
+  const ValueId ids = graph.add_input("ids", {DType::i32, Shape{4}});
+  const ValueId w = graph.add_value("w", {f32, Shape{8, 8}}, Storage::parameter);
+  const ValueId x = graph.add("x", std::make_shared<Embedding>(), {ids, w});
+  graph.set_output("y", graph.add("y", std::make_shared<Linear>(), {x, w}));
+  const AmpResult result = apply_amp(graph, amp_options(AmpLevel::O2));
+  verify(result.graph);
+  EXPECT_EQ(result.summary.casts, 2) << "x and w";
+  EXPECT_EQ(result.graph.find_value("w@bf16"), no_value) << "two copies would be trained apart";
 }
 
 TEST(Amp, GivesEveryLowParameterAnUnreadFp32Master) {

@@ -93,15 +93,16 @@ class AttentionKernel final : public Kernel {
       Packed::pack_rows(qkv + s.qkv_offset(first + q0, h, 0), s.row_stride(), rows, s, queries);
       std::fill(largest, largest + rows, -std::numeric_limits<float>::infinity());
       std::fill(total, total + rows, 0.0f);
-      for_tiles(valid, s.key_tile, [&](std::int64_t k0, std::int64_t count) {
+      for_tiles(s.keys_until(q0 + rows, valid), s.key_tile, [&](std::int64_t k0, std::int64_t count) {
         const std::int64_t padded = round_to_lanes(count);
         small_gemm(SmallGemm<Element>{rows, padded, Packed::elements(s.depth), queries, query_stride, 1, keys + k0,
                                       s.padded_length, scores, s.key_tile});
         for (std::int64_t r = 0; r < rows; ++r) {
           float* row = scores + r * s.key_tile;
-          const float now = largest_of(row, count, largest[r]);
+          const std::int64_t seen = s.keys_seen(q0 + r, k0, count);
+          const float now = largest_of(row, seen, largest[r]);
           const float rescale = fast_exp(s.scale * (largest[r] - now));
-          total[r] = total[r] * rescale + exp_row(row, count, padded, s.scale, now);
+          total[r] = total[r] * rescale + exp_row(row, seen, padded, s.scale, now);
           largest[r] = now;
           if (k0 == 0) continue;
           for (std::int64_t d = 0; d < s.padded_depth; ++d) sums[r * s.padded_depth + d] *= rescale;

@@ -99,8 +99,9 @@ class AttentionGradKernel final : public Kernel {
       const Head head(s, memory);
       const SequenceRange sequence(places, lengths, b);
       load(qkv, out, dout, sequence, h, head);
+      if (s.causal) clear_sums(head, sequence.valid);
       for_tiles(sequence.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-        for_tiles(sequence.valid, s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
+        for_tiles(s.keys_until(q0 + rows, sequence.valid), s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
           run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, keys});
         });
       });
@@ -136,6 +137,12 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
+  /// The sums of keys, whose first queries differ from key to key where not all see all.
+  template <typename Packed>
+  void clear_sums(const HeadScratch<Packed>& head, std::int64_t valid) const {
+    for (float* sums : {head.dk, head.dv}) std::fill(sums, sums + valid * shape_.padded_depth, 0.0f);
+  }
+
   struct Range {
     std::int64_t first, count;
   };
@@ -160,19 +167,19 @@ class AttentionGradKernel final : public Kernel {
     for (std::int64_t r = 0; r < q.count; ++r) {
       const std::int64_t row = r * s.key_tile;
       weights_and_gradient(head.weights + row, head.dscores + row, head.factors + row, s.scale, lse[r],
-                           head.delta[q.first + r], k.count, padded);
+                           head.delta[q.first + r], s.keys_seen(q.first + r, k.first, k.count), padded);
     }
     // Products over the tile's queries, then one over its keys.
+    const bool adds = s.causal || q.first > 0;  // to the sums of keys
     const std::int64_t width = s.padded_depth;
     const std::int64_t queries = Packed::elements(q.count);
     const std::int64_t first_query = Packed::elements(q.first) * width;
     const auto* weights = Packed::from_tile(head.weights, q.count, padded, s.key_tile);
     small_gemm(Gemm{k.count, width, queries, Packed::transposed(weights, q.count, padded, s.key_tile, head.transposed),
-                    1, s.key_tile, head.dout_tokens + first_query, width, head.dv + k.first * width, width,
-                    q.first > 0});
+                    1, s.key_tile, head.dout_tokens + first_query, width, head.dv + k.first * width, width, adds});
     const auto* dscores = Packed::from_tile(head.dscores, q.count, padded, s.key_tile);
     small_gemm(Gemm{k.count, width, queries, Packed::transposed(dscores, q.count, padded, s.key_tile, head.transposed),
-                    1, s.key_tile, head.q_tokens + first_query, width, head.dk + k.first * width, width, q.first > 0});
+                    1, s.key_tile, head.q_tokens + first_query, width, head.dk + k.first * width, width, adds});
     small_gemm(Gemm{q.count, width, Packed::elements(k.count), dscores, s.key_tile, 1,
                     head.k_tokens + Packed::elements(k.first) * width, width, head.dq + q.first * width, width,
                     k.first > 0});

@@ -8,7 +8,8 @@ AttentionShape::AttentionShape(const AttentionAttributes& attributes, std::span<
     : AttentionDims(attributes, inputs[0], inputs[1]),
       padded_depth(round_to_lanes(depth)),
       padded_length(round_to_lanes(length)),
-      scale(1.0f / std::sqrt(static_cast<float>(depth))) {
+      scale(1.0f / std::sqrt(static_cast<float>(depth))),
+      causal(attributes.causal) {
   constexpr std::int64_t flash_queries = 48;
   constexpr std::int64_t flash_keys = 128;
   const bool flash = attributes.algorithm == AttentionAlgorithm::flash;

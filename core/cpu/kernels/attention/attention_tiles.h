@@ -15,6 +15,7 @@ struct AttentionShape : AttentionDims {
   std::int64_t padded_depth, padded_length;
   std::int64_t query_tile, key_tile;
   float scale;  // of the scores: 1 / sqrt(depth)
+  bool causal;
 
   /// The problem of an op, or of its gradient, with these attributes and inputs.
   AttentionShape(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
@@ -27,6 +28,12 @@ struct AttentionShape : AttentionDims {
   std::int64_t out_offset(std::int64_t token, std::int64_t h) const { return token * out_stride() + h * depth; }
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
     return (b * heads + h) * length + query;
+  }
+  /// How many of `valid` keys, from the first on, any of the queries before `end` sees.
+  std::int64_t keys_until(std::int64_t end, std::int64_t valid) const { return causal ? std::min(end, valid) : valid; }
+  /// How many of `count` keys from `first` on one query sees.
+  std::int64_t keys_seen(std::int64_t query, std::int64_t first, std::int64_t count) const {
+    return causal ? std::clamp(query + 1 - first, std::int64_t{0}, count) : count;
   }
   std::int64_t mask_elements() const {
     return batch * heads * length * static_cast<std::int64_t>(attention_mask_stride(length));

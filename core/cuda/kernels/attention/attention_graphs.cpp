@@ -49,6 +49,7 @@ DeclaredInputs declare_inputs(CudnnGraph& graph, const AttentionExtents& e, cons
   const RaggedTensors ragged(graph, e);
   for (const auto part : {inputs.q, inputs.k, inputs.v}) ragged.lies_in_qkv(part);
   inputs.scale = e.scale;
+  inputs.causal = e.causal;
   if (attributes.dropout > 0) {
     const std::int64_t square = e.length * e.length;
     inputs.mask =

@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(block_threads)
   if (i <= places.count) offsets[i] = static_cast<std::int32_t>(places.begin(i) * width);
 }
 
-/// This warp's row of scores; `valid` keys count, none where the query itself is padding.
+/// This warp's row of scores; the first `valid` keys count, none where the query itself is padding.
 struct Row {
   std::int64_t index, valid;
 
@@ -116,7 +116,8 @@ struct Row {
     valid = 0;
     if (index >= e.rows()) return;
     const std::int64_t length = lengths[index / (e.length * e.heads)];
-    valid = index % e.length < length ? length : 0;
+    const std::int64_t query = index % e.length;
+    if (query < length) valid = e.causal ? query + 1 : length;
   }
 };
 
@@ -171,7 +172,8 @@ AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, std::s
     : AttentionDims(attributes, inputs[0], inputs[1]),
       scale(1.0f / std::sqrt(static_cast<float>(depth))),
       dtype(inputs[0].dtype),
-      packed(attributes.max_length > 0) {}
+      packed(attributes.max_length > 0),
+      causal(attributes.causal) {}
 
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
                          const void* rng, void* mask) {

@@ -15,7 +15,7 @@ namespace ptrain::cuda {
 struct AttentionExtents : AttentionDims {
   float scale;
   DType dtype;
-  bool packed;
+  bool packed, causal;
 
   /// Of an op or its gradient, whose first inputs are qkv and lengths.
   AttentionExtents(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);

@@ -1,5 +1,7 @@
-"""One value for an answer: STS-B's form, from training to what the trained model is asked."""
+"""What models answer with in place of a class: one value (STS-B's form), from training to what the trained model is asked;
+the next token of running text."""
 import json
+import math
 import random
 import unittest
 
@@ -101,6 +103,118 @@ class Regression(ProgramTest):
         with open(self.folder / "train.tsv", "a") as file:
             file.write("160\tmain\tf\t2012\t1\tnone\tnone\ta man\ta dog\tmuch\n")
         self.assert_one_line_error(self.train("refused"), 1, "train.tsv:162", 'expected a number', '"much"')
+
+
+NEXT_TOKEN = """\
+model: {{name: gpt2, size: tiny, dropout: 0}}
+threads: 1
+data: {{source: text, path: {folder}, train_file: train.txt, dev_file: dev.txt, vocab: {folder}/vocab.json,
+       max_length: 32, batch_size: 8, workers: 1}}
+train:
+  steps: 60
+  optimizer: {{name: adamw, lr: 2.0e-3, weight_decay: 0.01}}
+  schedule: {{name: constant}}
+amp: {{level: O0}}
+flags: {{cudnn_exhaustive_search: false}}
+eval: {{every_epochs: 1}}
+output: {{dir: {folder}/own}}
+"""
+STORY = ("the", "cat", "dog", "sees", "hears", "a", "bird")
+
+
+def write_vocabulary(folder):
+    """GPT-2's form: bytes as printable characters, two words that are joined, and its one mark."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    tokens = [chr(byte) for byte in printable] + [chr(0x100 + i) for i in range(len(others))]
+    tokens += ["th", "the", "<|endoftext|>"]
+    (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}))
+    (folder / "merges.txt").write_text("#version: 0.2\nt h\nth e\n")
+    return len(tokens)
+
+
+def sentences(count, seed):
+    draw = random.Random(seed)
+    return "".join(" ".join(draw.choices(STORY, k=5)) + ".\n" for _ in range(count))
+
+
+class RunningText(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.vocabulary = write_vocabulary(self.folder)
+        (self.folder / "train.txt").write_text(sentences(600, "train"))
+        (self.folder / "dev.txt").write_text(sentences(60, "dev"))
+        self.config.write_text(NEXT_TOKEN.format(folder=self.folder))
+
+    def test_it_trains_tells_its_perplexity_and_is_no_model_of_classes(self):
+        trained = self.train("own", "-o", "output.keep_best=perplexity")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        accuracy = report["accuracy"]
+        self.assertAlmostEqual(accuracy["perplexity"], math.exp(accuracy["loss"]), places=6)
+        self.assertLess(accuracy["perplexity"], 8, "uniform over the bytes that occur would be 18")
+        self.assertGreater(report["loss"]["first"], 5, f"about ln {self.vocabulary}")
+        self.assertEqual((accuracy["top1"], accuracy["top5"], accuracy["f1"]), (None, None, None))
+        self.assertEqual(report["best"]["metric"], "perplexity")
+        self.assertFalse(report.get("classification"))
+        self.assertEqual(report["throughput"]["unit"], "sequences/s")
+        self.assertIn("perplexity", trained.stdout)
+        self.assertIn("perplexity", run("show", self.folder / "own").stdout)
+        # Every block counts alike, also those of a batch that is not full.
+        other = self.train("other", "-o", "eval.batch_size=3", "-o", "train.steps=0", "-o", "train.epochs=1", "-o",
+                           f"model.weights={self.folder}/own/model.safetensors", "-o", "train.optimizer.lr=0")
+        self.assertEqual(other.returncode, 0, other.stderr)
+        self.assertNotEqual(accuracy["eval_samples"] % 3, 0)
+        self.assertAlmostEqual(self.report("other")["accuracy"]["loss"], accuracy["loss"], places=5)
+        for command in (("infer", self.folder / "own", self.folder / "dev.txt"),
+                        ("export", self.folder / "own", "--out", self.folder / "out")):
+            self.assert_one_line_error(run(*command), 2, "gpt2 tells the next token of running text")
+
+    def test_it_trains_on_made_up_tokens_in_low_precision_and_goes_on_where_it_was(self):
+        settings = ("-o", "data.source=synthetic", "-o", "model.vocab_size=200", "-o", "data.synthetic_samples=256",
+                    "-o", "train.log_every_steps=1", "-o", "output.checkpoint_every_steps=30")
+        for name, level in (("fp32", "O0"), ("white", "O1"), ("all", "O2")):
+            trained = self.train(name, *settings, "-o", f"amp.level={level}", "-o", "amp.dtype=bf16")
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            self.assertLess(self.report(name)["accuracy"]["perplexity"], 25, "of 200 uniform ones, 64 that occur")
+        half = self.train("half", *settings, "-o", "train.steps=30", "-o", "eval.every_epochs=0")
+        self.assertEqual(half.returncode, 0, half.stderr)
+        rest = self.train("half", *settings, "--resume", "auto")
+        self.assertEqual(rest.returncode, 0, rest.stderr)
+        self.assertEqual(self.losses("half")[-30:], self.losses("fp32")[-30:])
+
+    def test_what_is_wrong_is_told_in_a_line(self):
+        def refused(code, *parts, **settings):
+            overrides = [part for key, value in settings.items() for part in ("-o", f"{key.replace('__', '.')}={value}")]
+            self.assert_one_line_error(self.train("bad", *overrides), code, *parts)
+        (self.folder / "short.txt").write_text("the cat\n")
+        refused(1, "short.txt: has 6 tokens, fewer than one block of data.max_length 32", data__dev_file="short.txt")
+        refused(2, "data.max_length: 1025 tokens exceed the model's 1024 positions", data__max_length=1025,
+                data__dev_file="train.txt")
+        refused(2, "data.vocab", "byte-level BPE's vocab.json", data__vocab=self.folder / "train.txt")
+        refused(2, "data.source: gpt2 reads text or synthetic, got tsv", data__source="tsv")
+        refused(2, "data.source: bert reads tsv or synthetic, got text", model__name="bert")
+        refused(2, "model.classes: gpt2 tells the next token", model__classes=2)
+        refused(2, "output.keep_best: is of classes", output__keep_best="top1")
+        (self.folder / "merges.txt").unlink()
+        refused(1, "merges.txt")
+        (self.folder / "vocab.json").write_text('{"a": 0}')
+        (self.folder / "merges.txt").write_text("")
+        refused(1, "vocab.json: not a byte-level BPE's vocabulary")
+
+    def test_weights_of_another_variant_are_refused(self):
+        trained = self.train("own", "-o", "train.steps=1", "-o", "eval.every_epochs=0")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        weights = self.folder / "own/model.safetensors"
+        config = self.folder / "own/config.json"
+        sizes = json.loads(config.read_text())
+        self.assertEqual((sizes["n_layer"], sizes["n_embd"], sizes["vocab_size"]), (2, 128, self.vocabulary))
+        config.unlink()
+        other = self.train("other", "-o", f"model.weights={weights}", "-o", "model.size=mini")
+        self.assert_one_line_error(other, 1, "transformer.wte.weight has shape", "expected")
+        config.write_text(json.dumps({**sizes, "model_type": "opt"}))
+        other = self.train("other", "-o", f"model.weights={weights}")
+        self.assert_one_line_error(other, 1, 'model_type: expected "gpt2"')
 
 
 if __name__ == "__main__":

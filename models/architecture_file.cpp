@@ -1,0 +1,57 @@
+#include "models/architecture_file.h"
+
+#include "core/base/errors.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+struct NamedActivation {
+  std::string_view name;
+  Activation activation;
+};
+constexpr std::array<NamedActivation, 4> named_activations{{{"gelu", Activation::gelu_erf},
+                                                            {"gelu_new", Activation::gelu_tanh},
+                                                            {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                            {"relu", Activation::relu}}};
+
+}  // namespace
+
+nlohmann::json read_architecture(const std::filesystem::path& config_json) {
+  std::ifstream file(config_json);
+  if (!file) {
+    fail(
+        "{}: cannot be read: expected transformers' config.json beside the weights (scripts/fetch_weights.sh fetches "
+        "those that configs/ name)",
+        config_json.string());
+  }
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
+  return json;
+}
+
+std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
+  const auto it = json.find(field);
+  if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 1) {
+    fail("{}: {}: expected a positive integer", file.string(), field);
+  }
+  return it->get<std::int64_t>();
+}
+
+Activation activation_of(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
+  for (const NamedActivation& known : named_activations) {
+    if (value == known.name) return known.activation;
+  }
+  fail("{}: {}: {}: expected gelu, gelu_new, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
+}
+
+std::string_view name_of_activation(Activation activation) {
+  const auto known = std::find_if(named_activations.begin(), named_activations.end(),
+                                  [&](const NamedActivation& row) { return row.activation == activation; });
+  return known->name;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,108 @@
+// Sizes of GPT-2: the published ones by name, any other from transformers' config.json.
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+#include "models/architecture_file.h"
+#include "models/gpt2.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptrain {
+namespace {
+
+constexpr std::string_view model_type = "gpt2";
+
+struct Gpt2Size {
+  std::string_view name;
+  std::int64_t layers, hidden, heads;
+};
+constexpr std::array<Gpt2Size, 6> gpt2_sizes{{{"tiny", 2, 128, 2},
+                                              {"mini", 4, 256, 4},
+                                              {"small", 4, 512, 8},
+                                              {"base", 12, 768, 12},
+                                              {"medium", 24, 1024, 16},
+                                              {"large", 36, 1280, 20}}};
+
+/// Throws Error{failed} where `field` is there and is not `expected`: the file is of another architecture.
+void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
+                   const std::filesystem::path& file) {
+  const auto found = json.find(field);
+  if (found == json.end() || *found == expected) return;
+  fail("{}: {}: expected {}, which GPT-2 has, got {}", file.string(), field, expected.dump(), found->dump());
+}
+
+Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
+  const std::filesystem::path weights = config.model.weights;
+  const std::filesystem::path beside = weights.parent_path() / "config.json";
+  if (!weights.empty() && std::filesystem::exists(beside)) return gpt2_spec_from_config(beside);
+  Gpt2Spec spec = gpt2_spec_of_size(choice_name(config.model.size));
+  spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
+  return spec;
+}
+
+}  // namespace
+
+Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data) {
+  Gpt2Spec spec = gpt2_architecture(config, data);
+  if (data.vocab_size > spec.vocab_size) {
+    fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
+               config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
+  }
+  spec.max_length = data.max_length;
+  spec.dropout = static_cast<float>(config.model.dropout);
+  spec.attention = config.model.attention;
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  return spec;
+}
+
+Gpt2Spec gpt2_spec_of_size(std::string_view size) {
+  for (const Gpt2Size& s : gpt2_sizes) {
+    if (s.name != size) continue;
+    Gpt2Spec spec;
+    spec.layers = s.layers;
+    spec.hidden = s.hidden;
+    spec.heads = s.heads;
+    spec.intermediate = 4 * s.hidden;
+    return spec;
+  }
+  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", size);
+}
+
+Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {
+  const nlohmann::json json = read_architecture(config_json);
+  require_field(json, "model_type", model_type, config_json);
+  require_field(json, "scale_attn_weights", true, config_json);
+  require_field(json, "scale_attn_by_inverse_layer_idx", false, config_json);
+  require_field(json, "tie_word_embeddings", true, config_json);
+  Gpt2Spec spec;
+  spec.layers = positive_integer(json, "n_layer", config_json);
+  spec.hidden = positive_integer(json, "n_embd", config_json);
+  spec.heads = positive_integer(json, "n_head", config_json);
+  spec.vocab_size = positive_integer(json, "vocab_size", config_json);
+  spec.max_positions = positive_integer(json, "n_positions", config_json);
+  const auto inner = json.find("n_inner");
+  spec.intermediate =
+      inner == json.end() || inner->is_null() ? 4 * spec.hidden : positive_integer(json, "n_inner", config_json);
+  const auto epsilon = json.find("layer_norm_epsilon");
+  if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
+  const auto activation = json.find("activation_function");
+  if (activation != json.end()) spec.activation = activation_of(*activation, "activation_function", config_json);
+  return spec;
+}
+
+std::string gpt2_config_json(const Gpt2Spec& spec) {
+  const nlohmann::json json = {{"architectures", {"GPT2LMHeadModel"}},
+                               {"model_type", model_type},
+                               {"n_layer", spec.layers},
+                               {"n_embd", spec.hidden},
+                               {"n_head", spec.heads},
+                               {"n_inner", spec.intermediate},
+                               {"vocab_size", spec.vocab_size},
+                               {"n_positions", spec.max_positions},
+                               {"layer_norm_epsilon", spec.layer_norm_epsilon},
+                               {"activation_function", name_of_activation(spec.activation)},
+                               {"tie_word_embeddings", true}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace ptrain
