@@ -153,6 +153,7 @@ class RunningText(ProgramTest):
         accuracy = report["accuracy"]
         self.assertAlmostEqual(accuracy["perplexity"], math.exp(accuracy["loss"]), places=6)
         self.assertLess(accuracy["perplexity"], 8, "uniform over the bytes that occur would be 18")
+        self.assertGreater(accuracy["perplexity"], 1.4, "what the words' choice leaves open; less: it sees what it tells")
         self.assertGreater(report["loss"]["first"], 5, f"about ln {self.vocabulary}")
         self.assertEqual((accuracy["top1"], accuracy["top5"], accuracy["f1"]), (None, None, None))
         self.assertEqual(report["best"]["metric"], "perplexity")
