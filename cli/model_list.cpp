@@ -46,6 +46,7 @@ std::string listed_data(const DescribedModel& model) {
       if (model.data.frames == 0) return fmt::format("images, {} px", model.data.image_size);
       return fmt::format("clips of {} frames, {} px", model.data.frames, model.data.image_size);
     case DataKind::text:
+    case DataKind::tokens:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
       return fmt::format("clicks, {} numbers and {} words", model.data.numbers, model.data.categories);
@@ -65,6 +66,7 @@ const char* listed_kind(const DatasetInfo& data) {
     case DataKind::image:
       return data.frames > 0 ? "clips" : "images";
     case DataKind::text:
+    case DataKind::tokens:
       return "text";
     case DataKind::table:
       return "tables";

@@ -93,7 +93,7 @@ class Gpt2 final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return Gpt2Builder(spec_, mode).build(batch);
   }
-  bool is_text() const override { return true; }
+  DataKind reads() const override { return DataKind::tokens; }
   std::string config_json() const override { return gpt2_config_json(spec_); }
 
  private:

@@ -70,6 +70,7 @@ std::string sample_size(const Report& report) {
     case DataKind::image:
       return fmt::format(", {} px", data.image_size);
     case DataKind::text:
+    case DataKind::tokens:
       return fmt::format(", length {}", data.max_length);
     case DataKind::table:
       return {};

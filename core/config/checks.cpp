@@ -248,7 +248,7 @@ void check_images(const Config& config, const Refusal& refuse) {
                                                 {"train.cutmix", train.cutmix > 0},
                                                 {"eval.flip", config.eval.flip}};
   for (const auto& [key, set] : asked) {
-    if (set) refuse(key, "{} reads {}", config.model.name, kind == DataKind::text ? "text" : "tables");
+    if (set) refuse(key, "{} reads {}", config.model.name, kind == DataKind::table ? "tables" : "text");
   }
 }
 

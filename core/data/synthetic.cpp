@@ -156,7 +156,7 @@ class SyntheticText : public Dataset {
 class SyntheticTokens : public Dataset {
  public:
   SyntheticTokens(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(samples_of(settings, split)) {
+      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_ = tokens_info(settings.max_length, settings.synthetic_vocab_size);
     used_ = std::min(most_used, info_.vocab_size);
   }

@@ -107,7 +107,8 @@ class Model {
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
   virtual DataKind reads() const = 0;
-  bool is_text() const { return reads() == DataKind::text; }
+  /// Whether it reads sequences of tokens: sentences, or running text.
+  bool is_text() const { return reads() == DataKind::text || reads() == DataKind::tokens; }
   /// What one sample is, in reports and units: image, clip, sequence or sample (of a table).
   virtual std::string sample() const { return sample_name(reads()); }
 
