@@ -94,8 +94,11 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
   return keys;
 }
 
+using Keys = std::vector<std::string>;
+const Keys click_keys{"model.hash_buckets", "model.embedding_size"};
+const Keys gpt2_keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
+
 const std::vector<Row>& rows() {
-  using Keys = std::vector<std::string>;
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
   static const Keys image_keys{"data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"};
   static const Keys vgg_keys = joined(image_keys, {"model.dropout"});
@@ -110,8 +113,6 @@ const std::vector<Row>& rows() {
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const Keys bert_keys = joined({"model.size"}, encoder_keys);
-  static const Keys click_keys{"model.hash_buckets", "model.embedding_size"};
-  static const Keys gpt2_keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),

@@ -7,11 +7,6 @@ namespace ptrain {
 OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make) {
   OpenedModel opened;
   opened.trained = open_trained_model(folder);
-  if (opened.trained.data.kind == DataKind::tokens) {
-    fail_usage(
-        "{}: {} tells the next token of running text; only models that answer with classes or values are deployed",
-        folder.string(), opened.trained.document.model);
-  }
   try {
     opened.model = make(opened.trained.config, opened.trained.data);
   } catch (const Error& error) {

@@ -17,8 +17,7 @@ struct OpenedModel {
 /// models/registry.h has it.
 using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
 
-/// Throws Error{usage} for a model of next tokens, as open_trained_model does, and Error{failed} where model.json makes
-/// no model or another one.
+/// Throws as open_trained_model does, and Error{failed} where model.json makes no model or another one.
 OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make);
 
 }  // namespace ptrain

@@ -169,7 +169,7 @@ class RunningText(ProgramTest):
         self.assertAlmostEqual(self.report("other")["accuracy"]["loss"], accuracy["loss"], places=5)
         for command in (("infer", self.folder / "own", self.folder / "dev.txt"),
                         ("export", self.folder / "own", "--out", self.folder / "out")):
-            self.assert_one_line_error(run(*command), 2, "gpt2 tells the next token of running text")
+            self.assert_one_line_error(run(*command), 2, "gpt2 reads running text")
 
     def test_it_trains_on_made_up_tokens_in_low_precision_and_goes_on_where_it_was(self):
         settings = ("-o", "data.source=synthetic", "-o", "model.vocab_size=200", "-o", "data.synthetic_samples=256",

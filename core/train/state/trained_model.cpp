@@ -135,9 +135,9 @@ DatasetInfo data_of(const ModelDocument& document, const std::string& where) {
   data.kind = entry_of(document, where).reads;
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
-  if (data.kind == DataKind::table) {
-    fail_usage("{}: {} reads tables, which are trained and evaluated (ptrain run, eval), but not answered from yet",
-               where, document.model);
+  if (data.kind == DataKind::table || data.kind == DataKind::tokens) {
+    fail_usage("{}: {} reads {}, and is trained and evaluated (ptrain run, eval), but not answered from yet", where,
+               document.model, data.kind == DataKind::table ? "tables" : "running text");
   }
   if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);

@@ -111,7 +111,7 @@ void write_model_document(const std::filesystem::path& folder, const Config& con
                           const DatasetInfo& data);
 
 /// Throws Error{failed} with one line naming the file that is missing, damaged or was altered, Error{inconclusive} for
-/// another version of model.json.
+/// another version of model.json, Error{usage} for a model that nothing is asked of yet (of tables, of running text).
 TrainedModel open_trained_model(const std::filesystem::path& folder);
 
 /// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
