@@ -3,6 +3,7 @@
 
     scripts/peers/compare.py --out results/MACHINE/peers.json      # all cases: an hour or two on two cores
     scripts/peers/compare.py --cases resnet50-64 --precisions fp32 --repeats 1
+    scripts/peers/compare.py --zoo --precisions fp32 O1 --out results/MACHINE/peers_zoo.json    # the other networks
     scripts/peers/compare.py --table results/MACHINE/peers.json    # only prints the table of a saved file
     scripts/peers/compare.py --table results/MACHINE/peers.json --brief    # its columns for a README
 
@@ -55,7 +56,7 @@ def resnet(size, batch, steps, warmup=4):
     return Case(f"resnet50-{size}", f"ResNet-50, {size} px, batch {batch}", steps,
                 {"model.name": "resnet50", "model.classes": 1000, "model.stem": "imagenet", "data.image_size": size,
                  "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
-                ["resnet_peer.py", "--size", size, "--batch", batch], warmup)
+                ["vision_peer.py", "--size", size, "--batch", batch], warmup)
 
 
 def bert(name, title, size, keys, length, batch, steps, warmup=4):
@@ -64,6 +65,21 @@ def bert(name, title, size, keys, length, batch, steps, warmup=4):
                  "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5, "train.optimizer.weight_decay": 0.01,
                  **keys},
                 ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup)
+
+
+def zoo(name, title, peer, batch=16, steps=5, keys=None):
+    """A network of the zoo at 224 px; `peer` is its name in torchvision or timm."""
+    return Case(name, f"{title}, 224 px, batch {batch}", steps,
+                {"model.name": name, "model.classes": 1000, "data.image_size": 224, "data.batch_size": batch,
+                 "data.augment": "none", "train.optimizer.name": "momentum", **(keys or {})},
+                ["vision_peer.py", "--model", peer, "--size", 224, "--batch", batch], 3)
+
+
+def gpt2(length, batch, steps):
+    return Case("gpt2", f"GPT-2, length {length}, batch {batch}", steps,
+                {"model.name": "gpt2", "model.classes": 1, "model.vocab_size": 50257, "data.max_length": length,
+                 "data.batch_size": batch, "train.optimizer.name": "adamw", "train.optimizer.lr": 5e-5},
+                ["gpt2_peer.py", "--length", length, "--batch", batch], 3)
 
 
 BASE = {"model.size": "base", "model.vocab_size": 30522}
@@ -76,6 +92,22 @@ CASES = {
         bert("minilm-l6", "MiniLM-L6", "minilm-l6",
              {"model.weights": "weights/all-minilm-l6-v2/model.safetensors",  # scripts/fetch_weights.sh
               "data.vocab": "weights/all-minilm-l6-v2/vocab.txt"}, 64, 32, 16),
+    ],
+    # The other networks, measured where --zoo or --cases asks for them.
+    "zoo": [
+        zoo("resnet50_vd", "ResNet-50-D", "resnet50d", keys={"model.stem": "imagenet"}),
+        zoo("resnext50_32x4d", "ResNeXt-50 32x4d", "resnext50_32x4d", keys={"model.stem": "imagenet"}),
+        zoo("wide_resnet50_2", "Wide ResNet-50-2", "wide_resnet50_2", keys={"model.stem": "imagenet"}),
+        zoo("mobilenet_v1", "MobileNetV1", "mobilenetv1_100", keys={"model.stem": "imagenet"}),
+        zoo("mobilenet_v2", "MobileNetV2", "mobilenet_v2", keys={"model.stem": "imagenet"}),
+        zoo("mobilenet_v3_large", "MobileNetV3-Large", "mobilenet_v3_large", keys={"model.stem": "imagenet"}),
+        zoo("vgg16", "VGG16", "vgg16"),
+        zoo("vgg16_bn", "VGG16 with batch norms", "vgg16_bn"),
+        zoo("efficientnet_b0", "EfficientNet-B0", "efficientnet_b0", keys={"model.stem": "imagenet"}),
+        zoo("convnext_tiny", "ConvNeXt-T", "convnext_tiny"),
+        zoo("vit_b_16", "ViT-B/16", "vit_b_16", batch=8),
+        zoo("deit_small", "DeiT-S", "deit_small_patch16_224"),
+        gpt2(256, 4, 5),
     ],
     "cuda": [
         resnet(224, 256, 40, 12),
@@ -224,9 +256,10 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptrain", default=ROOT / "build/release/bin/ptrain", help="the binary")
     parser.add_argument("--python", default=venv / "bin/python", help="of the environment that setup.sh makes")
-    parser.add_argument("--device", choices=list(CASES), default="cpu")
+    parser.add_argument("--device", choices=list(AMP), default="cpu")
     parser.add_argument("--cases", nargs="+", choices=sorted({case.name for cases in CASES.values() for case in cases}),
                         help="default: all of the device")
+    parser.add_argument("--zoo", action="store_true", help="the other networks instead of the usual four")
     parser.add_argument("--precisions", nargs="+", choices=list(AMP["cpu"]), default=list(AMP["cpu"]))
     parser.add_argument("--variants", nargs="+", choices=["eager", "compiled"], default=["eager", "compiled"])
     parser.add_argument("--repeats", type=int, default=3)
@@ -244,7 +277,8 @@ def parse_options():
 
 def measure_all(options, results):
     """Adds the cases to `results` as they are measured, and keeps its file up to date."""
-    for case in (case for case in CASES[options.device] if not options.cases or case.name in options.cases):
+    cases = CASES[options.device] + CASES["zoo"] if options.cases else CASES["zoo" if options.zoo else options.device]
+    for case in (case for case in cases if not options.cases or case.name in options.cases):
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
                      "ptrain": [], "eager": [], "compiled": []}

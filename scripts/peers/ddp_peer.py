@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ResNet training in PyTorch on several ranks: DistributedDataParallel over Gloo, a process and a share of the cores each.
 
-The same work as resnet_peer.py per rank; prints rank 0's line of JSON with the rate of all ranks together.
+The same work as vision_peer.py per rank; prints rank 0's line of JSON with the rate of all ranks together.
 """
 import contextlib
 import os
@@ -12,7 +12,7 @@ import torch.distributed
 import torch.multiprocessing
 
 import peer_common
-from resnet_peer import build_model
+from vision_peer import build_model
 
 
 def share_of_cores(rank, ranks):

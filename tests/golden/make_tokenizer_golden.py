@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes tokenizer.json, byte_bpe.json and gpt2_bpe.json: texts and the ids that Hugging Face's BertTokenizer, RobertaTokenizer
-and GPT2Tokenizer give them, each over a small vocabulary.
+and GPT2Tokenizer give them, each over a small vocabulary; of all of SST-2's sentences, the checksum of RobertaTokenizer's ids.
 
-Usage: make_tokenizer_golden.py [folder]   (needs the package transformers)
+Usage: make_tokenizer_golden.py SST2 [folder]   (needs the package transformers; SST2 has train.tsv and dev.tsv)
 """
+import array
 import json
 import pathlib
 import sys
 import tempfile
+import zlib
 
 from tokenizers import AddedToken, ByteLevelBPETokenizer
 from transformers import BertTokenizer, GPT2Tokenizer, RobertaTokenizer
@@ -78,7 +80,17 @@ def write(path, facts, cases):
     path.write_text("{" + ",\n".join(lines) + ',\n"cases": [\n' + ",\n".join(cases) + "\n]}\n")
 
 
-def write_byte_bpe(path):
+def checksum(tokenizer, sst2):
+    """Of the ids, 32 bits each, of every sentence in the order of the files."""
+    sentences, tokens, crc = 0, 0, 0
+    for name in ("train.tsv", "dev.tsv"):
+        for line in (sst2 / name).read_text(encoding="utf-8").splitlines():
+            ids = tokenizer(line.rpartition("\t")[0], add_special_tokens=False)["input_ids"]
+            sentences, tokens, crc = sentences + 1, tokens + len(ids), zlib.crc32(array.array("i", ids).tobytes(), crc)
+    return {"sentences": sentences, "tokens": tokens, "crc32": crc}
+
+
+def write_byte_bpe(path, sst2):
     with tempfile.TemporaryDirectory() as directory:
         trained = ByteLevelBPETokenizer()
         trained.train_from_iterator(BYTE_TEXTS * 2, vocab_size=600, min_frequency=2, show_progress=False,
@@ -88,7 +100,7 @@ def write_byte_bpe(path):
         tokenizer = RobertaTokenizer.from_pretrained(directory, mask_token=AddedToken("<mask>", lstrip=True))
         folder = pathlib.Path(directory)
         facts = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
-                 "merges": (folder / "merges.txt").read_text(encoding="utf-8")}
+                 "merges": (folder / "merges.txt").read_text(encoding="utf-8"), "sst2": checksum(tokenizer, sst2)}
         inputs = [(text, None, 512) for text in BYTE_TEXTS]
         inputs += [(first, second, length) for first, second in PAIRS for length in (5, 8, 9, 12, 13, 64)]
         write(path, facts, encoded(tokenizer, inputs))
@@ -108,8 +120,8 @@ def write_gpt2_bpe(path):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
-    write_byte_bpe(folder / "byte_bpe.json")
+    folder = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).parent
+    write_byte_bpe(folder / "byte_bpe.json", pathlib.Path(sys.argv[1]))
     write_gpt2_bpe(folder / "gpt2_bpe.json")
     golden = {"vocabulary": VOCABULARY, "cases": []}
     with tempfile.TemporaryDirectory() as directory:

@@ -2,6 +2,7 @@
 // (tests/golden/make_tokenizer_golden.py).
 #include "core/data/text/byte_bpe.h"
 
+#include "core/io/atomic_file.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -62,6 +63,25 @@ TEST(ByteBpe, RobertasVocabularyReadsGpt2sMarkAsText) {
   std::vector<std::int32_t> ids;
   tokenizer_of(json).tokenize("<|endoftext|>", ids);
   EXPECT_GT(ids.size(), 1u);
+}
+
+/// Where SST-2 is at hand: the folder that PTRAIN_SHARED_DATA names.
+TEST(ByteBpe, GivesTheSameIdsForAllOfSst2) {
+  const char* shared = std::getenv("PTRAIN_SHARED_DATA");
+  const std::filesystem::path folder = std::filesystem::path(shared == nullptr ? "" : shared) / "sst2";
+  if (shared == nullptr || !std::filesystem::exists(folder / "train.tsv")) GTEST_SKIP() << "SST-2 is not at hand";
+  const nlohmann::json json = golden();
+  const ByteBpe tokenizer = tokenizer_of(json);
+  std::vector<std::int32_t> all;
+  std::int64_t sentences = 0;
+  for (const char* name : {"train.tsv", "dev.tsv"}) {
+    std::ifstream file(folder / name);
+    for (std::string line; std::getline(file, line); ++sentences)
+      tokenizer.tokenize(line.substr(0, line.rfind('\t')), all);
+  }
+  EXPECT_EQ(sentences, json["sst2"]["sentences"]);
+  EXPECT_EQ(all.size(), json["sst2"]["tokens"]);
+  EXPECT_EQ(crc32(std::as_bytes(std::span(all))), json["sst2"]["crc32"].get<std::uint32_t>());
 }
 
 TEST(ByteBpe, HasATokenForEveryByteAndJoinsLongWordsInTime) {

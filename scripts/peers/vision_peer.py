@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""ResNet training in PyTorch, the same work as `ptrain run` with synthetic images; prints one line of JSON.
+"""Training of a vision network in PyTorch, the same work as `ptrain run` with synthetic images; prints one line of JSON.
 
-torchvision's ResNet (v1.5), channels-last, fused SGD with momentum, a batch that is in memory already.
+torchvision's network of that name, or else timm's, channels-last, fused SGD with momentum, a batch that is in memory already.
 """
 import torch
 import torchvision
@@ -10,7 +10,11 @@ import peer_common
 
 
 def build_model(name, classes, stem):
-    model = getattr(torchvision.models, name)(num_classes=classes)
+    if hasattr(torchvision.models, name):
+        model = getattr(torchvision.models, name)(num_classes=classes)
+    else:
+        import timm
+        model = timm.create_model(name, num_classes=classes)
     if stem == "small":  # for small images: 3x3, no stride, no pooling
         model.conv1 = torch.nn.Conv2d(3, 64, 3, stride=1, padding=1, bias=False)
         model.maxpool = torch.nn.Identity()
@@ -19,7 +23,7 @@ def build_model(name, classes, stem):
 
 def main():
     options = peer_common.parse_options(
-        __doc__.splitlines()[0], model=("resnet50", "torchvision model"), batch=(32, "images per step"),
+        __doc__.splitlines()[0], model=("resnet50", "torchvision's or timm's model"), batch=(32, "images per step"),
         size=(224, "px, height and width"), classes=(1000, "output classes"), stem=("imagenet", "imagenet or small"),
         lr=(0.01, "learning rate"))
     peer_common.prepare(options)
