@@ -235,6 +235,27 @@ float GoldenRun::step(int step) {
   return loss;
 }
 
+std::vector<float> GoldenRun::evaluate() {
+  const Batch fed = batch(0);
+  const PlanSet::Shapes shapes{[this](const BatchShape& shape) {
+                                 return build_inference_graph(golden_.model->build(shape, Mode::evaluation), {}).graph;
+                               },
+                               [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
+  PlanOptions options;
+  options.kernels.exhaustive_search = false;
+  PlanSet plans(shapes, shape_of(fed), *backend_, variables_, options);
+  const PlanMemory memory(*backend_, plans.arena_bytes(), plans.workspace_bytes());
+  plans.bind(memory);
+  Plan& plan = plans.for_batch(fed).plan;
+  feed(plan, fed, fed.count);
+  plan.run(Phase::forward, Phase::forward);
+  return read_logits(plan);
+}
+
+void GoldenRun::save(const std::filesystem::path& path) const {
+  save_weights(path, *golden_.model, variables_, static_cast<std::int64_t>(golden_.steps.size()));
+}
+
 std::vector<float> GoldenRun::gradient(std::string_view name) const {
   const auto mapping = std::find_if(weights_.begin(), weights_.end(),
                                     [&](const WeightMapping& candidate) { return candidate.external == name; });

@@ -7,6 +7,7 @@
 #include "models/wide_deep.h"
 #include "tests/golden/sketch.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ class GoldenRun {
   /// The last step's gradient in PyTorch's layout. Throws std::logic_error when no parameter has that name there, or
   /// it is not trained.
   std::vector<float> gradient(std::string_view name) const;
+  /// Logits of the first batch at evaluation, as the weights are now.
+  std::vector<float> evaluate();
+  /// Writes the weights, under the names that files have.
+  void save(const std::filesystem::path& path) const;
 
  private:
   Batch batch(int step) const;

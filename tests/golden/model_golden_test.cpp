@@ -1,5 +1,6 @@
 // Whole models against PyTorch in double precision: every gradient of the first step, then ten losses.
-// With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients are also written there, for parity.py.
+// With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients, the trained weights and their logits are also written
+// there, for parity.py.
 #include "core/base/parallel.h"
 #include "core/io/safetensors.h"
 #include "tests/case_name.h"
@@ -49,10 +50,13 @@ class Dump {
     for (const Gradient& gradient : golden.gradients) gradients_.push_back(run.gradient(gradient.name));
   }
 
-  void write(const Golden& golden, const std::vector<float>& losses) const {
+  void write(const Golden& golden, GoldenRun& run, const std::vector<float>& losses) const {
     if (folder_ == nullptr) return;
-    std::vector<NamedTensor> tensors{
-        {"losses", DType::f32, Shape{static_cast<std::int64_t>(losses.size())}, std::as_bytes(std::span(losses))}};
+    const auto line = [](const std::vector<float>& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
+    const std::vector<float> logits = run.evaluate();
+    run.save(std::filesystem::path(folder_) / (golden.name + ".weights.safetensors"));
+    std::vector<NamedTensor> tensors{{"losses", DType::f32, line(losses), std::as_bytes(std::span(losses))},
+                                     {"logits", DType::f32, line(logits), std::as_bytes(std::span(logits))}};
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       const Gradient& gradient = golden.gradients[i];
       tensors.push_back({"grad." + gradient.name, DType::f32, gradient.shape, std::as_bytes(std::span(gradients_[i]))});
@@ -99,7 +103,8 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   const Golden golden = load_golden(name);
   GoldenRun run(golden, fusion);
   Dump dump;
-  dump.write(golden, expect_pytorchs(golden, run, dump));
+  const std::vector<float> losses = expect_pytorchs(golden, run, dump);
+  dump.write(golden, run, losses);
 }
 
 TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {

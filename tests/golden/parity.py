@@ -5,11 +5,13 @@
 
 fp32, no dropout: each gradient tensor of step one must lie within 1e-4 (relative L2) of PyTorch's, or twice what PyTorch
 itself differs by from double precision where that is more (as the case's golden says), each of the first ten losses (of
-a case in phases: twenty) within 1e-3 (relative). ptrain's side is the test program's, which writes `grad.<name>` in
-PyTorch's layout and `losses` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors; it needs no weights or batches, as both sides
-make them by hash.
+a case in phases: twenty) within 1e-3 (relative). Then the trained weights, as ptrain wrote them, must load in PyTorch's
+model and give the logits that ptrain has, within 1e-4 of the largest. Ends with a table. ptrain's side is the test
+program's, which writes `grad.<name>` in PyTorch's layout, `losses` and `logits` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors,
+the weights beside it; it needs no weights or batches, as both sides make them by hash.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -24,6 +26,8 @@ import reference
 
 GRADIENT_TOLERANCE = 1e-4
 LOSS_TOLERANCE = 1e-3
+LOGIT_TOLERANCE = 1e-4
+TIED = {"lm_head.weight"}  # is another parameter, and not in files
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -33,8 +37,31 @@ def run_ptrain(binary, case, folder):
     return safetensors.torch.load_file(pathlib.Path(folder) / (case.name + ".safetensors"))
 
 
-def compare(case, ours, gradients, losses):
-    """Prints the figures; True when all are within tolerance. A gradient that PyTorch has and ptrain lacks fails."""
+@dataclasses.dataclass
+class Parity:
+    case: str
+    gradients: int
+    gradient: float  # worst errors
+    loss: float
+    logits: float
+    passed: bool
+
+
+@torch.no_grad()
+def round_trip(case, ours, folder):
+    """How far PyTorch's logits with the weights that ptrain wrote are from ptrain's, over the largest."""
+    model = reference.build(case, torch.float32)
+    loaded = model.load_state_dict(safetensors.torch.load_file(pathlib.Path(folder) / (case.name + ".weights.safetensors")),
+                                   strict=False)
+    if set(loaded.missing_keys) - TIED or loaded.unexpected_keys:
+        print(f"{case.name}: weights: missing {loaded.missing_keys}, unexpected {loaded.unexpected_keys}")
+        return float("inf")
+    logits = reference.logits_of(case, model.eval(), reference.batches(case), 0, torch.float32).flatten()
+    return ((logits - ours["logits"]).abs().max() / logits.abs().max()).item()
+
+
+def compare(case, ours, gradients, losses, logit_error):
+    """A gradient that PyTorch has and ptrain lacks fails."""
     missing = [name for name in gradients if "grad." + name not in ours]
     errors = {name: reference.relative_error(ours["grad." + name], gradient) for name, gradient in gradients.items()
               if name not in missing and not reference.negligible(gradient, gradients)}
@@ -43,12 +70,14 @@ def compare(case, ours, gradients, losses):
     loss_error = max(abs(a - b) / abs(b) for a, b in zip(ours["losses"].tolist(), losses, strict=True))
     print(f"{case.name}: {len(errors)} gradients, median error {sorted(errors.values())[len(errors) // 2]:.1e}, worst "
           + ", ".join(f"{errors[name]:.1e} {name}" for name in worst)
-          + f"; {len(negligible)} negligible; losses within {loss_error:.1e}")
+          + f"; {len(negligible)} negligible; losses within {loss_error:.1e}; logits within {logit_error:.1e}", flush=True)
     for name in missing:
         print(f"{case.name}: {name}: missing from ptrain's gradients")
     golden = json.loads(pathlib.Path(__file__).with_name(case.name + ".json").read_text())
-    tolerance = max(GRADIENT_TOLERANCE, 2 * golden["pytorch_fp32_error"]["gradient"])
-    return not missing and errors[worst[0]] <= tolerance and loss_error <= LOSS_TOLERANCE
+    tolerance = max(case.tolerance, GRADIENT_TOLERANCE, 2 * golden["pytorch_fp32_error"]["gradient"])
+    passed = (not missing and errors[worst[0]] <= tolerance and loss_error <= LOSS_TOLERANCE
+              and logit_error <= LOGIT_TOLERANCE)
+    return Parity(case.name, len(errors), errors[worst[0]], loss_error, logit_error, passed)
 
 
 def main():
@@ -56,13 +85,18 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="case", help=" ".join(reference.CASES))
     parser.add_argument("--test", type=pathlib.Path, default=ROOT / "build/release/bin/golden_test")
     options = parser.parse_args()
-    passed = True
+    results = []
     for name in options.cases or reference.CASES:
         case = reference.CASES[name]
         gradients, losses = reference.train(case, torch.float32)
         with tempfile.TemporaryDirectory() as folder:
             ours = run_ptrain(options.test.absolute(), case, folder)
-        passed = compare(case, ours, gradients, losses) and passed
+            results.append(compare(case, ours, gradients, losses, round_trip(case, ours, folder)))
+    print("\n| Model | Gradients compared | Worst gradient | Worst loss | Logits after a round trip |\n"
+          "| --- | ---: | ---: | ---: | ---: |")
+    for result in results:
+        print(f"| {result.case} | {result.gradients} | {result.gradient:.1e} | {result.loss:.1e} | {result.logits:.1e} |")
+    passed = all(result.passed for result in results)
     print("parity: " + ("passed" if passed else "FAILED"))
     return 0 if passed else 1
 

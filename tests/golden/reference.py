@@ -248,15 +248,11 @@ def build(case, dtype):
     return model.to(dtype).train()
 
 
-def loss_of(case, model, batch, step, dtype):
-    labels = batch["labels"][step]
-    if case.clicks:
-        logits = model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
-        return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], labels.to(dtype))
-    return torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), labels.long())
-
-
 def logits_of(case, model, batch, step, dtype):
+    if case.clicks:
+        return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
+    if case.name == "gpt2":  # blocks have no padding
+        return model(input_ids=batch["input_ids"][step].long()).logits
     if case.bert:
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
         types = {} if case.name in ("distilbert", "roberta") else {"token_type_ids": batch["token_type_ids"][step].long()}
@@ -269,10 +265,13 @@ def logits_of(case, model, batch, step, dtype):
 
 
 def loss_of(case, model, batch, step, dtype):
-    if case.name == "gpt2":  # of blocks; not transformers' own loss, which is of logits in fp32
+    logits = logits_of(case, model, batch, step, dtype)
+    if case.clicks:
+        return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))
+    if case.name == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
-        return torch.nn.functional.cross_entropy(model(input_ids=ids).logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
-    return torch.nn.functional.cross_entropy(logits_of(case, model, batch, step, dtype), batch["labels"][step].long())
+        return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    return torch.nn.functional.cross_entropy(logits, batch["labels"][step].long())
 
 
 def make_optimizer(case, model):

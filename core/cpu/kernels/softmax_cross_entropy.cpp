@@ -51,7 +51,8 @@ RowFigures row_figures(const T* logits, std::int64_t classes, const MixedLabels&
 template <typename T>
 float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
                   float* probabilities) {
-  const auto [largest, mean, mean_weight] = row_figures(logits, classes, labels);
+  const RowFigures row = row_figures(logits, classes, labels);
+  const float largest = row.largest;
   const bool counts = labels.own[r] != ignored_label;
   const float of_labels =
       counts ? labels.mean(r, [logits](std::int32_t label) { return static_cast<float>(logits[label]); }) : 0.0f;
@@ -67,8 +68,8 @@ float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labe
   if (!counts) return 0;
   const float log_sum = largest + std::log(sum);
   const float of_row = labels.class_weight(labels.own[r]);
-  return labels.target_weight(r, smoothing, mean_weight) * log_sum - (1 - smoothing) * of_row * of_labels -
-         smoothing * mean;
+  return labels.target_weight(r, smoothing, row.mean_weight) * log_sum - (1 - smoothing) * of_row * of_labels -
+         smoothing * row.mean;
 }
 
 class SoftmaxCrossEntropyKernel final : public Kernel {
