@@ -11,20 +11,18 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t chunk = 64;                       // result channels at a time
-constexpr std::int64_t line = 16;                        // floats of a cache line: keeps planes off each other's sets
-constexpr std::int64_t wanted_floats = 1 << 18;          // of a task's tiles: a second-level cache
-constexpr std::int64_t fewest_tiles = 48, row_step = 6;  // tiles of a task: filters are read once for so many
-
-struct alignas(64) CacheLine {
-  float values[line];
-};
-
 template <int m>
 class WinogradConvolution final : public Kernel {
   using Transforms = Winograd<m>;
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
+  static constexpr std::int64_t chunk = 64;                             // result channels at a time
+  static constexpr std::int64_t line = 16;                              // floats of a cache line: see data_plane
+  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 18;  // of a task's tiles: a second-level cache
+  static constexpr std::int64_t fewest_tiles = 48, row_step = 6;        // of a task: filters are read once for so many
+  struct alignas(64) CacheLine {
+    float values[line];
+  };
 
  public:
   explicit WinogradConvolution(const WinogradProblem& problem)
@@ -69,7 +67,8 @@ class WinogradConvolution final : public Kernel {
   std::int64_t chunks() const { return (out_ + chunk - 1) / chunk; }
   std::int64_t width(std::int64_t at) const { return std::min(chunk, out_ - at * chunk); }
   std::int64_t filter_floats() const { return places * in_ * out_; }
-  /// Floats from a place's plane to the next: of transformed data [tiles, in], and of sums [tiles, chunk].
+  /// Floats from a place's plane to the next: of transformed data [tiles, in], and of sums [tiles, chunk]. A line more
+  /// keeps planes off each other's sets of the cache.
   std::int64_t data_plane() const { return block_tiles_ * in_ + line; }
   std::int64_t sums_plane() const { return block_tiles_ * chunk + line; }
   std::int64_t task_floats() const { return places * (data_plane() + sums_plane()); }

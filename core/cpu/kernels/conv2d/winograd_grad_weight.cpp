@@ -9,15 +9,14 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t chunk = 64, rows = 48;                  // of x's and dy's channels: a product of a task
-constexpr std::int64_t wanted_floats = 1 << 21;                // of transformed tiles: a third-level cache
-constexpr std::int64_t fewest_tiles = 256, most_tiles = 1024;  // at a time
-
 template <int m>
 class WinogradGradWeight final : public Kernel {
   using Transforms = Winograd<m>;
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
+  static constexpr std::int64_t chunk = 64, chunk_rows = 48;            // of x's and dy's channels: a task's product
+  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 21;  // of transformed tiles: a third-level cache
+  static constexpr std::int64_t fewest_tiles = 256, most_tiles = 1024;  // at a time
 
  public:
   WinogradGradWeight(const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw, const Conv2dAttributes& conv)
@@ -88,13 +87,15 @@ class WinogradGradWeight final : public Kernel {
 
   /// Sums are [place][k][c].
   void multiply(const float* data, const float* gradients, float* sums, std::int64_t count, bool accumulate) const {
-    const std::int64_t across = (c_ + chunk - 1) / chunk, down = (k_ + rows - 1) / rows;
+    const std::int64_t across = (c_ + chunk - 1) / chunk, down = (k_ + chunk_rows - 1) / chunk_rows;
     parallel_for(places * across * down, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t place = task / (across * down), c = task / down % across * chunk, k = task % down * rows;
+        const std::int64_t place = task / (across * down), c = task / down % across * chunk,
+                           k = task % down * chunk_rows;
         const std::int64_t columns = width(c);
-        small_gemm(SmallGemm<float>{std::min(rows, k_ - k), columns, count, gradients + place * set_tiles_ * k_ + k, 1,
-                                    k_, data + place * set_tiles_ * c_ + c * set_tiles_, columns,
+        small_gemm(SmallGemm<float>{std::min(chunk_rows, k_ - k), columns, count,
+                                    gradients + place * set_tiles_ * k_ + k, 1, k_,
+                                    data + place * set_tiles_ * c_ + c * set_tiles_, columns,
                                     sums + (place * k_ + k) * c_ + c, c_, accumulate});
       }
     });
