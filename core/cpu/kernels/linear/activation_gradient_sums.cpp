@@ -45,8 +45,8 @@ void sum_blocks(const T* saved, T* dx, std::int64_t rows, std::int64_t columns, 
 /// Adds the other blocks' sums to the first one's, then rounds.
 template <typename B>
 void join_blocks(float* partial, std::int64_t blocks, std::int64_t columns, B* db) {
-  constexpr std::int64_t grain = 1 << 8;
-  parallel_for(columns, grain, [&](std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t fewest_columns = 1 << 8;
+  parallel_for(columns, fewest_columns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = 1; b < blocks; ++b) {
       const float* part = partial + b * columns;
       for (std::int64_t c = begin; c < end; ++c) partial[c] += part[c];
