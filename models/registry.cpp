@@ -95,8 +95,10 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 }
 
 using Keys = std::vector<std::string>;
-const Keys click_keys{"model.hash_buckets", "model.embedding_size"};
-const Keys gpt2_keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
+
+// Functions, since rows may be asked for while other files' constants are made.
+Keys click_keys() { return {"model.hash_buckets", "model.embedding_size"}; }
+Keys gpt2_keys() { return {"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"}; }
 
 const std::vector<Row>& rows() {
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
@@ -152,8 +154,8 @@ const std::vector<Row>& rows() {
        bert<BertForm::distilbert>},
       {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
       {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
-      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys, "ptrain"}, wide_deep},
-      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys, "transformers"}, gpt2},
+      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys(), "ptrain"}, wide_deep},
+      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys(), "transformers"}, gpt2},
   };
   return table;
 }
