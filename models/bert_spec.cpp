@@ -66,10 +66,7 @@ BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& da
 
 BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data) {
   BertSpec spec = architecture(form, config, data);
-  if (data.vocab_size > spec.vocab_size) {
-    fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
-               config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
-  }
+  require_rows_for(data, spec.vocab_size, config);
   spec.head = config.model.head;
   spec.classes = config.model.classes;
   spec.labels = label_names(data);

@@ -44,10 +44,7 @@ Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
 
 Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data) {
   Gpt2Spec spec = gpt2_architecture(config, data);
-  if (data.vocab_size > spec.vocab_size) {
-    fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
-               config.model.weights.empty() ? config.model.name : config.model.weights, spec.vocab_size);
-  }
+  require_rows_for(data, spec.vocab_size, config);
   spec.max_length = data.max_length;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention = config.model.attention;

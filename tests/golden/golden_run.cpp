@@ -30,9 +30,10 @@ WideDeepSpec clicks_of(const nlohmann::json& json) {
   return spec;
 }
 
-Gpt2Spec gpt2_spec_of(const nlohmann::json& json) {
+/// What the networks of text have in common; without dropout.
+template <typename Spec>
+void read_sizes(const nlohmann::json& json, Spec& spec) {
   const nlohmann::json& sizes = json.at("bert");
-  Gpt2Spec spec;
   spec.layers = sizes.at("layers");
   spec.hidden = sizes.at("hidden");
   spec.heads = sizes.at("heads");
@@ -41,13 +42,17 @@ Gpt2Spec gpt2_spec_of(const nlohmann::json& json) {
   spec.max_positions = sizes.at("max_positions");
   spec.max_length = json.at("size");
   spec.dropout = 0;
+}
+
+Gpt2Spec gpt2_spec_of(const nlohmann::json& json) {
+  Gpt2Spec spec;
+  read_sizes(json, spec);
   return spec;
 }
 
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.contains("clicks")) return make_wide_deep(clicks_of(json));
-  const nlohmann::json& sizes = json.at("bert");
-  if (sizes.empty()) {
+  if (json.at("bert").empty()) {
     Config config;
     config.model.name = json.value("model", json.at("case").get<std::string>());
     config.model.stem = Stem::imagenet;
@@ -67,16 +72,9 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
   if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);
   if (json.at("case") == "ernie") spec = base_spec(BertForm::ernie);
-  spec.layers = sizes.at("layers");
-  spec.hidden = sizes.at("hidden");
-  spec.heads = sizes.at("heads");
-  spec.intermediate = sizes.at("intermediate");
-  spec.vocab_size = sizes.at("vocab_size");
-  spec.max_positions = sizes.at("max_positions");
+  read_sizes(json, spec);
   spec.classes = json.at("classes");
-  spec.max_length = json.at("size");
   spec.padding = padding;
-  spec.dropout = 0;
   return make_bert(spec);
 }
 

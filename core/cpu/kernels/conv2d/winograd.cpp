@@ -73,9 +73,9 @@ class WinogradConvolution final : public Kernel {
   std::int64_t sums_plane() const { return block_tiles_ * chunk + line; }
   std::int64_t task_floats() const { return places * (data_plane() + sums_plane()); }
 
-  /// Filters [in, width] of a chunk and a place.
-  const float* filters_of(const float* filters, std::int64_t at, std::int64_t place) const {
-    return filters + (places * at * chunk + place * width(at)) * in_;
+  /// Where filters [in, width] of a chunk and a place begin.
+  std::int64_t filter_offset(std::int64_t at, std::int64_t place) const {
+    return (places * at * chunk + place * width(at)) * in_;
   }
 
   const float* transformed_filters(const void* w, float* workspace) {
@@ -111,10 +111,7 @@ class WinogradConvolution final : public Kernel {
     f32x16 transformed[size][size];
     transform_both_axes<3, size>(taps, transformed, [](const auto& g, auto& u) { Transforms::filter(g, u); });
     const std::int64_t at = out / chunk, across = width(at);
-    float* to = filters + (places * at * chunk + 0) * in_ + in * across + out % chunk;
-    for (std::int64_t place = 0; place < places; ++place) {
-      store16(to + place * across * in_, transformed[place / size][place % size]);
-    }
+    store_places(transformed, filters + filter_offset(at, 0) + in * across + out % chunk, across * in_);
   }
 
   /// Weights [out, 3, 3, in], of sixteen channels each way.
@@ -152,7 +149,7 @@ class WinogradConvolution final : public Kernel {
       const std::int64_t across = width(at);
       for (std::int64_t place = 0; place < places; ++place) {
         small_gemm(SmallGemm<float>{count, across, in_, data + place * data_plane(), in_, 1,
-                                    filters_of(filters, at, place), across, sums + place * sums_plane(), across});
+                                    filters + filter_offset(at, place), across, sums + place * sums_plane(), across});
       }
       visit_activation(activation_, [&](auto kind) {
         write_results<T, decltype(kind)::value>(args, sums, first, count, at * chunk, across);
@@ -170,10 +167,7 @@ class WinogradConvolution final : public Kernel {
         f32x16 pixels[size][size], transformed[size][size];
         square.load(c, pixels);
         transform_both_axes<size, size>(pixels, transformed, [](const auto& d, auto& v) { Transforms::input(d, v); });
-        float* to = data + t * in_ + c;
-        for (std::int64_t place = 0; place < places; ++place) {
-          store16(to + place * data_plane(), transformed[place / size][place % size]);
-        }
+        store_places(transformed, data + t * in_ + c, data_plane());
       }
     }
   }
@@ -196,9 +190,7 @@ class WinogradConvolution final : public Kernel {
       const std::int64_t corner = ((tile.image * result[1] + tile.row) * result[2] + tile.column) * out_ + channel;
       for (std::int64_t c = 0; c < across; c += lanes) {
         f32x16 transformed[size][size], pixels[m][m];
-        for (std::int64_t place = 0; place < places; ++place) {
-          transformed[place / size][place % size] = load16(sums + place * sums_plane() + t * across + c);
-        }
+        load_places(sums + t * across + c, sums_plane(), transformed);
         transform_both_axes<size, m>(transformed, pixels, [](const auto& s, auto& v) { Transforms::output(s, v); });
         const f32x16 shift = bias == nullptr ? f32x16{} : load16(bias + channel + c);
         for (std::int64_t i = 0; i < rows; ++i) {

@@ -16,7 +16,7 @@ namespace ptrain::cpu {
 enum class FilterUse { convolution, data_gradient };
 
 /// Inputs 0 and 1 of the kernel: data [N,H,W,C] as `data`, and the convolution's weights; output 0 as `result`. Of a
-/// convolution also bias and residual, at their places in Conv2d, where context has them.
+/// convolution also bias and residual, at their places in Conv2d, where they are given.
 struct WinogradProblem {
   FilterUse use = FilterUse::convolution;
   TensorDesc data, weights, result;

@@ -68,9 +68,7 @@ class WinogradGradWeight final : public Kernel {
       square.load(c, pixels);
       transform_both_axes<size, size>(pixels, transformed, [](const auto& d, auto& v) { Transforms::input(d, v); });
       float* at = data + c / chunk * chunk * set_tiles_ + t * width(c) + c % chunk;
-      for (std::int64_t place = 0; place < places; ++place) {
-        store16(at + place * set_tiles_ * c_, transformed[place / size][place % size]);
-      }
+      store_places(transformed, at, set_tiles_ * c_);
     }
     const PixelSquare<m, T> results(dy + tile.image * to[1] * to[2] * k_, to, tile.row, tile.column);
     for (std::int64_t k = 0; k < k_; k += lanes) {
@@ -78,10 +76,7 @@ class WinogradGradWeight final : public Kernel {
       results.load(k, pixels);
       transform_both_axes<m, size>(pixels, transformed,
                                    [](const auto& d, auto& z) { Transforms::output_gradient(d, z); });
-      float* at = gradients + t * k_ + k;
-      for (std::int64_t place = 0; place < places; ++place) {
-        store16(at + place * set_tiles_ * k_, transformed[place / size][place % size]);
-      }
+      store_places(transformed, gradients + t * k_ + k, set_tiles_ * k_);
     }
   }
 
@@ -107,9 +102,7 @@ class WinogradGradWeight final : public Kernel {
       for (std::int64_t k = begin; k < end; ++k) {
         for (std::int64_t c = 0; c < c_; c += lanes) {
           f32x16 transformed[size][size], taps[3][3];
-          for (std::int64_t place = 0; place < places; ++place) {
-            transformed[place / size][place % size] = load16(sums + (place * k_ + k) * c_ + c);
-          }
+          load_places(sums + k * c_ + c, k_ * c_, transformed);
           transform_both_axes<size, 3>(transformed, taps,
                                        [](const auto& du, auto& dg) { Transforms::filter_gradient(du, dg); });
           for (int tap = 0; tap < 9; ++tap) store16(dw + (k * 9 + tap) * c_ + c, taps[tap / 3][tap % 3]);

@@ -7,13 +7,13 @@
 
 namespace ptrain::cpu {
 
-/// One axis of F(m x m, 3 x 3): y = A^T [(G g) * (B^T d)], from `size` inputs d and 3 filter taps g to `outputs` y.
+/// One axis of F(m x m, 3 x 3): y = A^T [(G g) * (B^T d)], from `size` inputs d and 3 filter taps g to m outputs y.
 template <int m>
 struct Winograd;
 
 template <>
 struct Winograd<2> {
-  static constexpr int outputs = 2, size = 4;
+  static constexpr int size = 4;
   static constexpr const char* name = "winograd_2x2";
 
   /// B^T d
@@ -54,7 +54,7 @@ struct Winograd<2> {
 
 template <>
 struct Winograd<4> {
-  static constexpr int outputs = 4, size = 6;
+  static constexpr int size = 6;
   static constexpr const char* name = "winograd_4x4";
   static constexpr float p = 0.625f, q = 1.5f, pp = p * p, qq = q * q;
   // One over the product of a point's distances to the others.
@@ -117,6 +117,16 @@ PTRAIN_INLINE void transform_both_axes(const f32x16 (&in)[from][from], f32x16 (&
     for (int i = 0; i < to; ++i) half[i][j] = transformed[i];
   }
   for (int i = 0; i < to; ++i) one_axis(half[i], out[i]);
+}
+
+/// Writes each place of a transformed tile into a plane of its own, `plane` floats behind the one before.
+template <int size>
+PTRAIN_INLINE void store_places(const f32x16 (&tile)[size][size], float* to, std::int64_t plane) {
+  for (int place = 0; place < size * size; ++place) store16(to + place * plane, tile[place / size][place % size]);
+}
+template <int size>
+PTRAIN_INLINE void load_places(const float* from, std::int64_t plane, f32x16 (&tile)[size][size]) {
+  for (int place = 0; place < size * size; ++place) tile[place / size][place % size] = load16(from + place * plane);
 }
 
 }  // namespace ptrain::cpu
