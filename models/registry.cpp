@@ -4,14 +4,14 @@
 #include "core/config/choices.h"
 #include "core/data/factory.h"
 #include "core/data/sources.h"
-#include "models/bert.h"
-#include "models/convnext.h"
-#include "models/efficientnet.h"
-#include "models/gpt2.h"
-#include "models/mobilenet.h"
-#include "models/resnet.h"
-#include "models/vgg.h"
-#include "models/vision_transformer.h"
+#include "models/text/bert.h"
+#include "models/text/gpt2.h"
+#include "models/vision/convnext.h"
+#include "models/vision/efficientnet.h"
+#include "models/vision/mobilenet.h"
+#include "models/vision/resnet.h"
+#include "models/vision/vgg.h"
+#include "models/vision/vision_transformer.h"
 #include "models/wide_deep.h"
 
 #include <algorithm>
@@ -46,34 +46,9 @@ std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
 template <int depth>
 constexpr auto resnet_vd = resnet<depth, 1, 64, ResNetForm::d>;
 
-template <int depth>
-std::unique_ptr<Model> segment_network(const Config& config, const DatasetInfo& data) {
-  ResNetSpec spec = segment_network_spec(config, data);
-  spec.depth = depth;
-  return make_resnet(spec);
-}
-
-template <MobileNetVersion version>
-std::unique_ptr<Model> mobilenet(const Config& config, const DatasetInfo& data) {
-  return make_mobilenet(mobilenet_spec(version, config, data));
-}
-
-template <VggForm form>
-std::unique_ptr<Model> vgg(const Config& config, const DatasetInfo& data) {
-  return make_vgg(vgg_spec(form, config, data));
-}
-
-std::unique_ptr<Model> efficientnet_b0(const Config& config, const DatasetInfo& data) {
-  return make_efficientnet_b0(efficientnet_spec(config, data));
-}
-
-std::unique_ptr<Model> convnext_tiny(const Config& config, const DatasetInfo& data) {
-  return make_convnext_tiny(convnext_spec(config, data));
-}
-
-template <VisionTransformerForm form>
-std::unique_ptr<Model> vision_transformer(const Config& config, const DatasetInfo& data) {
-  return make_vision_transformer(vision_transformer_spec(form, config, data));
+template <std::unique_ptr<Model> (*make)(const ImageSpec& spec)>
+std::unique_ptr<Model> image(const Config& config, const DatasetInfo& data) {
+  return make(image_spec(config, data));
 }
 
 template <BertForm form>
@@ -130,24 +105,23 @@ const std::vector<Row>& rows() {
       image_row("resnext101_32x8d", {}, "ResNet", resnet_keys, resnet<101, 32, 8>, "torchvision"),
       image_row("wide_resnet50_2", {}, "ResNet", resnet_keys, resnet<50, 1, 128>, "torchvision"),
       image_row("wide_resnet101_2", {}, "ResNet", resnet_keys, resnet<101, 1, 128>, "torchvision"),
-      image_row("mobilenet_v1", {"MobileNetV1"}, "MobileNet", mobilenet_v1_keys, mobilenet<MobileNetVersion::v1>,
+      image_row("mobilenet_v1", {"MobileNetV1"}, "MobileNet", mobilenet_v1_keys, image<make_mobilenet_v1>,
                 "timm mobilenetv1_100", {{70.99, "PaddleClas"}}),
-      image_row("mobilenet_v2", {"MobileNetV2"}, "MobileNet", mobilenet_v2_keys, mobilenet<MobileNetVersion::v2>,
+      image_row("mobilenet_v2", {"MobileNetV2"}, "MobileNet", mobilenet_v2_keys, image<make_mobilenet_v2>,
                 "torchvision", {{71.90, "Fluid 1.3"}}),
       image_row("mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", mobilenet_v2_keys,
-                mobilenet<MobileNetVersion::v3_large>, "torchvision", {{74.04, "torchvision"}}),
-      image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, vgg<VggForm::plain>, "torchvision", {{72.0, "PaddleClas"}}),
-      image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, vgg<VggForm::batch_norm>, "torchvision"),
-      image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, efficientnet_b0,
+                image<make_mobilenet_v3_large>, "torchvision", {{74.04, "torchvision"}}),
+      image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, image<make_vgg16>, "torchvision", {{72.0, "PaddleClas"}}),
+      image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, image<make_vgg16_bn>, "torchvision"),
+      image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, image<make_efficientnet_b0>,
                 "torchvision", {{77.38, "PaddleClas"}}),
-      image_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, convnext_tiny, "torchvision",
+      image_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>, "torchvision",
                 {{82.03, "PaddleClas"}}),
-      image_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys,
-                vision_transformer<VisionTransformerForm::vit_b_16>, "torchvision", {{81.95, "PaddleClas"}}),
-      image_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys,
-                vision_transformer<VisionTransformerForm::deit_small>, "timm deit_small_patch16_224",
-                {{79.86, "timm"}}),
-      image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, segment_network<50>, "mmaction2",
+      image_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
+                "torchvision", {{81.95, "PaddleClas"}}),
+      image_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
+                "timm deit_small_patch16_224", {{79.86, "timm"}}),
+      image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
       {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert<BertForm::bert>},
       {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "transformers"},

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "models/bert.h"
-#include "models/resnet.h"
+#include "models/text/bert.h"
+#include "models/vision/resnet.h"
 
 namespace ptrain::testing {
 

@@ -5,7 +5,7 @@
 #include "core/infer/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
 #include "core/train/state/weights.h"
-#include "models/bert.h"
+#include "models/text/bert.h"
 #include "models/registry.h"
 
 namespace ptrain::fuzzing {

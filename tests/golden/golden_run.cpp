@@ -4,9 +4,9 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
-#include "models/gpt2.h"
+#include "models/text/gpt2.h"
 #include "models/registry.h"
-#include "models/vision_blocks.h"
+#include "models/vision/vision_blocks.h"
 #include "tests/test_backend.h"
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include "core/passes/pipeline.h"
 #include "core/train/plans/plan_set.h"
-#include "models/bert.h"
+#include "models/text/bert.h"
 #include "models/wide_deep.h"
 #include "tests/golden/sketch.h"
 

@@ -6,9 +6,9 @@
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/passes/pipeline.h"
-#include "models/bert.h"
-#include "models/gpt2.h"
-#include "models/resnet.h"
+#include "models/text/bert.h"
+#include "models/text/gpt2.h"
+#include "models/vision/resnet.h"
 #include "tests/case_name.h"
 
 #include <fmt/format.h>

@@ -45,8 +45,7 @@ class EmbeddingGrad final : public Op {
 /// + S;
 ///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets.
 /// outputs: y [B, S, H] or [T, H] = word[ids] + position[first_position + 0..S-1 in each sequence] +
-/// token_type[token_types]; 0 behind
-///          the last packed sequence.
+///          token_type[token_types]; 0 behind the last packed sequence.
 class BertEmbedding final : public Op {
  public:
   enum Input { ids, token_types, word, position, token_type, offsets };

@@ -5,9 +5,9 @@
 #include "core/train/feeder.h"
 #include "core/train/settings.h"
 #include "core/train/state/weights.h"
-#include "models/convnext.h"
+#include "models/vision/convnext.h"
 #include "models/registry.h"
-#include "models/vision_transformer.h"
+#include "models/vision/vision_transformer.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -132,9 +132,7 @@ TEST_F(Deployment, NetworksWithLayerNormsAnswerAsInEvaluation) {
   constexpr std::int64_t size = 32;
   const Batch batch = image_batch(size, 15);
   for (const auto& model :
-       {make_convnext_tiny({.classes = 4, .image_size = size}),
-        make_vision_transformer(
-            {.form = VisionTransformerForm::deit_small, .classes = 4, .image_size = size, .stochastic_depth = 0})}) {
+       {make_convnext_tiny({.classes = 4, .image_size = size}), make_deit_small({.classes = 4, .image_size = size})}) {
     const std::vector<float> expected = evaluated(*model, batch);
     expect_same(deployed(*model, batch, 0, AmpLevel::O0), expected, 1e-4);
   }

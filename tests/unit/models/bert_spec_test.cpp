@@ -1,5 +1,5 @@
 #include "core/io/atomic_file.h"
-#include "models/bert.h"
+#include "models/text/bert.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 

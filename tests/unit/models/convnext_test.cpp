@@ -1,4 +1,4 @@
-#include "models/convnext.h"
+#include "models/vision/convnext.h"
 
 #include "core/ops/dropout.h"
 

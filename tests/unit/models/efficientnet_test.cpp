@@ -1,4 +1,4 @@
-#include "models/efficientnet.h"
+#include "models/vision/efficientnet.h"
 
 #include "core/ops/dropout.h"
 
@@ -17,7 +17,7 @@ std::vector<float> probabilities(const Graph& graph, DropoutUnit unit) {
 }
 
 TEST(EfficientNet, LeavesTheDeeperBranchesOutMoreOften) {
-  const Graph graph = make_efficientnet_b0({.stochastic_depth = 0.2f})->build(2, Mode::training);
+  const Graph graph = make_efficientnet_b0({.dropout = 0.2f, .stochastic_depth = 0.2f})->build(2, Mode::training);
   // Of 16 blocks those that neither shrink the image nor change its channels, by torchvision's rule 0.2 i / 16.
   const std::vector<float> expected{0.025f, 0.05f, 0.075f, 0.0875f, 0.1125f, 0.125f, 0.15f, 0.1625f, 0.175f};
   const std::vector<float> found = probabilities(graph, DropoutUnit::sample);
@@ -27,14 +27,15 @@ TEST(EfficientNet, LeavesTheDeeperBranchesOutMoreOften) {
 }
 
 TEST(EfficientNet, DropsNothingInEvaluationOrWhereItIsAskedNotTo) {
-  const Graph evaluation = make_efficientnet_b0({})->build(2, Mode::evaluation);
-  const Graph neither = make_efficientnet_b0({.dropout = 0, .stochastic_depth = 0})->build(2, Mode::training);
+  const Graph evaluation =
+      make_efficientnet_b0({.dropout = 0.2f, .stochastic_depth = 0.2f})->build(2, Mode::evaluation);
+  const Graph neither = make_efficientnet_b0({})->build(2, Mode::training);
   for (const Graph& graph : {evaluation, neither}) {
     EXPECT_TRUE(probabilities(graph, DropoutUnit::sample).empty());
     EXPECT_TRUE(probabilities(graph, DropoutUnit::element).empty());
     EXPECT_EQ(graph.find_value(model_io::rng), no_value);
   }
-  const Graph depth_alone = make_efficientnet_b0({.dropout = 0})->build(2, Mode::training);
+  const Graph depth_alone = make_efficientnet_b0({.stochastic_depth = 0.2f})->build(2, Mode::training);
   EXPECT_NE(depth_alone.find_value(model_io::rng), no_value);
 }
 

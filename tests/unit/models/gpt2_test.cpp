@@ -1,4 +1,4 @@
-#include "models/gpt2.h"
+#include "models/text/gpt2.h"
 
 #include "core/data/factory.h"
 #include "core/io/atomic_file.h"

@@ -1,4 +1,4 @@
-#include "models/resnet.h"
+#include "models/vision/resnet.h"
 
 #include "core/ops/dropout.h"
 

@@ -2,7 +2,7 @@
 #include "core/model/model.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
-#include "models/vgg.h"
+#include "models/vision/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -118,8 +118,8 @@ TEST(Deployed, AConvolutionsBiasIsFoldedToo) {
 }
 
 TEST(Deployed, VggIsConvolutionsPoolsAndProductsWithOrWithoutNorms) {
-  for (const VggForm form : {VggForm::plain, VggForm::batch_norm}) {
-    const DeployedGraph result = deployed(make_vgg({.form = form, .image_size = 64})->build(2, Mode::evaluation));
+  for (const auto make : {make_vgg16, make_vgg16_bn}) {
+    const DeployedGraph result = deployed(make({.image_size = 64})->build(2, Mode::evaluation));
     const std::map<std::string, int> expected{
         {"normalize_image", 1}, {"conv2d", 13}, {"max_pool2d", 5}, {"adaptive_avg_pool2d", 1}, {"linear", 3}};
     EXPECT_EQ(node_types(result.graph), expected);

@@ -8,8 +8,8 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
-#include "models/mobilenet.h"
-#include "models/vgg.h"
+#include "models/vision/mobilenet.h"
+#include "models/vision/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -59,9 +59,7 @@ TEST(Fuse, JoinsEveryBlockOfResNet) {
 }
 
 TEST(Fuse, JoinsEveryActivationOfMobileNetWithTheNormBeforeIt) {
-  MobileNetSpec spec;
-  spec.version = MobileNetVersion::v2;
-  const Graph graph = make_mobilenet(spec)->build(2, Mode::training);
+  const Graph graph = make_mobilenet_v2({})->build(2, Mode::training);
   const Graph fused = fuse(graph);
   ASSERT_NO_THROW(verify(fused));
   auto before = node_types(graph), after = node_types(fused);
@@ -75,7 +73,7 @@ TEST(Fuse, JoinsEveryActivationOfMobileNetWithTheNormBeforeIt) {
 }
 
 TEST(Fuse, JoinsTheReluBehindAConvolutionWithABias) {
-  const Graph fused = fuse(make_vgg({.image_size = 32})->build(2, Mode::training));
+  const Graph fused = fuse(make_vgg16({.image_size = 32})->build(2, Mode::training));
   ASSERT_NO_THROW(verify(fused));
   auto types = node_types(fused);
   EXPECT_EQ(types["conv2d"], 13);

@@ -1,4 +1,4 @@
-#include "models/text_blocks.h"
+#include "models/text/text_blocks.h"
 
 #include "core/ops/elementwise.h"
 #include "core/ops/softmax_cross_entropy.h"

@@ -1,4 +1,4 @@
-#include "models/vision_blocks.h"
+#include "models/vision/vision_blocks.h"
 
 #include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
@@ -34,30 +34,28 @@ ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_
 
 }  // namespace
 
-Stem stem_for(Stem asked, std::int64_t image_size) {
-  constexpr std::int64_t largest_small_image = 64;  // px
-  if (asked != Stem::automatic) return asked;
-  return image_size <= largest_small_image ? Stem::small : Stem::imagenet;
-}
-
 std::int64_t multiple_of_eight(double channels) {
   const auto nearest = std::max<std::int64_t>(8, static_cast<std::int64_t>(channels + 4) / 8 * 8);
   return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
 }
 
-ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale,
-                             std::int64_t frames) {
-  const std::int64_t size = batch.image_size > 0 ? batch.image_size : usual_size;
+ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t frames) {
+  const std::int64_t size = batch.image_size > 0 ? batch.image_size : image_spec_.image_size;
   const Shape shape{batch.rows * frames, size, size, image_channels};
   const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, shape});
   add_labels(batch);
   add_rng();
   NormalizeImage::Attributes attrs;
-  attrs.mean = scale.mean;
-  attrs.deviation = scale.deviation;
+  attrs.mean = image_spec_.pixels.mean;
+  attrs.deviation = image_spec_.pixels.deviation;
   attrs.channels = padded_channels;
   images_ = add("normalize", std::make_shared<NormalizeImage>(attrs), {pixels});
   return images_;
+}
+
+BuiltModel VisionBlocks::finished(ValueId logits) {
+  add_loss(logits, image_spec_.label_smoothing);
+  return take();
 }
 
 ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
@@ -175,11 +173,15 @@ ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& li
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,
-                                        std::int64_t classes, std::int64_t frames) {
+                                        std::int64_t frames) {
   const ValueId means = add(pool, std::make_shared<GlobalAveragePool>(GlobalAveragePoolAttributes{frames}), {x});
   const ValueId features = dropout(linear + ".dropout", means);
   const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(channels(features))));
-  return classifier(linear, features, classes, start, start);
+  return classifier(linear, features, image_spec_.classes, start, start);
+}
+
+ValueId VisionBlocks::class_scores(const std::string& name, ValueId x, const Initializer& weight) {
+  return classifier(name, x, image_spec_.classes, weight, constant_start(0));
 }
 
 }  // namespace ptrain

@@ -3,10 +3,7 @@
 // the frames of a clip: Temporal Segment Networks (Wang et al. 2016).
 #pragma once
 
-#include "core/base/choices.h"
-#include "core/config/config.h"
-#include "core/data/dataset.h"
-#include "models/vision_blocks.h"
+#include "models/vision/image_model.h"
 
 namespace ptrain {
 
@@ -14,29 +11,20 @@ namespace ptrain {
 /// an image average it first. Variables then bear timm's names.
 enum class ResNetForm { plain, d };
 
-struct ResNetSpec {
+struct ResNetSpec : ImageSpec {
   int depth = 50;        // 18, 34, 50, 101 or 152
   int groups = 1;        // of a bottleneck's 3x3 convolution
   int group_width = 64;  // its channels to each group in the first stage, doubled in each later one
-  std::int64_t classes = 1000;
-  std::int64_t image_size = 224;
   ResNetForm form = ResNetForm::plain;
-  Stem stem = Stem::imagenet;  // not automatic
-  float label_smoothing = 0;
   bool blur_pool = false;  // a 3x3 convolution with a stride, and the max pooling, blur before they leave out pixels
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
-  float dropout = 0;               // before the classifier
   std::int64_t segments = 0;       // frames of a clip, a sample; 0: samples are images
-  PixelScale pixels;
 };
 
-/// What the configuration and the data ask for.
+/// What the configuration and the data ask for. Clips go through the network frame by frame; then the order is that of
+/// mmaction2's TSNHead: the mean over each frame, the mean over the frames (both at once here), dropout, the
+/// classifier. Files have mmaction2's names then, and a start may be a file with torchvision's.
 ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data);
-
-/// Clips go through the network frame by frame; then the order is that of mmaction2's TSNHead: the mean over each
-/// frame, the mean over the frames (both at once here), dropout, the classifier. Files have mmaction2's names, and a
-/// start may be a file with torchvision's.
-ResNetSpec segment_network_spec(const Config& config, const DatasetInfo& data);
 
 /// Throws Error{usage} when the depth is none of the five, or not one of bottlenecks and yet grouped or wide.
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec);

@@ -1,5 +1,5 @@
 // A norm before each branch, a head that is the table of words, and in each layer one product for query, key and value.
-#include "models/gpt2.h"
+#include "models/text/gpt2.h"
 
 #include "core/base/errors.h"
 #include "core/ops/activation.h"

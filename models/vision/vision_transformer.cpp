@@ -1,9 +1,10 @@
-#include "models/vision_transformer.h"
+#include "models/vision/vision_transformer.h"
 
 #include "core/base/errors.h"
 #include "core/ops/image/patch_embedding.h"
 #include "core/ops/text/attention.h"
 #include "core/ops/text/gather_token.h"
+#include "models/vision/vision_blocks.h"
 
 namespace ptrain {
 namespace {
@@ -40,35 +41,31 @@ constexpr PatchForm deit_small{"deit_small", 384,       6,          "patch_embed
                                ".attn.proj", ".norm2",  ".mlp.fc1", ".mlp.fc2",         "norm",
                                "head"};
 
-const PatchForm& form_of(VisionTransformerForm form) {
-  switch (form) {
-    case VisionTransformerForm::vit_b_16:
-      return vit_b_16;
-    case VisionTransformerForm::deit_small:
-      return deit_small;
-  }
-  throw std::logic_error("a vision transformer without a form");
-}
-
+template <const PatchForm& form_>
 class VisionTransformerBuilder final : public VisionBlocks {
  public:
-  VisionTransformerBuilder(const VisionTransformerSpec& spec, Mode mode)
-      : VisionBlocks(mode, 0, spec.stochastic_depth), spec_(spec), form_(form_of(spec.form)) {}
+  using VisionBlocks::VisionBlocks;
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = embedded(
-        patches(std::string(form_.patches), inputs(batch, spec_.image_size, spec_.pixels), form_.width, patch_side));
+    require_own_size(batch);
+    ValueId x = embedded(patches(std::string(form_.patches), inputs(batch), form_.width, patch_side));
     for (int i = 0; i < vit_blocks; ++i) {
       x = block(fmt::format("{}{}", form_.block, i), x, static_cast<float>(i) / static_cast<float>(vit_blocks - 1));
     }
     // The norm of all tokens would say the same of the first.
     x = layer_norm(std::string(form_.norm), add("first_token", std::make_shared<GatherToken>(), {x}));
-    const Initializer start = normal_start(layer_norm_networks_deviation);
-    add_loss(classifier(std::string(form_.head), x, spec_.classes, start, constant_start(0)), spec_.label_smoothing);
-    return take();
+    return finished(class_scores(std::string(form_.head), x, normal_start(layer_norm_networks_deviation)));
   }
 
  private:
+  void require_own_size(const BatchShape& batch) const {
+    if (batch.image_size == 0 || batch.image_size == spec().image_size) return;
+    fail_usage(
+        "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
+        "train.resize out",
+        form_.name, spec().image_size, batch.image_size);
+  }
+
   ValueId embedded(ValueId x) {
     const Shape& s = graph_.desc(x).shape;
     const std::int64_t width = s[3], length = s[1] * s[2] + 1;
@@ -102,59 +99,26 @@ class VisionTransformerBuilder final : public VisionBlocks {
                variable_of(fmt::format("{}{}", name, form_.qkv_bias), Shape{weight[0]}, constant_start(0)));
     AttentionAttributes attrs;
     attrs.heads = form_.heads;
-    attrs.algorithm = spec_.attention;
+    attrs.algorithm = spec().attention;
     const ValueId heads = add(name + ".attention", std::make_shared<Attention>(attrs), {qkv, lengths_});
     return dense(fmt::format("{}{}", name, form_.attended), heads, form_.width);
   }
 
-  const VisionTransformerSpec& spec_;
-  const PatchForm& form_;
   ValueId lengths_ = no_value;
 };
 
-class VisionTransformer final : public Model {
- public:
-  explicit VisionTransformer(const VisionTransformerSpec& spec) : spec_(spec) {}
-
-  std::string name() const override { return std::string(form_of(spec_.form).name); }
-  std::string signature() const override {
-    return fmt::format("{} classes={} image_size={}", name(), spec_.classes, spec_.image_size);
-  }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    if (batch.image_size > 0 && batch.image_size != spec_.image_size) {
-      fail_usage(
-          "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
-          "train.resize out",
-          name(), spec_.image_size, batch.image_size);
-    }
-    return VisionTransformerBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::image; }
-
- private:
-  VisionTransformerSpec spec_;
-};
-
-}  // namespace
-
-VisionTransformerSpec vision_transformer_spec(VisionTransformerForm form, const Config& config,
-                                              const DatasetInfo& data) {
-  VisionTransformerSpec spec;
-  spec.form = form;
-  spec.classes = config.model.classes;
-  spec.image_size = data.image_size;
-  spec.attention = config.model.attention;
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
-  spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
-  spec.pixels = {data.mean, data.stddev};
-  return spec;
-}
-
-std::unique_ptr<Model> make_vision_transformer(const VisionTransformerSpec& spec) {
+template <const PatchForm& form>
+std::unique_ptr<Model> make_vision_transformer(const ImageSpec& spec) {
   if (spec.image_size % patch_side != 0) {
     fail_usage("data.image_size: {} px cannot be cut into patches of {} px", spec.image_size, patch_side);
   }
-  return std::make_unique<VisionTransformer>(spec);
+  return std::make_unique<ImageModel<VisionTransformerBuilder<form>>>(std::string(form.name), spec,
+                                                                      fmt::format(" image_size={}", spec.image_size));
 }
+
+}  // namespace
+
+std::unique_ptr<Model> make_vit_b_16(const ImageSpec& spec) { return make_vision_transformer<vit_b_16>(spec); }
+std::unique_ptr<Model> make_deit_small(const ImageSpec& spec) { return make_vision_transformer<deit_small>(spec); }
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
-#include "models/efficientnet.h"
+#include "models/vision/efficientnet.h"
 
 #include "core/ops/image/global_average_pool.h"
+#include "models/vision/vision_blocks.h"
 
 #include <cmath>
 
@@ -32,18 +33,14 @@ constexpr std::int64_t b0_stem = 32, b0_features = 1280, b0_squeeze = 4;
 
 class EfficientNetBuilder final : public VisionBlocks {
  public:
-  EfficientNetBuilder(const EfficientNetSpec& spec, Mode mode)
-      : VisionBlocks(mode, spec.dropout, spec.stochastic_depth), spec_(spec) {}
+  using VisionBlocks::VisionBlocks;
 
   BuiltModel build(const BatchShape& batch) {
-    const ValueId images = inputs(batch, spec_.image_size, spec_.pixels);
-    const int stride = spec_.stem == Stem::small ? 1 : 2;
-    ValueId x = blocks(conv_norm_act("features.0", images, {b0_stem, 3, stride}, Activation::silu));
+    ValueId x = blocks(conv_norm_act("features.0", inputs(batch), {b0_stem, 3, first_stride()}, Activation::silu));
     x = conv_norm_act(fmt::format("features.{}", b0_stages.size() + 1), x, {b0_features, 1}, Activation::silu);
     x = dropout("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
-    const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(spec_.classes)));
-    add_loss(classifier("classifier.1", x, spec_.classes, start, constant_start(0)), spec_.label_smoothing);
-    return take();
+    const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(spec().classes)));
+    return finished(class_scores("classifier.1", x, start));
   }
 
  private:
@@ -72,43 +69,12 @@ class EfficientNetBuilder final : public VisionBlocks {
     if (stride > 1 || channels(x) != stage.channels) return y;
     return sum(name + ".add", x, sample_dropout(name + ".stochastic_depth", y, depth));
   }
-
-  const EfficientNetSpec& spec_;
-};
-
-class EfficientNet final : public Model {
- public:
-  explicit EfficientNet(const EfficientNetSpec& spec) : spec_(spec) {}
-
-  std::string name() const override { return "efficientnet_b0"; }
-  std::string signature() const override {
-    return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
-  }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return EfficientNetBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::image; }
-
- private:
-  EfficientNetSpec spec_;
 };
 
 }  // namespace
 
-EfficientNetSpec efficientnet_spec(const Config& config, const DatasetInfo& data) {
-  EfficientNetSpec spec;
-  spec.classes = config.model.classes;
-  spec.image_size = data.image_size;
-  spec.stem = stem_for(config.model.stem, data.image_size);
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
-  spec.dropout = static_cast<float>(config.model.dropout);
-  spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
-  spec.pixels = {data.mean, data.stddev};
-  return spec;
-}
-
-std::unique_ptr<Model> make_efficientnet_b0(const EfficientNetSpec& spec) {
-  return std::make_unique<EfficientNet>(spec);
+std::unique_ptr<Model> make_efficientnet_b0(const ImageSpec& spec) {
+  return std::make_unique<ImageModel<EfficientNetBuilder>>("efficientnet_b0", spec, stem_detail(spec.stem));
 }
 
 }  // namespace ptrain

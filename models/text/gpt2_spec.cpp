@@ -1,8 +1,8 @@
 // Sizes of GPT-2: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
 #include "core/config/choices.h"
-#include "models/architecture_file.h"
-#include "models/gpt2.h"
+#include "models/text/architecture_file.h"
+#include "models/text/gpt2.h"
 
 #include <algorithm>
 #include <array>
@@ -12,16 +12,12 @@ namespace {
 
 constexpr std::string_view model_type = "gpt2";
 
-struct Gpt2Size {
-  std::string_view name;
-  std::int64_t layers, hidden, heads;
-};
-constexpr std::array<Gpt2Size, 6> gpt2_sizes{{{"tiny", 2, 128, 2},
-                                              {"mini", 4, 256, 4},
-                                              {"small", 4, 512, 8},
-                                              {"base", 12, 768, 12},
-                                              {"medium", 24, 1024, 16},
-                                              {"large", 36, 1280, 20}}};
+constexpr std::array<TransformerSize, 6> gpt2_sizes{{{"tiny", 2, 128, 2},
+                                                     {"mini", 4, 256, 4},
+                                                     {"small", 4, 512, 8},
+                                                     {"base", 12, 768, 12},
+                                                     {"medium", 24, 1024, 16},
+                                                     {"large", 36, 1280, 20}}};
 
 /// Throws Error{failed} where `field` is there and is not `expected`: the file is of another architecture.
 void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
@@ -32,9 +28,8 @@ void require_field(const nlohmann::json& json, const char* field, const nlohmann
 }
 
 Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
-  const std::filesystem::path weights = config.model.weights;
-  const std::filesystem::path beside = weights.parent_path() / "config.json";
-  if (!weights.empty() && std::filesystem::exists(beside)) return gpt2_spec_from_config(beside);
+  const std::filesystem::path beside = architecture_beside_weights(config);
+  if (!beside.empty()) return gpt2_spec_from_config(beside);
   Gpt2Spec spec = gpt2_spec_of_size(choice_name(config.model.size));
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;
@@ -52,18 +47,7 @@ Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data) {
   return spec;
 }
 
-Gpt2Spec gpt2_spec_of_size(std::string_view size) {
-  for (const Gpt2Size& s : gpt2_sizes) {
-    if (s.name != size) continue;
-    Gpt2Spec spec;
-    spec.layers = s.layers;
-    spec.hidden = s.hidden;
-    spec.heads = s.heads;
-    spec.intermediate = 4 * s.hidden;
-    return spec;
-  }
-  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", size);
-}
+Gpt2Spec gpt2_spec_of_size(std::string_view size) { return spec_of_size<Gpt2Spec>(gpt2_sizes, size); }
 
 Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {
   const nlohmann::json json = read_architecture(config_json);

@@ -1,5 +1,5 @@
 // BERT and its kin as one graph builder; variables bear transformers' names, query, key and value joined as "qkv".
-#include "models/bert.h"
+#include "models/text/bert.h"
 
 #include "core/base/errors.h"
 #include "core/ops/activation.h"

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/ops/activation.h"
-#include "models/text_blocks.h"
+#include "models/text/text_blocks.h"
 
 #include <filesystem>
 

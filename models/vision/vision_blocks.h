@@ -1,20 +1,13 @@
 // Blocks that image classifiers share. Images are NHWC; variables bear torchvision's names.
 #pragma once
 
-#include "core/base/choices.h"
 #include "core/ops/activation.h"
 #include "models/blocks.h"
+#include "models/vision/image_model.h"
 
-#include <array>
 #include <optional>
 
 namespace ptrain {
-
-/// How pixels become what the first convolution reads: (pixel / 255 - mean[c]) / deviation[c].
-struct PixelScale {
-  std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
-  std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
-};
 
 /// Whether a convolution adds a bias, which starts at 0, to each channel that it makes.
 enum class ConvBias { none, zero };
@@ -32,9 +25,6 @@ struct ConvSpec {
 /// What a norm's scale starts at: 1, or 0 where a residual branch is to start as nothing (Goyal et al. 2017).
 enum class NormStart { one, zero };
 
-/// `asked`, or where it is automatic the small one up to 64 px and ImageNet's above.
-Stem stem_for(Stem asked, std::int64_t image_size);
-
 /// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files.
 struct SqueezeExcite {
   std::int64_t channels;  // between the two layers
@@ -50,12 +40,19 @@ std::int64_t multiple_of_eight(double channels);
 
 class VisionBlocks : public Blocks {
  public:
-  using Blocks::Blocks;
+  /// `spec` outlives this.
+  VisionBlocks(const ImageSpec& spec, Mode mode)
+      : Blocks(mode, spec.dropout, spec.stochastic_depth), image_spec_(spec) {}
 
  protected:
-  /// Labels, and images u8 [rows * frames, size, size, 3], `size` being the batch's or `usual_size` and `frames` the
-  /// images of a row: normalised, with a zero fourth channel, which the first convolution runs faster with.
-  ValueId inputs(const BatchShape& batch, std::int64_t usual_size, const PixelScale& scale, std::int64_t frames = 1);
+  /// Labels, and images u8 [rows * frames, size, size, 3], `size` being the batch's or the specification's and `frames`
+  /// the images of a row: normalised, with a zero fourth channel, which the first convolution runs faster with.
+  ValueId inputs(const BatchShape& batch, std::int64_t frames = 1);
+  /// With the loss of the logits, everything.
+  BuiltModel finished(ValueId logits);
+  const ImageSpec& spec() const { return image_spec_; }
+  /// The stride of a first convolution, which small images go without.
+  int first_stride() const { return image_spec_.stem == Stem::small ? 1 : 2; }
 
   /// Filters that start by He et al. 2015 do so over what goes out, as torchvision's.
   ValueId convolution(const std::string& name, ValueId x, const ConvSpec& spec);
@@ -96,8 +93,9 @@ class VisionBlocks : public Blocks {
                       std::int64_t outputs, const Initializer& weight);
   /// Mean over the image, or over the `frames` images of a row, dropout and a linear classifier, which starts as
   /// PyTorch's linear layers do.
-  ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t classes,
-                            std::int64_t frames = 1);
+  ValueId pooled_classifier(const std::string& pool, const std::string& linear, ValueId x, std::int64_t frames = 1);
+  /// The last linear layer, of features, starting at `weight` and zero.
+  ValueId class_scores(const std::string& name, ValueId x, const Initializer& weight);
 
   float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every batch norm
 
@@ -105,6 +103,7 @@ class VisionBlocks : public Blocks {
   /// A 1x1 convolution in files, of what has no height and width here.
   ValueId pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs);
 
+  const ImageSpec& image_spec_;
   ValueId images_ = no_value;  // normalised
 };
 

@@ -1,7 +1,9 @@
 // ResNet as a graph builder; variables bear torchvision's names, and in files of networks over clips mmaction2's.
-#include "models/resnet.h"
+#include "models/vision/resnet.h"
 
 #include "core/base/errors.h"
+#include "core/config/model_catalog.h"
+#include "models/vision/vision_blocks.h"
 
 #include <algorithm>
 
@@ -52,13 +54,11 @@ void name_for_segments(ModelVariable& variable) {
 class ResNetBuilder final : public VisionBlocks {
  public:
   ResNetBuilder(const ResNetSpec& spec, Mode mode)
-      : VisionBlocks(mode, spec.dropout),
-        spec_(spec),
-        last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
+      : VisionBlocks(spec, mode), spec_(spec), last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
 
   BuiltModel build(const BatchShape& batch) {
     const std::int64_t frames = std::max<std::int64_t>(1, spec_.segments);
-    ValueId x = stem(inputs(batch, spec_.image_size, spec_.pixels, frames));
+    ValueId x = stem(inputs(batch, frames));
     const Stages& stages = stages_of(spec_.depth);
     for (std::size_t stage = 0; stage < 4; ++stage) {
       for (int block = 0; block < stages.blocks[stage]; ++block) {
@@ -68,8 +68,7 @@ class ResNetBuilder final : public VisionBlocks {
         x = stages.bottleneck ? bottleneck(name, x, width, stride) : basic_block(name, x, width, stride);
       }
     }
-    add_loss(pooled_classifier("avgpool", "fc", x, spec_.classes, frames), spec_.label_smoothing);
-    BuiltModel built = take();
+    BuiltModel built = finished(pooled_classifier("avgpool", "fc", x, frames));
     if (spec_.segments > 0) std::for_each(built.variables.begin(), built.variables.end(), name_for_segments);
     return built;
   }
@@ -127,54 +126,40 @@ class ResNetBuilder final : public VisionBlocks {
   NormStart last_norm_;  // of each residual branch
 };
 
-class ResNet final : public Model {
- public:
-  explicit ResNet(const ResNetSpec& spec) : spec_(spec) {
-    const bool plain = spec.groups == 1 && spec.group_width == 64;
-    if (!stages_of(spec.depth).bottleneck && !plain) fail_usage("{}: only bottlenecks are grouped or wide", name());
-  }
+std::string resnet_name(const ResNetSpec& spec) {
+  if (spec.segments > 0) return fmt::format("tsn_resnet{}", spec.depth);
+  if (spec.groups > 1) return fmt::format("resnext{}_{}x{}d", spec.depth, spec.groups, spec.group_width);
+  if (spec.group_width != 64) return fmt::format("wide_resnet{}_{}", spec.depth, spec.group_width / 64);
+  return fmt::format("resnet{}{}", spec.depth, spec.form == ResNetForm::d ? "_vd" : "");
+}
 
-  std::string name() const override {
-    if (spec_.segments > 0) return fmt::format("tsn_resnet{}", spec_.depth);
-    if (spec_.groups > 1) return fmt::format("resnext{}_{}x{}d", spec_.depth, spec_.groups, spec_.group_width);
-    if (spec_.group_width != 64) return fmt::format("wide_resnet{}_{}", spec_.depth, spec_.group_width / 64);
-    return fmt::format("resnet{}{}", spec_.depth, spec_.form == ResNetForm::d ? "_vd" : "");
-  }
-  std::string signature() const override {
-    return fmt::format("{} classes={} stem={}{}", name(), spec_.classes, choice_name(spec_.stem),
-                       spec_.blur_pool ? " blur_pool" : "");
-  }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return ResNetBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::image; }
-  std::string sample() const override { return spec_.segments > 0 ? "clip" : Model::sample(); }
+class ResNet final : public ImageModel<ResNetBuilder, ResNetSpec> {
+ public:
+  explicit ResNet(const ResNetSpec& spec)
+      : ImageModel(resnet_name(spec), spec, stem_detail(spec.stem) + (spec.blur_pool ? " blur_pool" : "")),
+        of_clips_(spec.segments > 0) {}
+  std::string sample() const override { return of_clips_ ? "clip" : Model::sample(); }
 
  private:
-  ResNetSpec spec_;
+  bool of_clips_;
 };
 
 }  // namespace
 
 ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
-  ResNetSpec spec;
-  spec.classes = config.model.classes;
-  spec.image_size = data.image_size;
-  spec.stem = stem_for(config.model.stem, data.image_size);
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  ResNetSpec spec{image_spec(config, data)};
   spec.zero_init_residual = config.model.zero_init_residual;
   spec.blur_pool = config.model.blur_pool;
-  spec.pixels = {data.mean, data.stddev};
+  if (find_model(config.model.name).reads_clips()) spec.segments = config.model.segments;
   return spec;
 }
 
-ResNetSpec segment_network_spec(const Config& config, const DatasetInfo& data) {
-  ResNetSpec spec = resnet_spec(config, data);
-  spec.segments = config.model.segments;
-  spec.dropout = static_cast<float>(config.model.dropout);
-  return spec;
+std::unique_ptr<Model> make_resnet(const ResNetSpec& spec) {
+  const bool plain = spec.groups == 1 && spec.group_width == 64;
+  if (!stages_of(spec.depth).bottleneck && !plain) {
+    fail_usage("{}: only bottlenecks are grouped or wide", resnet_name(spec));
+  }
+  return std::make_unique<ResNet>(spec);
 }
-
-std::unique_ptr<Model> make_resnet(const ResNetSpec& spec) { return std::make_unique<ResNet>(spec); }
 
 }  // namespace ptrain

@@ -1,8 +1,7 @@
-#include "models/mobilenet.h"
+#include "models/vision/mobilenet.h"
 
 #include "core/ops/image/global_average_pool.h"
-
-#include <stdexcept>
+#include "models/vision/vision_blocks.h"
 
 namespace ptrain {
 namespace {
@@ -46,33 +45,27 @@ constexpr std::array<Bottleneck, 15> v3_large_bottlenecks{{{3, 16, 16, false, re
                                                            {5, 960, 160, true, hs, 1}}};
 constexpr std::int64_t v2_features = 1280, v3_features = 960, v3_hidden = 1280;
 
+enum class MobileNetVersion { v1, v2, v3_large };
+
+template <MobileNetVersion version>
 class MobileNetBuilder final : public VisionBlocks {
  public:
-  MobileNetBuilder(const MobileNetSpec& spec, Mode mode) : VisionBlocks(mode, spec.dropout), spec_(spec) {}
+  using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
-    const ValueId images = inputs(batch, spec_.image_size, spec_.pixels);
-    add_loss(logits(images), spec_.label_smoothing);
-    return take();
-  }
+  BuiltModel build(const BatchShape& batch) { return finished(logits(inputs(batch))); }
 
  private:
   ValueId logits(ValueId images) {
-    const int stride = spec_.stem == Stem::small ? 1 : 2;
-    switch (spec_.version) {
-      case MobileNetVersion::v1: {
-        const ValueId stem = conv_norm_relu6("conv_stem", "bn1", images, {32, 3, stride});
-        return pooled_classifier("pool", "classifier", separable_blocks(stem), spec_.classes);
-      }
-      case MobileNetVersion::v2: {
-        const ValueId stem = conv_norm_relu6("features.0.0", "features.0.1", images, {32, 3, stride});
-        return pooled_classifier("pool", "classifier.1", inverted_residuals(stem), spec_.classes);
-      }
-      case MobileNetVersion::v3_large:
-        norm_epsilon_ = 1e-3f, norm_momentum_ = 0.01f;
-        return v3_classifier(bottlenecks(conv_norm_act("features.0", images, {16, 3, stride}, hs)));
+    if constexpr (version == MobileNetVersion::v1) {
+      const ValueId stem = conv_norm_relu6("conv_stem", "bn1", images, {32, 3, first_stride()});
+      return pooled_classifier("pool", "classifier", separable_blocks(stem));
+    } else if constexpr (version == MobileNetVersion::v2) {
+      const ValueId stem = conv_norm_relu6("features.0.0", "features.0.1", images, {32, 3, first_stride()});
+      return pooled_classifier("pool", "classifier.1", inverted_residuals(stem));
+    } else {
+      norm_epsilon_ = 1e-3f, norm_momentum_ = 0.01f;
+      return v3_classifier(bottlenecks(conv_norm_act("features.0", images, {16, 3, first_stride()}, hs)));
     }
-    throw std::logic_error("a version without its layers");
   }
 
   ValueId conv_norm_relu6(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec) {
@@ -146,46 +139,25 @@ class MobileNetBuilder final : public VisionBlocks {
     x = linear("classifier.0", x, variable_of("classifier.0.weight", Shape{v3_hidden, channels(x)}, start),
                variable_of("classifier.0.bias", Shape{v3_hidden}, zero));
     x = dropout("classifier.2", activate(hs, "classifier.1", x));
-    return classifier("classifier.3", x, spec_.classes, start, zero);
+    return class_scores("classifier.3", x, start);
   }
-
-  const MobileNetSpec& spec_;
 };
 
-class MobileNet final : public Model {
- public:
-  explicit MobileNet(const MobileNetSpec& spec) : spec_(spec) {}
-
-  std::string name() const override {
-    constexpr std::array names{"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_large"};
-    return names[static_cast<std::size_t>(spec_.version)];
-  }
-  std::string signature() const override {
-    return fmt::format("{} classes={} stem={}", name(), spec_.classes, choice_name(spec_.stem));
-  }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return MobileNetBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::image; }
-
- private:
-  MobileNetSpec spec_;
-};
+template <MobileNetVersion version>
+std::unique_ptr<Model> make_mobilenet(const char* name, const ImageSpec& spec) {
+  return std::make_unique<ImageModel<MobileNetBuilder<version>>>(name, spec, stem_detail(spec.stem));
+}
 
 }  // namespace
 
-MobileNetSpec mobilenet_spec(MobileNetVersion version, const Config& config, const DatasetInfo& data) {
-  MobileNetSpec spec;
-  spec.version = version;
-  spec.classes = config.model.classes;
-  spec.image_size = data.image_size;
-  spec.stem = stem_for(config.model.stem, data.image_size);
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
-  if (version != MobileNetVersion::v1) spec.dropout = static_cast<float>(config.model.dropout);
-  spec.pixels = {data.mean, data.stddev};
-  return spec;
+std::unique_ptr<Model> make_mobilenet_v1(const ImageSpec& spec) {
+  return make_mobilenet<MobileNetVersion::v1>("mobilenet_v1", spec);
 }
-
-std::unique_ptr<Model> make_mobilenet(const MobileNetSpec& spec) { return std::make_unique<MobileNet>(spec); }
+std::unique_ptr<Model> make_mobilenet_v2(const ImageSpec& spec) {
+  return make_mobilenet<MobileNetVersion::v2>("mobilenet_v2", spec);
+}
+std::unique_ptr<Model> make_mobilenet_v3_large(const ImageSpec& spec) {
+  return make_mobilenet<MobileNetVersion::v3_large>("mobilenet_v3_large", spec);
+}
 
 }  // namespace ptrain

@@ -2,8 +2,8 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/data/factory.h"
-#include "models/architecture_file.h"
-#include "models/bert.h"
+#include "models/text/architecture_file.h"
+#include "models/text/bert.h"
 
 #include <algorithm>
 #include <array>
@@ -11,17 +11,12 @@
 namespace ptrain {
 namespace {
 
-struct NamedSize {
-  std::string_view name;
-  std::int64_t layers, hidden, heads;
-};
-
-constexpr std::array<NamedSize, 6> sizes{{{"tiny", 2, 128, 2},
-                                          {"mini", 4, 256, 4},
-                                          {"small", 4, 512, 8},
-                                          {"medium", 8, 512, 8},
-                                          {"base", 12, 768, 12},
-                                          {"large", 24, 1024, 16}}};
+constexpr std::array<TransformerSize, 6> bert_sizes{{{"tiny", 2, 128, 2},
+                                                     {"mini", 4, 256, 4},
+                                                     {"small", 4, 512, 8},
+                                                     {"medium", 8, 512, 8},
+                                                     {"base", 12, 768, 12},
+                                                     {"large", 24, 1024, 16}}};
 
 /// What config.json calls them.
 struct SizeFields {
@@ -53,9 +48,8 @@ Names names_of(BertForm form) {
 }
 
 BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& data) {
-  const std::filesystem::path weights = config.model.weights;
-  const std::filesystem::path beside = weights.parent_path() / "config.json";
-  if (!weights.empty() && std::filesystem::exists(beside)) return bert_spec_from_config(beside, form);
+  const std::filesystem::path beside = architecture_beside_weights(config);
+  if (!beside.empty()) return bert_spec_from_config(beside, form);
   BertSpec spec = form == BertForm::bert ? bert_spec_of_size(choice_name(config.model.size)) : base_spec(form);
   spec.max_positions = config.model.max_positions;
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
@@ -81,18 +75,7 @@ BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data)
   return spec;
 }
 
-BertSpec bert_spec_of_size(std::string_view size) {
-  for (const NamedSize& s : sizes) {
-    if (s.name != size) continue;
-    BertSpec spec;
-    spec.layers = s.layers;
-    spec.hidden = s.hidden;
-    spec.heads = s.heads;
-    spec.intermediate = 4 * s.hidden;
-    return spec;
-  }
-  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", size);
-}
+BertSpec bert_spec_of_size(std::string_view size) { return spec_of_size<BertSpec>(bert_sizes, size); }
 
 BertSpec base_spec(BertForm form) {
   BertSpec spec;

@@ -1,6 +1,7 @@
-// What is read of transformers' config.json, which tells a model's sizes beside its weights.
+// The sizes of transformers over text: by name, or from transformers' config.json beside the weights.
 #pragma once
 
+#include "core/base/errors.h"
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/ops/activation.h"
@@ -8,9 +9,33 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 namespace ptrain {
+
+struct TransformerSize {
+  std::string_view name;
+  std::int64_t layers, hidden, heads;
+};
+
+/// With the layers, width and heads of the size of that name. Throws Error{usage} for a name that `sizes` lack.
+template <typename Spec>
+Spec spec_of_size(std::span<const TransformerSize> sizes, std::string_view name) {
+  for (const TransformerSize& size : sizes) {
+    if (size.name != name) continue;
+    Spec spec;
+    spec.layers = size.layers;
+    spec.hidden = size.hidden;
+    spec.heads = size.heads;
+    spec.intermediate = 4 * size.hidden;
+    return spec;
+  }
+  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", name);
+}
+
+/// The config.json beside the weights that the configuration names; empty where there is none.
+std::filesystem::path architecture_beside_weights(const Config& config);
 
 /// Throws Error{failed} where the file cannot be read or holds no object.
 nlohmann::json read_architecture(const std::filesystem::path& config_json);

@@ -6,7 +6,7 @@
 #include "core/data/dataset.h"
 #include "core/ops/activation.h"
 #include "core/ops/text/attention.h"
-#include "models/text_blocks.h"
+#include "models/text/text_blocks.h"
 
 #include <filesystem>
 

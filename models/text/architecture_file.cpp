@@ -1,6 +1,4 @@
-#include "models/architecture_file.h"
-
-#include "core/base/errors.h"
+#include "models/text/architecture_file.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +17,12 @@ constexpr std::array<NamedActivation, 4> named_activations{{{"gelu", Activation:
                                                             {"relu", Activation::relu}}};
 
 }  // namespace
+
+std::filesystem::path architecture_beside_weights(const Config& config) {
+  const std::filesystem::path weights = config.model.weights;
+  const std::filesystem::path beside = weights.parent_path() / "config.json";
+  return !weights.empty() && std::filesystem::exists(beside) ? beside : std::filesystem::path{};
+}
 
 nlohmann::json read_architecture(const std::filesystem::path& config_json) {
   std::ifstream file(config_json);

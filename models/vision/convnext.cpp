@@ -1,7 +1,8 @@
-#include "models/convnext.h"
+#include "models/vision/convnext.h"
 
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/normalization/layer_scale.h"
+#include "models/vision/vision_blocks.h"
 
 namespace ptrain {
 namespace {
@@ -21,10 +22,10 @@ constexpr float layer_scale_start = 1e-6f;
 
 class ConvNextBuilder final : public VisionBlocks {
  public:
-  ConvNextBuilder(const ConvNextSpec& spec, Mode mode) : VisionBlocks(mode, 0, spec.stochastic_depth), spec_(spec) {}
+  using VisionBlocks::VisionBlocks;
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = inputs(batch, spec_.image_size, spec_.pixels);
+    ValueId x = inputs(batch);
     int index = 0;
     for (std::size_t stage = 0; stage < tiny_stages.size(); ++stage) {
       x = smaller(stage, x);
@@ -34,9 +35,7 @@ class ConvNextBuilder final : public VisionBlocks {
       }
     }
     x = layer_norm("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
-    const Initializer start = normal_start(layer_norm_networks_deviation);
-    add_loss(classifier("classifier.2", x, spec_.classes, start, constant_start(0)), spec_.label_smoothing);
-    return take();
+    return finished(class_scores("classifier.2", x, normal_start(layer_norm_networks_deviation)));
   }
 
  private:
@@ -60,37 +59,12 @@ class ConvNextBuilder final : public VisionBlocks {
     y = add(name + ".scaled", std::make_shared<LayerScale>(), {y, parameter(std::move(scale))});
     return sum(name + ".add", x, sample_dropout(name + ".stochastic_depth", y, depth));
   }
-
-  const ConvNextSpec& spec_;
-};
-
-class ConvNext final : public Model {
- public:
-  explicit ConvNext(const ConvNextSpec& spec) : spec_(spec) {}
-
-  std::string name() const override { return "convnext_tiny"; }
-  std::string signature() const override { return fmt::format("{} classes={}", name(), spec_.classes); }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return ConvNextBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::image; }
-
- private:
-  ConvNextSpec spec_;
 };
 
 }  // namespace
 
-ConvNextSpec convnext_spec(const Config& config, const DatasetInfo& data) {
-  ConvNextSpec spec;
-  spec.classes = config.model.classes;
-  spec.image_size = data.image_size;
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
-  spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
-  spec.pixels = {data.mean, data.stddev};
-  return spec;
+std::unique_ptr<Model> make_convnext_tiny(const ImageSpec& spec) {
+  return std::make_unique<ImageModel<ConvNextBuilder>>("convnext_tiny", spec);
 }
-
-std::unique_ptr<Model> make_convnext_tiny(const ConvNextSpec& spec) { return std::make_unique<ConvNext>(spec); }
 
 }  // namespace ptrain

@@ -1,0 +1,11 @@
+// ConvNeXt (Liu et al. 2022): 7x7 depthwise convolutions between layer norms and linear layers of each pixel; variables
+// bear torchvision's names.
+#pragma once
+
+#include "models/vision/image_model.h"
+
+namespace ptrain {
+
+std::unique_ptr<Model> make_convnext_tiny(const ImageSpec& spec);
+
+}  // namespace ptrain

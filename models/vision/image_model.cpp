@@ -1,0 +1,29 @@
+#include "models/vision/image_model.h"
+
+#include "core/config/model_catalog.h"
+
+namespace ptrain {
+
+Stem stem_for(Stem asked, std::int64_t image_size) {
+  constexpr std::int64_t largest_small_image = 64;  // px
+  if (asked != Stem::automatic) return asked;
+  return image_size <= largest_small_image ? Stem::small : Stem::imagenet;
+}
+
+ImageSpec image_spec(const Config& config, const DatasetInfo& data) {
+  const ModelEntry& model = find_model(config.model.name);
+  ImageSpec spec;
+  spec.classes = config.model.classes;
+  spec.image_size = data.image_size;
+  spec.stem = stem_for(config.model.stem, data.image_size);
+  spec.attention = config.model.attention;
+  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
+  if (model.reads_key("model.dropout")) spec.dropout = static_cast<float>(config.model.dropout);
+  if (model.reads_key("model.stochastic_depth")) {
+    spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);
+  }
+  spec.pixels = {data.mean, data.stddev};
+  return spec;
+}
+
+}  // namespace ptrain
