@@ -32,11 +32,11 @@ target_compile_options(ptrain_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # `omp simd` is a wish; sanitizers keep Clang from granting it
   target_compile_options(ptrain_options INTERFACE -Wno-pass-failed)
 endif()
-if(PTRAIN_NATIVE)
-  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native -mprefer-vector-width=512>)
-else()
-  target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3 -Wno-psabi>)
-endif()
+# A target may be compiled for another processor than the rest: its property PTRAIN_MARCH.
+set(march $<IF:$<BOOL:${PTRAIN_NATIVE}>,native,x86-64-v3>)
+set(march -march=$<IF:$<BOOL:$<TARGET_PROPERTY:PTRAIN_MARCH>>,$<TARGET_PROPERTY:PTRAIN_MARCH>,${march}>)
+target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${march}>
+  $<$<COMPILE_LANGUAGE:CXX>:$<IF:$<BOOL:${PTRAIN_NATIVE}>,-mprefer-vector-width=512,-Wno-psabi>>)
 if(PTRAIN_SANITIZE)
   target_compile_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE})

@@ -6,6 +6,7 @@
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
+#include "core/cpu/backend.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
@@ -75,6 +76,7 @@ json diagnose() {
   json state = write_fields(capture_environment({thread_count(), {}, json::array(), rates}));
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
+  state["cpu_kernels"] = make_backend(DeviceKind::cpu, 0)->info().versions.at(cpu::own_kernels_entry);
   state["amp"] = amp_advice(rates, backend->preferred_low_precision());
   state["gpu"] = gpu_state();
   state["assets"] = asset_state();
@@ -127,6 +129,7 @@ void print_human(const json& state) {
     line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / kGiB));
   }
   line("compute", text(state["compute"]));
+  line("CPU kernels", fmt::format("own ones for {}", text(state["cpu_kernels"])));
   print_rates(state);
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {

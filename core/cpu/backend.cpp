@@ -19,6 +19,11 @@
 namespace ptrain::cpu {
 namespace {
 
+#define PTRAIN_TEXT_OF(words) #words
+#define PTRAIN_TEXT(words) PTRAIN_TEXT_OF(words)
+/// What own kernels are compiled for.
+constexpr const char* own_kernels = PTRAIN_TEXT(PTRAIN_CPU_VARIANT);
+
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t mapped_size(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
@@ -39,6 +44,8 @@ class CpuBackend final : public Backend {
     const dnnl_version_t* v = dnnl_version();
     return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
   }
+
+  BackendInfo info() const override { return {{}, {{own_kernels_entry, own_kernels}}, {}}; }
 
   DType preferred_low_precision() const override { return DType::bf16; }
 
@@ -66,13 +73,14 @@ class CpuBackend final : public Backend {
             {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"}};
   }
 
-  /// Choices hold for a processor, a oneDNN with its cap on instruction sets, and a number of threads.
+  /// Choices hold for a processor, a oneDNN with its cap on instruction sets, own kernels and a number of threads.
   SearchCache& search_cache() override {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];
     if (cache == nullptr) {
-      cache = std::make_unique<SearchCache>(fmt::format("{}, {} with {}, {}", cpu_model(), library(), instruction_set(),
-                                                        counted(thread_count(), "thread")));
+      cache =
+          std::make_unique<SearchCache>(fmt::format("{}, {} with {}, own kernels for {}, {}", cpu_model(), library(),
+                                                    instruction_set(), own_kernels, counted(thread_count(), "thread")));
     }
     return *cache;
   }
@@ -114,6 +122,6 @@ class CpuBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<Backend> make_own_backend() { return std::make_unique<CpuBackend>(); }
 
 }  // namespace ptrain::cpu

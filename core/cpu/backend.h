@@ -5,6 +5,13 @@
 
 namespace ptrain::cpu {
 
+/// Under which BackendInfo::versions say what own kernels are compiled for: "native", or a variant's name.
+inline constexpr const char* own_kernels_entry = "CPU kernels";
+
+/// With the own kernels that run fastest here, of those that this build has (variants.cpp).
 std::unique_ptr<Backend> make_backend();
+
+/// With the own kernels that are compiled together with this function.
+std::unique_ptr<Backend> make_own_backend();
 
 }  // namespace ptrain::cpu

@@ -1,0 +1,42 @@
+// Which variant of the backend runs: builds for one machine have one, others one for each instruction set, that
+// cmake/PtrainCpuVariants.cmake compiles from the same sources. The choice is oneDNN's, whose ONEDNN_MAX_CPU_ISA so
+// caps own kernels too.
+#include "core/cpu/backend.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace ptrain::cpu {
+
+#define PTRAIN_ENTRY_OF(variant) make_backend_##variant
+#define PTRAIN_ENTRY(variant) PTRAIN_ENTRY_OF(variant)
+
+#ifdef PTRAIN_CPU_ENTRY
+
+std::unique_ptr<Backend> PTRAIN_ENTRY(PTRAIN_CPU_VARIANT)() { return make_own_backend(); }
+
+#elif defined(PTRAIN_CPU_VARIANTS)
+
+std::unique_ptr<Backend> make_backend_avx512();
+std::unique_ptr<Backend> make_backend_avx512_bf16();
+std::unique_ptr<Backend> make_backend_amx();
+
+std::unique_ptr<Backend> make_backend() {
+  // An instruction set's number has the bits of all that it includes.
+  const auto used = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [&](dnnl::cpu_isa isa) {
+    const auto needed = static_cast<unsigned>(isa);
+    return (used & needed) == needed;
+  };
+  if (has(dnnl::cpu_isa::avx512_core_amx)) return make_backend_amx();
+  if (has(dnnl::cpu_isa::avx512_core_bf16)) return make_backend_avx512_bf16();
+  if (has(dnnl::cpu_isa::avx512_core)) return make_backend_avx512();
+  return make_own_backend();
+}
+
+#else
+
+std::unique_ptr<Backend> make_backend() { return make_own_backend(); }
+
+#endif
+
+}  // namespace ptrain::cpu
