@@ -7,6 +7,7 @@
 #include "core/io/checkpoint.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
+#include "core/train/measure/trace.h"
 #include "core/train/predictions.h"
 
 #include <optional>
@@ -99,7 +100,9 @@ fs::path report_path(const Config& config) {
 
 void claim_output(const Config& config, OutputUse use) {
   refuse_earlier(config, use);
-  if (use == OutputUse::training) fs::remove(predictions_path(config));  // of other weights than it will end with
+  if (use != OutputUse::training) return;
+  fs::remove(predictions_path(config));  // of other weights than it will end with
+  fs::remove(trace_path(config));
 }
 
 }  // namespace ptrain

@@ -201,6 +201,7 @@ struct OutputConfig {
   bool predictions = false;                 // the last evaluation's answers, in dir/predictions.jsonl
   std::string report;                       // empty: report.json in dir
   bool per_op = false;                      // time every op in the report
+  bool trace = false;                       // a timeline of a few steps, in dir/trace.json
   bool fresh = false;                       // what an earlier run left in dir is thrown away
 };
 

@@ -230,6 +230,9 @@ std::vector<Key> run_keys() {
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
       output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
       output_key("per_op", &OutputConfig::per_op, "time every op for the report"),
+      output_key("trace", &OutputConfig::trace,
+                 "writes trace.json in output.dir: a timeline of five steps behind the warm-up, op by op, for "
+                 "chrome://tracing and ui.perfetto.dev"),
       output_key("fresh", &OutputConfig::fresh, "throw away what an earlier run left in output.dir"),
       make_key("resume", "none, auto (newest good checkpoint in output.dir) or a checkpoint's path", &Config::resume)
           .no_work(),

@@ -13,6 +13,7 @@
 #include "core/cuda/registry.h"
 
 #include <cudnn.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 
@@ -99,6 +100,8 @@ class CudaBackend final : public Backend {
     staging_.to_host(host, device, bytes);
   }
   void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(device_.stream())); }
+  void begin_range(const char* name) override { nvtxRangePushA(name); }
+  void end_range() override { nvtxRangePop(); }
   bool runs_ahead() const override { return true; }
   std::unique_ptr<Readback> make_readback(std::size_t bytes) override {
     return std::make_unique<PinnedReadback>(device_, bytes);

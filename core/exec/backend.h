@@ -133,6 +133,10 @@ class Backend {
   /// Waits for the work that makes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   virtual void synchronize() = 0;
+  /// What is launched until end_range() is called `name` in a profiler's timeline, where the device has one (NVTX).
+  /// Ranges may lie in ranges.
+  virtual void begin_range(const char* /*name*/) {}
+  virtual void end_range() {}
   /// Whether Plan::run returns before the work is done, so that the next step can be prepared meanwhile.
   virtual bool runs_ahead() const { return false; }
   /// For values of `bytes`. The backend outlives it.

@@ -93,12 +93,22 @@ LaunchSequence& Plan::sequence(Phase first, Phase last) {
 
 void Plan::enqueue(Phase first, Phase last) {
   if (laps_ != nullptr) laps_->start();
-  for (Step& step : steps_) {
+  std::optional<Phase> phase;  // whose range is open
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
     if (step.phase < first || step.phase > last) continue;
     if (collectives_ != nullptr) collectives_->note_progress();
+    if (phase != step.phase) {
+      if (phase) backend_.end_range();
+      phase = step.phase;
+      backend_.begin_range(phase_name(step.phase));
+    }
+    backend_.begin_range(graph_.nodes()[i].name.c_str());
     step.kernel->run({step.inputs, step.outputs, workspace_});
+    backend_.end_range();
     if (laps_ != nullptr) laps_->lap();
   }
+  if (phase) backend_.end_range();
   if (laps_ != nullptr) count_laps(first, last);
 }
 
@@ -107,9 +117,16 @@ void Plan::count_laps(Phase first, Phase last) {
   std::size_t lap = 0;
   for (Step& step : steps_) {
     if (step.phase < first || step.phase > last) continue;
-    step.seconds += seconds[lap++];
+    step.last_seconds = seconds[lap++];
+    step.seconds += step.last_seconds;
     ++step.runs;
   }
+  last_phases_ = {first, last};
+}
+
+void Plan::time_nodes(bool on) {
+  if (!on) laps_.reset();
+  if (on && laps_ == nullptr) laps_ = backend_.make_lap_timer();
 }
 
 bool Plan::has_input(std::string_view name) const {
@@ -145,13 +162,31 @@ void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {
   backend_.copy_to_host(host, address(id), bytes);
 }
 
+NodeProfile Plan::profile_of(std::size_t step) const {
+  const Node& node = graph_.nodes()[step];
+  const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
+  return {node.name,
+          std::string(node.op->type()),
+          steps_[step].kernel->record(),
+          node.phase,
+          cost,
+          steps_[step].seconds,
+          steps_[step].runs};
+}
+
 std::vector<NodeProfile> Plan::profile() const {
   std::vector<NodeProfile> profiles;
+  for (std::size_t i = 0; i < steps_.size(); ++i) profiles.push_back(profile_of(i));
+  return profiles;
+}
+
+std::vector<NodeProfile> Plan::last_run() const {
+  std::vector<NodeProfile> profiles;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Node& node = graph_.nodes()[i];
-    const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
-    profiles.push_back({node.name, std::string(node.op->type()), steps_[i].kernel->record(), node.phase, cost,
-                        steps_[i].seconds, steps_[i].runs});
+    if (steps_[i].phase < last_phases_.first || steps_[i].phase > last_phases_.second) continue;
+    profiles.push_back(profile_of(i));
+    profiles.back().seconds = steps_[i].last_seconds;
+    profiles.back().runs = 1;
   }
   return profiles;
 }

@@ -77,9 +77,11 @@ class Plan {
   /// Copies any value to the host (a gradient, for tests).
   void read_value(ValueId id, void* host, std::size_t bytes) const;
 
-  /// Times every node from now on; launches are no longer recorded.
-  void enable_profile() { laps_ = backend_.make_lap_timer(); }
+  /// Times every node from now on, or no longer; launches that are timed are not recorded.
+  void time_nodes(bool on);
   std::vector<NodeProfile> profile() const;
+  /// Of the last run alone, which was timed: its nodes in the order they ran in.
+  std::vector<NodeProfile> last_run() const;
   /// Of all guarded kernels together: the sum of their comparisons, the largest drift; none where no kernel is guarded.
   std::optional<GuardFinding> guard_finding() const;
 
@@ -91,6 +93,7 @@ class Plan {
     Phase phase;
     double seconds = 0;
     std::int64_t runs = 0;
+    double last_seconds = 0;
   };
 
   /// Whether launches go through a sequence, which may record them.
@@ -98,6 +101,7 @@ class Plan {
   LaunchSequence& sequence(Phase first, Phase last);
   void enqueue(Phase first, Phase last);
   void count_laps(Phase first, Phase last);
+  NodeProfile profile_of(std::size_t step) const;
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
 
@@ -115,7 +119,8 @@ class Plan {
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
-  std::unique_ptr<LapTimer> laps_;  // while profiling
+  std::unique_ptr<LapTimer> laps_;                                       // while nodes are timed
+  std::pair<Phase, Phase> last_phases_{Phase::forward, Phase::forward};  // of the last run that was timed
 };
 
 }  // namespace ptrain

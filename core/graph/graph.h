@@ -19,6 +19,10 @@ enum class Storage {
 
 /// `exchange` nodes stand among the backward ones: they are left out of micro-batches whose gradients stay on the rank.
 enum class Phase { forward, backward, exchange, update };
+inline const char* phase_name(Phase phase) {
+  constexpr const char* names[]{"forward", "backward", "exchange", "update"};
+  return names[static_cast<std::size_t>(phase)];
+}
 
 struct Value {
   std::string name;

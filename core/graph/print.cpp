@@ -20,20 +20,6 @@ std::string_view storage_name(Storage storage) {
   return "";
 }
 
-std::string_view phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return "forward";
-    case Phase::backward:
-      return "backward";
-    case Phase::exchange:
-      return "exchange";
-    case Phase::update:
-      return "update";
-  }
-  return "";
-}
-
 std::string print_node(const Graph& graph, const Node& node) {
   std::vector<std::string> inputs, outputs, types;
   for (const ValueId id : node.inputs) inputs.push_back(id == no_value ? "-" : fmt::format("%{}", id));

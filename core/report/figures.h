@@ -252,7 +252,7 @@ struct KernelReport {
   double bytes = 0;
 
   void describe(Fields& field) {
-    field.about("time of one op; only with output.per_op");
+    field.about("time of one op; only with output.per_op or, of few steps, output.trace");
     field("op", op, "");
     field("node", node, "name in the graph");
     field("implementation", implementation, "what was chosen");

@@ -13,6 +13,8 @@
 namespace ptrain {
 namespace {
 
+constexpr std::int64_t traced_steps = 5;
+
 /// Waits, busily, so that what took `seconds` takes `percent` longer.
 void lengthen(double seconds, double percent) {
   const Stopwatch watch;
@@ -31,6 +33,9 @@ Stepping::Stepping(const Config& config, Backend& backend, RunPlans& plans, Rank
       counts_(counts),
       schedule_(make_schedule(config, counts)),
       on_step_(std::move(on_step)) {
+  if (config.output.trace && ranks.is_main()) {
+    trace_.emplace(config.train.measure_after_steps, traced_steps, counts.total_steps);
+  }
   for (StepInFlight& step : steps_) {
     for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
       step.losses.push_back(backend_.make_readback(sizeof(float)));
@@ -48,6 +53,8 @@ void Stepping::run(Loader& loader, std::int64_t step) {
 }
 
 void Stepping::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
+  launched.traced = trace_ && trace_->wants(step);
+  if (launched.traced) finish();  // the step before, which would run into this one
   launched.started = clock_.seconds();
   launched.step = step;
   launched.waited_before = ranks_.waited_seconds();
@@ -62,16 +69,20 @@ void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t
   RankStep& mine = launched.mine;
   Stopwatch watch;
   ranks_.note("waiting for data", step + 1);
+  const double begin = clock_.seconds();
   const Batch& batch = mixed(loader.next());
+  trace(launched, "waiting for data", begin);
   mine.reader_seconds += watch.restart();
   mine.samples += static_cast<double>(batch.count);
   ranks_.note("forward and backward", step + 1);
   const Phase last = micro + 1 == config_.train.accumulate_steps ? Phase::update : Phase::backward;
   PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
+  const double fed = clock_.seconds();
   feed(plan, batch, batch.count);
   feed_step(plan, step, micro);
-  plan.run(Phase::forward, last);
+  trace(launched, "feeding the batch", fed);
+  run_plan(plan, last, launched);
   launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
   const TokenCounts tokens = count_tokens(plan, batch);
   mine.tokens += static_cast<double>(tokens.valid);
@@ -79,6 +90,20 @@ void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t
   mine.flops += member.cost.flops;
   ++member.batches;
   mine.compute_seconds += watch.seconds();
+}
+
+void Stepping::run_plan(Plan& plan, Phase last, StepInFlight& launched) {
+  plan.time_nodes(launched.traced || config_.output.per_op);
+  const double begin = clock_.seconds();
+  plan.run(Phase::forward, last);
+  if (!launched.traced) return;
+  trace(launched, "forward and backward", begin);
+  trace_->add_ops(begin, plan.last_run());
+  if (backend_.runs_ahead()) launched.mine.sets_up = 1;  // launched one by one, and so not measured
+}
+
+void Stepping::trace(const StepInFlight& step, const std::string& what, double begin) {
+  if (step.traced) trace_->add(what, begin, clock_.seconds() - begin);
 }
 
 PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mine) {
@@ -144,6 +169,7 @@ void Stepping::finish(StepInFlight& launched) {
   read_loss_scale(launched);
   TrainObserver::Step step = shown(launched, by_rank);
   step.step_seconds = last_finish_ - begin;
+  trace(launched, fmt::format("step {}", step.step), launched.started);
   on_step_(step, by_rank);
 }
 

@@ -5,6 +5,7 @@
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
 #include "core/report/figures.h"
+#include "core/train/measure/trace.h"
 #include "core/train/phases.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/ranks.h"
@@ -15,6 +16,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,14 +44,17 @@ class Stepping {
   void finish();
 
   const LossScales& loss_scales() const { return loss_scales_; }
+  /// Of rank 0, where the configuration asks for one.
+  const std::optional<Trace>& trace() const { return trace_; }
 
  private:
   /// A step whose launches are made, and the values that the host wants of it.
   struct StepInFlight {
     std::int64_t step = 0;
     RankStep mine;
-    double waited_before = 0;                       // Ranks::waited_seconds
-    double started = 0;                             // on `clock_`
+    double waited_before = 0;  // Ranks::waited_seconds
+    double started = 0;        // on `clock_`
+    bool traced = false;
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
     std::unique_ptr<Readback> loss_scale;           // null without loss scaling
   };
@@ -59,6 +64,9 @@ class Stepping {
   /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
   /// phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Phase last, RankStep& mine);
+  void run_plan(Plan& plan, Phase last, StepInFlight& launched);
+  /// Told of a step that is traced; nothing of the others.
+  void trace(const StepInFlight& step, const std::string& what, double begin);
   double learning_rate(std::int64_t step) const;
   /// `batch`, or where the configuration says so its images mixed.
   const Batch& mixed(const Batch& batch);
@@ -81,6 +89,7 @@ class Stepping {
   Batch mixed_;  // the last one, where batches are mixed
   LossScales loss_scales_;
   Stopwatch clock_;
+  std::optional<Trace> trace_;
   double last_finish_ = 0;  // on `clock_`
 };
 

@@ -204,6 +204,7 @@ void Trainer::end_without_patience() {
 }
 
 void Trainer::end_measuring(const PhasedLoader& loader) {
+  write_trace();
   measuring_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(measuring_.figures().flops, measuring_.figures().samples);
   std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
@@ -258,6 +259,14 @@ void Trainer::write_predictions() {
   if (!ranks_.is_main()) return;
   const Communicator::Busy busy(ranks_.communicator(), "writing the predictions");
   ptrain::write_predictions(predictions_path(config_), *evaluation_data_, std::move(predictions));
+}
+
+void Trainer::write_trace() {
+  if (!stepping_->trace()) return;
+  const Communicator::Busy busy(ranks_.communicator(), "writing the trace");
+  make_folder(config_.output.dir);
+  stepping_->trace()->write(trace_path(config_));
+  observer_.on_detail(fmt::format("trace: {}", trace_path(config_).string()));
 }
 
 void Trainer::write_model(const std::filesystem::path& folder) {

@@ -70,6 +70,8 @@ class Trainer {
   double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
   void write_checkpoint(std::int64_t step);
   void write_model(const std::filesystem::path& folder);
+  /// The timeline of a few steps, where there is one.
+  void write_trace();
   void interrupted(std::int64_t step);
   /// What the backend did another way than planned, as notes of the run.
   void tell_notes();

@@ -25,7 +25,7 @@ PlanSet::Member& PlanSet::compile(const BatchShape& shape) {
   compile_seconds_ += watch.seconds();
   const Cost cost = step_cost(plan.graph());
   Member& member = members_.try_emplace(shape, Member{std::move(plan), cost}).first->second;
-  if (profiles_) member.plan.enable_profile();
+  if (profiles_) member.plan.time_nodes(true);
   if (memory_ != nullptr) bind(member.plan);
   return member;
 }
@@ -80,7 +80,7 @@ std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer
 
 void PlanSet::enable_profile() {
   profiles_ = true;
-  for (auto& [shape, member] : members_) member.plan.enable_profile();
+  for (auto& [shape, member] : members_) member.plan.time_nodes(true);
 }
 
 std::vector<NodeProfile> PlanSet::profile() const {

@@ -1,0 +1,45 @@
+// A timeline of a few steps in Chrome's trace format, which chrome://tracing and ui.perfetto.dev show.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/exec/plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace ptrain {
+
+inline std::filesystem::path trace_path(const Config& config) {
+  return std::filesystem::path(config.output.dir) / "trace.json";
+}
+
+class Trace {
+ public:
+  /// Of `steps` steps at most, from the one behind `warmup` steps of the run on, or the run's last ones.
+  Trace(std::int64_t warmup, std::int64_t steps, std::int64_t total_steps);
+
+  /// Whether step `step`, counted from 0 over the whole training, is to be traced; asked in order, for every step.
+  bool wants(std::int64_t step);
+
+  /// What the host did from `begin` on, in seconds of any one clock.
+  void add(const std::string& what, double begin, double seconds, const nlohmann::json& details = nullptr);
+  /// One run of a plan, op after op; its laps in `nodes`.
+  void add_ops(double begin, std::span<const NodeProfile> nodes);
+
+  /// Whole or not at all. Throws Error{failed}.
+  void write(const std::filesystem::path& path) const;
+
+ private:
+  enum class Lane { host, ops };
+  void add_event(Lane lane, const std::string& name, double begin, double seconds, const nlohmann::json& details);
+
+  std::int64_t warmup_, steps_, total_steps_;
+  std::optional<std::int64_t> first_;
+  nlohmann::json events_ = nlohmann::json::array();
+};
+
+}  // namespace ptrain
