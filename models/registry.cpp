@@ -4,12 +4,13 @@
 #include "core/config/choices.h"
 #include "core/data/factory.h"
 #include "core/data/sources.h"
+#include "models/vision/resnet.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/efficientnet.h"
 #include "models/vision/mobilenet.h"
-#include "models/vision/resnet.h"
+#include "models/vision/regnet.h"
 #include "models/vision/vgg.h"
 #include "models/vision/vision_transformer.h"
 #include "models/wide_deep.h"
@@ -115,6 +116,8 @@ const std::vector<Row>& rows() {
       image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, image<make_vgg16_bn>, "torchvision"),
       image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, image<make_efficientnet_b0>,
                 "torchvision", {{77.38, "PaddleClas"}}),
+      image_row("regnet_y_400mf", {}, "RegNet", mobilenet_v1_keys, image<make_regnet_y_400mf>, "torchvision",
+                {{74.05, "torchvision"}}),
       image_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>, "torchvision",
                 {{82.03, "PaddleClas"}}),
       image_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,

@@ -104,6 +104,7 @@ CASES = {
         zoo("vgg16", "VGG16", "vgg16"),
         zoo("vgg16_bn", "VGG16 with batch norms", "vgg16_bn"),
         zoo("efficientnet_b0", "EfficientNet-B0", "efficientnet_b0", keys={"model.stem": "imagenet"}),
+        zoo("regnet_y_400mf", "RegNetY-400MF", "regnet_y_400mf", keys={"model.stem": "imagenet"}),
         zoo("convnext_tiny", "ConvNeXt-T", "convnext_tiny"),
         zoo("vit_b_16", "ViT-B/16", "vit_b_16", batch=8),
         zoo("deit_small", "DeiT-S", "deit_small_patch16_224"),

@@ -63,7 +63,7 @@ class ExitCodes(ProgramTest):
         """As torchvision and transformers count them, and the arithmetic that a plan says."""
         entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").stdout)}
         known = {"resnet50": 25557032, "resnext50_32x4d": 25028904, "mobilenet_v2": 3504872,
-                 "mobilenet_v3_large": 5483032, "efficientnet_b0": 5288548, "convnext_tiny": 28589128,
+                 "mobilenet_v3_large": 5483032, "efficientnet_b0": 5288548, "regnet_y_400mf": 4344144, "convnext_tiny": 28589128,
                  "vit_b_16": 86567656, "deit_small": 22050664, "vgg16": 138357544, "vgg16_bn": 138365992,
                  "bert": 109483778, "distilbert": 66955010, "gpt2": 124439808}
         self.assertEqual({name: entries[name]["parameters"] for name in known}, known)

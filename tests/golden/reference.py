@@ -49,6 +49,7 @@ CASES = {case.name: case for case in (
     Case("resnet50_phases", 8, 64, 10, MOMENTUM, phases=((10, 8, 64, 1), (10, 4, 96, 0.5)), model="resnet50"),
     Case("resnet18_blur", 4, 72, 10, {**MOMENTUM, "lr": 0.0005}, model="resnet18"),
     Case("efficientnet_b0", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
+    Case("regnet_y_400mf", 8, 64, 10, {**MOMENTUM, "lr": 0.001}),
     Case("convnext_tiny", 4, 64, 10, ADAMW),
     Case("vit_b_16", 4, 64, 10, ADAMW),
     Case("deit_small", 4, 64, 10, ADAMW),
@@ -105,6 +106,10 @@ VECTORS = [
     ("backbone.layer", "conv3.bn.bias", 0.0, 0.1),
     ("backbone.layer", ".weight", 0.4, 0.04),
     ("backbone.layer", ".bias", 1.0, 0.1),
+    ("trunk_output", "c.1.weight", 0.1, 0.01),
+    ("trunk_output", "c.1.bias", 0.0, 0.1),
+    ("trunk_output", ".weight", 0.4, 0.04),
+    ("trunk_output", ".bias", 1.0, 0.1),
     ("blocks", ".weight", 0.4, 0.04),  # MobileNet's two forms: between ReLU6's two bends
     ("blocks", ".bias", 1.5, 0.1),
     ("features", ".weight", 0.4, 0.04),

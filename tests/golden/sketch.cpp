@@ -10,7 +10,7 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 14> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 18> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
@@ -18,6 +18,10 @@ constexpr std::array<VectorRule, 14> vectors{{{"layer", "bn3.weight", 0.1f, 0.01
                                               {"backbone.layer", "conv3.bn.bias", 0.0f, 0.1f},
                                               {"backbone.layer", ".weight", 0.4f, 0.04f},
                                               {"backbone.layer", ".bias", 1.0f, 0.1f},
+                                              {"trunk_output", "c.1.weight", 0.1f, 0.01f},
+                                              {"trunk_output", "c.1.bias", 0.0f, 0.1f},
+                                              {"trunk_output", ".weight", 0.4f, 0.04f},
+                                              {"trunk_output", ".bias", 1.0f, 0.1f},
                                               {"blocks", ".weight", 0.4f, 0.04f},
                                               {"blocks", ".bias", 1.5f, 0.1f},
                                               {"features", ".weight", 0.4f, 0.04f},

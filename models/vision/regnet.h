@@ -1,0 +1,11 @@
+// RegNetY (Radosavovic et al. 2020): bottlenecks with grouped convolutions and squeeze and excitation; variables bear
+// torchvision's names.
+#pragma once
+
+#include "models/vision/image_model.h"
+
+namespace ptrain {
+
+std::unique_ptr<Model> make_regnet_y_400mf(const ImageSpec& spec);
+
+}  // namespace ptrain
