@@ -5,8 +5,8 @@
 #include "core/infer/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
 #include "core/train/state/weights.h"
-#include "models/text/bert.h"
 #include "models/registry.h"
+#include "models/text/bert.h"
 
 namespace ptrain::fuzzing {
 namespace {

@@ -4,8 +4,8 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
-#include "models/text/gpt2.h"
 #include "models/registry.h"
+#include "models/text/gpt2.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/test_backend.h"
 
