@@ -1,7 +1,6 @@
 // Winograd's convolutions, forward and both gradients, against naive sums in double precision; each size of tiles is
 // asked for by name, whatever a search would choose.
-#include "core/cpu/registry.h"
-#include "tests/ops/op_case.h"
+#include "tests/ops/cpu_only/asked_for_kernel.h"
 #include "tests/ops/reference/activation.h"
 #include "tests/ops/reference/conv2d.h"
 
@@ -9,19 +8,6 @@
 
 namespace ptrain::testing {
 namespace {
-
-class AskedForKernel {
- public:
-  explicit AskedForKernel(const std::string& name) { setenv("PTRAIN_KERNEL", name.c_str(), 1); }
-  ~AskedForKernel() { unsetenv("PTRAIN_KERNEL"); }
-  AskedForKernel(const AskedForKernel&) = delete;
-  AskedForKernel& operator=(const AskedForKernel&) = delete;
-};
-
-std::string implementation_of(const Op& op, const std::vector<TensorDesc>& inputs) {
-  const std::vector<TensorDesc> outputs = op.infer(inputs);
-  return cpu::find_kernel(op.type())({op, inputs, outputs})->record().implementation;
-}
 
 const std::vector<std::string> names{"native:winograd_2x2", "native:winograd_4x4"};
 

@@ -3,6 +3,7 @@
 #include "core/cpu/kernel_search.h"
 #include "core/cpu/kernels.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
+#include "core/cpu/kernels/conv2d/depthwise_weight_gradient.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
 #include "core/cpu/kernels/conv2d/winograd.h"
 #include "core/cpu/kernels/linear/linear_candidates.h"
@@ -29,6 +30,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   if (auto kernel = make_weight_gradient_by_taps({x.shape, dy.shape, dw, conv}, x.dtype))
     candidates.push_back(std::move(kernel));
+  if (auto kernel = make_depthwise_weight_gradient(x, dy, dw, conv)) candidates.push_back(std::move(kernel));
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
     const auto hint = problem.forward(type, type);
     add_candidates<dnnl::convolution_backward_weights>(
