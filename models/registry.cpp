@@ -76,7 +76,7 @@ using Keys = std::vector<std::string>;
 Keys click_keys() { return {"model.hash_buckets", "model.embedding_size"}; }
 Keys gpt2_keys() { return {"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"}; }
 
-const std::vector<Row>& rows() {
+const std::vector<Row>& model_rows() {
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
   static const Keys image_keys{"data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"};
   static const Keys vgg_keys = joined(image_keys, {"model.dropout"});
@@ -155,7 +155,7 @@ const char* plural(DataKind kind) {
 
 std::vector<ModelEntry> model_entries() {
   std::vector<ModelEntry> entries;
-  for (const Row& row : rows()) entries.push_back(row.entry);
+  for (const Row& row : model_rows()) entries.push_back(row.entry);
   return entries;
 }
 
@@ -202,9 +202,9 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
     fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
                choice_name(config.data.source), plural(data.kind));
   }
-  const auto row =
-      std::find_if(rows().begin(), rows().end(), [&](const Row& known) { return known.entry.name == entry.name; });
-  invariant(row != rows().end(), "a model without a row");
+  const auto row = std::find_if(model_rows().begin(), model_rows().end(),
+                                [&](const Row& known) { return known.entry.name == entry.name; });
+  invariant(row != model_rows().end(), "a model without a row");
   return row->make(config, data);
 }
 
