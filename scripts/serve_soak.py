@@ -37,8 +37,15 @@ class Load:
         self.faults, self.seconds = [], []
         self.threads = [threading.Thread(target=self.ask_on, args=(random.Random(i),)) for i in range(count)]
 
-    def body(self, rng):
-        rows = rng.choice((1, 1, 1, 2, 5))
+    def warm_up(self):
+        """A request of every size that the server makes a plan for: what follows is to need no more memory."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)) as connection:
+            for rows in (1, 2, 4, 8, 16, 32):
+                connection.request("POST", f"/v2/models/{self.name}/infer", self.body(random.Random(0), rows)[0])
+                connection.getresponse().read()
+
+    def body(self, rng, rows=0):
+        rows = rows or rng.choice((1, 1, 1, 2, 5))
         if self.image:
             data = [rng.randrange(256)] * (rows * self.image * self.image * 3)
             inputs = [{"name": "images", "datatype": "UINT8", "shape": [rows, self.image, self.image, 3], "data": data}]
@@ -124,6 +131,7 @@ def main():
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)) as connection:
         connection.request("GET", f"/v2/models/{found[2]}")
         load = Load(int(found[1]), json.loads(connection.getresponse().read()), options.clients)
+    load.warm_up()
     for thread in load.threads:
         thread.start()
     samples = watch(server, load, options.minutes * 60)
