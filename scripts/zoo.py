@@ -6,8 +6,8 @@
   scripts/zoo.py --table FILE.json                                  # only prints the table of a saved file
 
 levels: made-up data that can be learnt, images of 64 px, texts of 32 tokens, the networks of text in a small size; the
-loss is the mean of the last 20 steps, and labels are smoothed, so that it ends above zero. A loss more than 2 % above
-O0's fails. epochs: networks in their published size over a folder of images, each its own class, and a TSV of
+loss is the mean of the last 20 steps of --seeds trainings, and labels are smoothed, so that it ends above zero. A loss more
+than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class, and a TSV of
 sentences; what neither serves (clips, clicks, running text, vocabularies that are not there) reads made-up data. Also
 what `ptrain plan` foretold of the memory. Results are written after each training; a failure is a record in them.
 """
@@ -107,6 +107,16 @@ def train(options, entry, keys):
             "samples_per_second": round(report["throughput"]["value"], 2)}
 
 
+def mean_of_seeds(options, entry, keys):
+    """A training's outcome, its losses the means of those of every seed."""
+    outcomes = [train(options, entry, {**keys, "seed": seed + 1}) for seed in range(options.seeds)]
+    failed = next((outcome for outcome in outcomes if "error" in outcome), None)
+    if failed:
+        return failed
+    losses = [round(sum(step) / len(step), 6) for step in zip(*(outcome["losses"] for outcome in outcomes), strict=True)]
+    return {**outcomes[0], "losses": losses, "last_by_seed": [round(last_loss(outcome), 5) for outcome in outcomes]}
+
+
 def last_loss(outcome):
     last = outcome["losses"][-LAST:]
     return sum(last) / len(last)
@@ -160,7 +170,7 @@ def class_folders(images, folder):
 def measure(options, entry):
     if options.command == "levels":
         keys = levels_keys(options, entry)
-        return {level: train(options, entry, {**keys, "amp.level": level}) for level in LEVELS}
+        return {level: mean_of_seeds(options, entry, {**keys, "amp.level": level}) for level in LEVELS}
     keys = epochs_keys(options, entry)
     data = "made up" if keys["data.source"] == "synthetic" else keys["data.source"]
     return {"data": data, **train(options, entry, {**keys, "amp.level": "auto"})}
@@ -193,6 +203,7 @@ def main():
     parser.add_argument("command", nargs="?", choices=list(TABLES))
     parser.add_argument("--program", default=ROOT / "build/release/bin/ptrain")
     parser.add_argument("--models", nargs="+", help="these alone")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings whose losses are averaged, for levels")
     parser.add_argument("--images", type=pathlib.Path, help="a folder of JPEGs, for epochs")
     parser.add_argument("--texts", type=pathlib.Path, help="a TSV of sentences and labels, for epochs")
     parser.add_argument("--vocab", type=pathlib.Path, default=ROOT / "weights/all-minilm-l6-v2/vocab.txt", help="BERT's, for epochs")
