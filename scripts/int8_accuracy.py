@@ -6,13 +6,14 @@
 
 Fashion-MNIST is Debian's package, CIFAR-10 and SST-2 are what scripts/fetch_data.sh puts below data/, MiniLM's weights
 scripts/fetch_weights.sh's. A run that is there is used; without one each is trained, in a few minutes. Every layer is
-computed in 8 bits (--layers all), calibrated on 512 samples (of training; of Fashion-MNIST of the evaluation set, which that
-folder stands for) and evaluated on the whole evaluation set. Exit
-code 1 where one loses more points than its case allows.
+computed in 8 bits (--layers all), calibrated on 512 samples (of training; of Fashion-MNIST of the evaluation set, which
+that folder stands for) and evaluated on the whole evaluation set. Exit code 1 where one loses more points than its case
+allows.
 """
 import argparse
 import dataclasses
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -50,13 +51,13 @@ def ptrain(options, *arguments):
 
 
 def measure(options, name, case):
-    run = options.runs / name
-    if not (run / "model.safetensors").exists():
+    run = pathlib.Path(os.path.relpath(options.runs, ROOT), name)  # as reports name it
+    if not (ROOT / run / "model.safetensors").exists():
         overrides = [part for key, value in case.keys.items() for part in ("-o", f"{key}={value}")]
         ptrain(options, "run", ROOT / case.config, "--out", run, "--resume", "auto", *overrides)
     options.out.mkdir(parents=True, exist_ok=True)
     ptrain(options, "quantize", run, "--calibrate", *case.calibrate, "--evaluate", *case.evaluate, "--layers", "all", "--max-drop",
-           100, "--out", options.runs / (name + "-int8"), "--report", options.out / f"{name}.json")
+           100, "--out", run.with_name(name + "-int8"), "--report", options.out.absolute() / f"{name}.json")
 
 
 def table(folder):
