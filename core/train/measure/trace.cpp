@@ -34,8 +34,8 @@ void Trace::add_event(Lane lane, const std::string& name, double begin, double s
   events_.push_back(std::move(event));
 }
 
-void Trace::add(const std::string& what, double begin, double seconds, const nlohmann::json& details) {
-  add_event(Lane::host, what, begin, seconds, details);
+void Trace::add(const std::string& what, double begin, double seconds) {
+  add_event(Lane::host, what, begin, seconds, nullptr);
 }
 
 void Trace::add_ops(double begin, std::span<const NodeProfile> nodes) {

@@ -26,7 +26,7 @@ class Trace {
   bool wants(std::int64_t step);
 
   /// What the host did from `begin` on, in seconds of any one clock.
-  void add(const std::string& what, double begin, double seconds, const nlohmann::json& details = nullptr);
+  void add(const std::string& what, double begin, double seconds);
   /// One run of a plan, op after op; its laps in `nodes`.
   void add_ops(double begin, std::span<const NodeProfile> nodes);
 
