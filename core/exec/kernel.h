@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/collectives.h"
+#include "core/exec/constant_store.h"
 #include "core/exec/search_cache.h"
 #include "core/graph/graph.h"
 
@@ -47,8 +48,9 @@ class Kernel {
   /// Scratch bytes needed while running; shared by all kernels of a plan.
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual KernelRecord record() const { return {}; }
-  /// What KernelOptions::constant_weights calls constant has other values from the next run on.
-  virtual void weights_changed() {}
+  /// What KernelOptions::constant_weights calls constant has other values from the next run on; what is made of them
+  /// then is kept in `kept`, which outlives the runs.
+  virtual void weights_changed(ConstantStore& /*kept*/) {}
   /// Of a kernel that is guarded; waits for the device.
   virtual std::optional<GuardFinding> guard_finding() const { return std::nullopt; }
 };

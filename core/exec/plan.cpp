@@ -22,7 +22,8 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
       collectives_(options.collectives),
       variables_(variables),
       memory_(plan_memory(graph_, options.memory)),
-      recording_(options.recording) {
+      recording_(options.recording),
+      constants_(options.constants) {
   variables_.declare(graph_);
   for (const Node& node : graph_.nodes()) {
     InterruptibleWork::check("while kernels were chosen; those chosen so far are kept");
@@ -54,6 +55,8 @@ std::size_t Plan::input_bytes() const {
 void Plan::bind(std::byte* arena, std::byte* workspace) {
   sequences_.clear();
   workspace_ = workspace;
+  own_constants_.clear();
+  ConstantStore& constants = constants_ != nullptr ? *constants_ : own_constants_;
   addresses_.assign(graph_.values().size(), nullptr);
   for (std::size_t i = 0; i < graph_.values().size(); ++i) {
     const Value& value = graph_.values()[i];
@@ -70,7 +73,7 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
     }
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    steps_[i].kernel->weights_changed();
+    steps_[i].kernel->weights_changed(constants);
     for (const ValueId id : graph_.nodes()[i].inputs) steps_[i].inputs.push_back(address(id));
     for (const ValueId id : graph_.nodes()[i].outputs) steps_[i].outputs.push_back(address(id));
   }

@@ -19,6 +19,7 @@ struct PlanOptions {
   KernelOptions kernels = {};
   Recording recording = Recording::on;
   Collectives* collectives = nullptr;                                       // the other ranks; null: there are none
+  ConstantStore* constants = nullptr;                                       // shared with other plans; null: it is not
   std::function<void(std::int64_t done, std::int64_t total)> on_node = {};  // after each node's kernel is chosen
 };
 
@@ -115,6 +116,8 @@ class Plan {
   std::vector<Step> steps_;
   std::vector<void*> addresses_;  // by value
   Recording recording_;
+  ConstantStore* constants_;
+  ConstantStore own_constants_;  // where they are not shared
   std::map<std::pair<Phase, Phase>, std::unique_ptr<LaunchSequence>> sequences_;
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;

@@ -139,6 +139,7 @@ PlanSet& DeployedModel::plans_of(std::int64_t rows) {
   PlanOptions plan;
   plan.kernels = options_.kernels;
   plan.kernels.constant_weights = true;
+  plan.constants = &constants_;
   PlanSet::Shapes shapes;
   shapes.planned = [this, rows](const BatchShape& batch) {
     return BatchShape(rows, model_.token_capacity(rows, batch.tokens));

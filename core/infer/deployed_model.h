@@ -58,6 +58,7 @@ class DeployedModel {
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
   Variables variables_;
+  ConstantStore constants_;                // the variables as the plans' kernels want them
   std::map<std::int64_t, PlanSet> plans_;  // by rows
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;

@@ -1,6 +1,7 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
+#include "core/io/named_tensor.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/train/feeder.h"
 #include "core/train/state/weights.h"
@@ -89,8 +90,8 @@ OptimizerSettings make_optimizer(const nlohmann::json& json) {
   return settings;
 }
 
-/// Where a variable's gradient begins in flat::grad, in elements: the optimizer's node pairs the two flat buffers.
-std::int64_t gradient_offset(const Graph& graph, std::string_view variable) {
+/// Where a variable's gradient lies, in elements: the optimizer's node pairs the flat buffers.
+const ParameterSegment& segment_of(const Graph& graph, std::string_view variable) {
   const ValueId id = graph.find_value(variable);
   if (id == no_value) throw std::logic_error(fmt::format("the graph has no {}", variable));
   const std::int64_t master_offset = graph.value(id).byte_offset / static_cast<std::int64_t>(sizeof(float));
@@ -98,7 +99,7 @@ std::int64_t gradient_offset(const Graph& graph, std::string_view variable) {
     const auto* update = dynamic_cast<const OptimizerUpdate*>(node.op.get());
     if (update == nullptr) continue;
     for (const ParameterSegment& segment : update->segments()) {
-      if (segment.master_offset == master_offset) return segment.grad_offset;
+      if (segment.master_offset == master_offset) return segment;
     }
   }
   throw std::logic_error(fmt::format("{} is not trained", variable));
@@ -163,13 +164,14 @@ Golden load_golden(const std::string& name, Padding padding) {
   return golden;
 }
 
-GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
+GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
     : golden_(golden),
       backend_(testing::make_test_backend()),
       variables_(*backend_),
       weights_(golden.model->weights()) {
   PipelineOptions options;
   options.fusion = fusion;
+  options.amp.level = level;
   options.optimizer = golden.optimizer;
   options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   PlanOptions plan_options;
@@ -192,6 +194,7 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion)
                   values);
     variables_.write(mapping.variable, values.data(), values.size() * sizeof(float));
   }
+  refresh_low_precision(variables_, LowCopies::all);
 }
 
 Batch GoldenRun::batch(int step) const {
@@ -262,12 +265,13 @@ std::vector<float> GoldenRun::gradient(std::string_view name) const {
   if (const Node* update = row_update_of(plan_->graph(), mapping->variable)) {
     return to_external(*mapping, shape, spread_rows(*plan_, *update, shape));
   }
-  const std::int64_t offset = gradient_offset(plan_->graph(), mapping->variable);
-  const Variables::Entry& flat_gradient = variables_.at(flat::grad);
-  std::vector<float> values(static_cast<std::size_t>(shape.count()));
-  backend_->copy_to_host(values.data(), flat_gradient.data + static_cast<std::size_t>(offset) * sizeof(float),
-                         values.size() * sizeof(float));
-  return to_external(*mapping, shape, values);
+  const ParameterSegment& segment = segment_of(plan_->graph(), mapping->variable);
+  const Variables::Entry& gradients = variables_.at(segment.low_offset < 0 ? flat::grad : flat::grad_low);
+  const std::size_t width = size_of(gradients.desc.dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(shape.count()) * width);
+  backend_->copy_to_host(bytes.data(), gradients.data + static_cast<std::size_t>(segment.grad_offset) * width,
+                         bytes.size());
+  return to_external(*mapping, shape, to_floats({"", gradients.desc.dtype, shape, bytes}));
 }
 
 }  // namespace ptrain::golden

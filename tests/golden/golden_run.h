@@ -48,11 +48,11 @@ struct Golden {
 /// `padding` is how the model takes text. Throws when the file is absent or lacks a field.
 Golden load_golden(const std::string& name, Padding padding = Padding::max_length);
 
-/// fp32 training on the backend under test.
+/// Training on the backend under test.
 class GoldenRun {
  public:
   /// `golden` must outlive the run.
-  GoldenRun(const Golden& golden, Fusion fusion);
+  GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level = AmpLevel::O0);
 
   /// Trains on batch `step`; the loss before the update.
   float step(int step);

@@ -1,6 +1,7 @@
 // Whole models against PyTorch in double precision: every gradient of the first step, then ten losses.
 // With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients, the trained weights and their logits are also written
-// there, for parity.py.
+// there, for parity.py; with PTRAIN_GOLDEN_AMP=O1 or O2 as well, only the gradients of that level, which nothing is
+// held to.
 #include "core/base/parallel.h"
 #include "core/io/safetensors.h"
 #include "tests/case_name.h"
@@ -46,17 +47,25 @@ double compare_gradients(const Golden& golden, const GoldenRun& run) {
 class Dump {
  public:
   void keep_gradients(const Golden& golden, const GoldenRun& run) {
-    if (folder_ == nullptr) return;
+    if (!on()) return;
     for (const Gradient& gradient : golden.gradients) gradients_.push_back(run.gradient(gradient.name));
   }
 
+  bool on() const { return folder_ != nullptr; }
+
   void write(const Golden& golden, GoldenRun& run, const std::vector<float>& losses) const {
-    if (folder_ == nullptr) return;
+    if (!on()) return;
     const auto line = [](const std::vector<float>& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
     const std::vector<float> logits = run.evaluate();
     run.save(std::filesystem::path(folder_) / (golden.name + ".weights.safetensors"));
-    std::vector<NamedTensor> tensors{{"losses", DType::f32, line(losses), std::as_bytes(std::span(losses))},
-                                     {"logits", DType::f32, line(logits), std::as_bytes(std::span(logits))}};
+    write_tensors(golden, {{"losses", DType::f32, line(losses), std::as_bytes(std::span(losses))},
+                           {"logits", DType::f32, line(logits), std::as_bytes(std::span(logits))}});
+  }
+
+  void write_gradients(const Golden& golden) const { write_tensors(golden, {}); }
+
+ private:
+  void write_tensors(const Golden& golden, std::vector<NamedTensor> tensors) const {
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       const Gradient& gradient = golden.gradients[i];
       tensors.push_back({"grad." + gradient.name, DType::f32, gradient.shape, std::as_bytes(std::span(gradients_[i]))});
@@ -64,7 +73,6 @@ class Dump {
     write_safetensors(std::filesystem::path(folder_) / (golden.name + ".safetensors"), tensors);
   }
 
- private:
   const char* folder_ = std::getenv("PTRAIN_GOLDEN_DUMP");
   std::vector<std::vector<float>> gradients_;
 };
@@ -101,8 +109,15 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   set_thread_count(1);  // small kernels on several threads only wait for each other on a busy machine
   const auto& [name, fusion] = GetParam();
   const Golden golden = load_golden(name);
-  GoldenRun run(golden, fusion);
   Dump dump;
+  const char* level = std::getenv("PTRAIN_GOLDEN_AMP");
+  if (dump.on() && level != nullptr) {
+    GoldenRun run(golden, fusion, choice_from_name<AmpLevel>(level).value());
+    run.step(0);
+    dump.keep_gradients(golden, run);
+    return dump.write_gradients(golden);
+  }
+  GoldenRun run(golden, fusion);
   const std::vector<float> losses = expect_pytorchs(golden, run, dump);
   dump.write(golden, run, losses);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the same model from the same weights and batches in PyTorch and in ptrain and compares every gradient in full.
 
-    .deps/peers/bin/python tests/golden/parity.py [--test build/release/bin/golden_test] [resnet50|bert_base|minilm]...
+    .deps/peers/bin/python tests/golden/parity.py [--test build/release/bin/golden_test] [--amp O1] [resnet50|minilm]...
 
 fp32, no dropout: each gradient tensor of step one must lie within 1e-4 (relative L2) of PyTorch's, or twice what PyTorch
 itself differs by from double precision where that is more (as the case's golden says), each of the first ten losses (of
@@ -9,6 +9,9 @@ a case in phases: twenty) within 1e-3 (relative). Then the trained weights, as p
 model and give the logits that ptrain has, within 1e-4 of the largest. Ends with a table. ptrain's side is the test
 program's, which writes `grad.<name>` in PyTorch's layout, `losses` and `logits` to $PTRAIN_GOLDEN_DUMP/<case>.safetensors,
 the weights beside it; it needs no weights or batches, as both sides make them by hash.
+
+With --amp: how far the first step's gradients in bf16 lie from PyTorch's in fp32, beside how far those of PyTorch's
+autocast do. The median over the tensors may be a quarter larger than PyTorch's.
 """
 import argparse
 import dataclasses
@@ -27,13 +30,17 @@ import reference
 GRADIENT_TOLERANCE = 1e-4
 LOSS_TOLERANCE = 1e-3
 LOGIT_TOLERANCE = 1e-4
+LOW_PRECISION_RATIO = 1.25  # of PyTorch's error in low precision
 TIED = {"lm_head.weight"}  # is another parameter, and not in files
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def run_ptrain(binary, case, folder):
+def run_ptrain(binary, case, folder, level="O0"):
     command = [binary, f"--gtest_filter=*ModelGolden.*{case.name}_fused"]
-    subprocess.run(command, check=False, env={**os.environ, "PTRAIN_GOLDEN_DUMP": folder}, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, "PTRAIN_GOLDEN_DUMP": folder}
+    if level != "O0":
+        environment["PTRAIN_GOLDEN_AMP"] = level
+    subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL)
     return safetensors.torch.load_file(pathlib.Path(folder) / (case.name + ".safetensors"))
 
 
@@ -81,11 +88,50 @@ def compare(case, ours, gradients, losses, logit_error):
     return Parity(case.name, len(errors), errors[worst[0]], loss_error, logit_error, passed)
 
 
+def gradients_of_autocast(case):
+    """Of the first step, in fp32 but for what torch.autocast computes in bf16."""
+    model, batch = reference.build(case, torch.float32), reference.batches(case)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = reference.loss_of(case, model, batch, 0, torch.float32)
+    loss.backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def quartiles(errors):
+    """(median, upper quartile, worst)"""
+    ranked = sorted(errors)
+    return ranked[len(ranked) // 2], ranked[3 * len(ranked) // 4], ranked[-1]
+
+
+def low_precision(options):
+    rows, passed = [], True
+    for name in options.cases or reference.CASES:
+        case = reference.CASES[name]
+        golden = json.loads(pathlib.Path(__file__).with_name(case.name + ".json").read_text())["gradients"]
+        exact, _ = reference.train(dataclasses.replace(case, phases=((1, *case.steps[0]),)), torch.float32)
+        compared = [gradient for gradient in exact if not golden[gradient]["negligible"]]
+        with tempfile.TemporaryDirectory() as folder:
+            ours = run_ptrain(options.test.absolute(), case, folder, options.amp)
+        torchs = gradients_of_autocast(case)
+        of_ours = quartiles(reference.relative_error(ours["grad." + one], exact[one]) for one in compared)
+        of_torchs = quartiles(reference.relative_error(torchs[one], exact[one]) for one in compared)
+        passed &= of_ours[0] <= LOW_PRECISION_RATIO * of_torchs[0]
+        rows.append(f"| {name} | {len(compared)} | " + " | ".join(f"{value:.3f}" for value in of_ours + of_torchs) + " |")
+        print(rows[-1], flush=True)
+    print(f"\n| Model | Gradients compared | ptrain {options.amp}: median | upper quartile | worst "
+          "| PyTorch autocast: median | upper quartile | worst |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("\n".join(rows) + "\nlow precision: " + ("passed" if passed else "FAILED"))
+    return 0 if passed else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", metavar="case", help=" ".join(reference.CASES))
     parser.add_argument("--test", type=pathlib.Path, default=ROOT / "build/release/bin/golden_test")
+    parser.add_argument("--amp", choices=("O1", "O2"), help="compare gradients in bf16, and nothing else")
     options = parser.parse_args()
+    if options.amp:
+        return low_precision(options)
     results = []
     for name in options.cases or reference.CASES:
         case = reference.CASES[name]

@@ -19,6 +19,29 @@ bool onednn_has_bf16() {
   return has(dnnl::cpu_isa::avx512_core);
 }
 
+/// How a constant is given and how it is wanted.
+struct PackedForm {
+  DType dtype;
+  dnnl::memory::desc stored, wanted;
+  bool operator==(const PackedForm&) const = default;
+};
+
+dnnl::memory pack(const dnnl::engine& engine, dnnl::stream& stream, const PackedForm& form, void* given) {
+  dnnl::memory from(form.stored, engine, nullptr);
+  if (computed_in_f32(form.dtype)) {
+    from = dnnl::memory(form.stored, engine);
+    const auto count = static_cast<std::int64_t>(form.stored.get_size() / sizeof(float));
+    convert(form.dtype, given, DType::f32, from.get_data_handle(), count);
+  } else {
+    from.set_data_handle(given);
+  }
+  if (form.stored == form.wanted) return from;
+  dnnl::memory to(form.wanted, engine);
+  dnnl::reorder(from, to).execute(stream, from, to);
+  stream.wait();
+  return to;
+}
+
 }  // namespace
 
 bool computed_in_f32(DType dtype) {
@@ -42,13 +65,14 @@ void OnednnOperation::add_constant(int argument, float value) {
 }
 
 void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, bool is_input) {
-  Bound bound{binding.slot, binding.dtype, {}, 0, binding.constancy, binding.starts_from};
-  const bool constant = binding.constancy == Constancy::constant;
-  const auto make = [&](const dnnl::memory::desc& desc) {
-    return constant ? dnnl::memory(desc, engine) : place(engine, desc);
-  };
-  if (computed_in_f32(binding.dtype)) {
-    bound.memory = make(binding.stored);
+  const bool converted = computed_in_f32(binding.dtype);
+  if (binding.constancy == Constancy::constant && (converted || binding.stored != binding.wanted)) {
+    constants_.push_back(binding);
+    return;
+  }
+  Bound bound{binding.slot, binding.dtype, {}, 0, binding.starts_from};
+  if (converted) {
+    bound.memory = place(engine, binding.stored);
     bound.count = static_cast<std::int64_t>(binding.stored.get_size() / sizeof(float));
   } else {
     bound.memory = dnnl::memory(binding.stored, engine, nullptr);
@@ -58,10 +82,20 @@ void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, b
     arguments_.emplace(binding.argument, bound.memory);
     return;
   }
-  const dnnl::memory inside = make(binding.wanted);
+  const dnnl::memory inside = place(engine, binding.wanted);
   arguments_.emplace(binding.argument, inside);
-  if (is_input || binding.starts_from >= 0) add_reorder(engine, constant ? once_ : before_, bound.memory, inside);
+  if (is_input || binding.starts_from >= 0) add_reorder(engine, before_, bound.memory, inside);
   if (!is_input) add_reorder(engine, after_, inside, bound.memory);
+}
+
+void OnednnOperation::pack_constants(const KernelArgs& args) {
+  for (const Binding& binding : constants_) {
+    void* given = args.inputs[static_cast<std::size_t>(binding.slot)];
+    const PackedForm form{binding.dtype, binding.stored, binding.wanted};
+    const auto make = [&] { return pack(stream_.get_engine(), stream_, form, given); };
+    arguments_[binding.argument] = kept_ == nullptr ? make() : kept_->get<dnnl::memory>(given, form, make);
+  }
+  packed_ = true;
 }
 
 /// A residual lies in the result's memory already where the plan let the result take that over.
@@ -103,7 +137,7 @@ void OnednnOperation::run(const KernelArgs& args) {
     void* given = args.inputs[static_cast<std::size_t>(b.slot)];
     if (b.count == 0) {
       b.memory.set_data_handle(given);
-    } else if (b.constancy == Constancy::varies || !converted_) {
+    } else {
       convert(b.dtype, given, DType::f32, b.memory.get_data_handle(), b.count);
     }
   }
@@ -111,10 +145,7 @@ void OnednnOperation::run(const KernelArgs& args) {
     if (b.count == 0) b.memory.set_data_handle(args.outputs[static_cast<std::size_t>(b.slot)]);
     if (b.starts_from >= 0) start_result(b, args);
   }
-  if (!converted_) {
-    for (Reorder& r : once_) r.primitive.execute(stream_, r.arguments);
-    converted_ = true;
-  }
+  if (!packed_) pack_constants(args);
   for (Reorder& r : before_) r.primitive.execute(stream_, r.arguments);
   primitive_.execute(stream_, arguments_);
   for (Reorder& r : after_) r.primitive.execute(stream_, r.arguments);

@@ -27,7 +27,7 @@ struct Binding {
   DType dtype;
   dnnl::memory::desc stored;                // the caller's layout, in compute_type(dtype)
   dnnl::memory::desc wanted;                // converted to when it differs from `stored`: in the workspace at each run,
-  Constancy constancy = Constancy::varies;  // or once, in memory of the operation's own
+  Constancy constancy = Constancy::varies;  // or once, kept in a ConstantStore
   int starts_from = -1;                     // of a result that is added to: the input whose values it holds before
 };
 
@@ -41,7 +41,10 @@ class OnednnOperation final : public Kernel {
   void add_constant(int argument, float value);
 
   void run(const KernelArgs& args) override;
-  void weights_changed() override { converted_ = false; }
+  void weights_changed(ConstantStore& kept) override {
+    kept_ = &kept;
+    packed_ = false;
+  }
   std::size_t workspace_bytes() const override { return workspace_bytes_; }
   KernelRecord record() const override { return {implementation_}; }
 
@@ -59,11 +62,11 @@ class OnednnOperation final : public Kernel {
     DType dtype;
     dnnl::memory memory;     // fp32 stand-in in the workspace when `count` is not zero, else the caller's
     std::int64_t count = 0;  // elements to convert
-    Constancy constancy = Constancy::varies;
     int starts_from = -1;
   };
 
   void bind(const dnnl::engine& engine, const Binding& binding, bool is_input);
+  void pack_constants(const KernelArgs& args);
   void start_result(const Bound& bound, const KernelArgs& args) const;
   dnnl::memory place(const dnnl::engine& engine, const dnnl::memory::desc& desc);
   void add_reorder(const dnnl::engine& engine, std::vector<Reorder>& list, const dnnl::memory& from,
@@ -74,8 +77,10 @@ class OnednnOperation final : public Kernel {
   std::unordered_map<int, dnnl::memory> arguments_;
   std::vector<Bound> inputs_, outputs_;
   std::vector<Placed> placed_;
-  std::vector<Reorder> once_, before_, after_;
-  bool converted_ = false;  // what is constant
+  std::vector<Reorder> before_, after_;
+  std::vector<Binding> constants_;  // that need converting
+  bool packed_ = false;             // they are
+  ConstantStore* kept_ = nullptr;   // null: in a trial
   std::size_t workspace_bytes_ = 0;
   std::string implementation_;
 };

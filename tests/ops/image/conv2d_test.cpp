@@ -167,27 +167,59 @@ TEST(Conv2d, PreferredWeightGradientAgreesWhereverPixelsEndAndPaddingBegins) {
   }
 }
 
-TEST(Conv2d, PacksConstantWeightsOnceAndAgainWhenTheyChange) {
-  const Conv2d op({.padding = 1});
-  const HostTensor x = random_tensor(DType::f32, {1, 5, 5, 32}, 1);
-  const std::vector<TensorDesc> descs{x.desc, {DType::f32, {32, 3, 3, 32}}}, results = op.infer(descs);
-  // The search runs the kernel on weights of its own.
-  const auto kernel = cpu::find_kernel(op.type())({op, descs, results, {.constant_weights = true}});
+/// A kernel whose weights are constant, on data of its own.
+class PackingKernel {
+ public:
+  PackingKernel() : kernel_(cpu::find_kernel(op_.type())({op_, descs_, results_, {.constant_weights = true}})) {
+    workspace_.resize(kernel_->workspace_bytes() / 64 + 1);
+  }
+
+  void take_weights(ConstantStore& kept) { kernel_->weights_changed(kept); }
+
+  std::vector<double> run(std::vector<float>& weights) {
+    std::vector<float> data(x_.values.begin(), x_.values.end()), y(static_cast<std::size_t>(results_[0].count()));
+    const std::vector<void*> in{data.data(), weights.data()}, out{y.data()};
+    kernel_->run({in, out, workspace_.data()});
+    return {y.begin(), y.end()};
+  }
+
+  void expect_result_of(const HostTensor& w, std::vector<float>& weights) {
+    expect_close(run(weights), reference_conv2d(op_.attrs(), x_, w), tolerance(DType::f32), "packed");
+  }
+
+ private:
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  std::vector<Line> workspace(kernel->workspace_bytes() / 64 + 1);
-  std::vector<float> data(x.values.begin(), x.values.end()), y(static_cast<std::size_t>(results[0].count()));
+
+  Conv2d op_{{.padding = 1}};
+  HostTensor x_ = random_tensor(DType::f32, {1, 5, 5, 32}, 1);
+  std::vector<TensorDesc> descs_{x_.desc, {DType::f32, {32, 3, 3, 32}}}, results_ = op_.infer(descs_);
+  std::unique_ptr<Kernel> kernel_;  // the search ran it on weights of its own
+  std::vector<Line> workspace_;
+};
+
+TEST(Conv2d, PacksConstantWeightsOnceAndAgainWhenTheyChange) {
+  PackingKernel kernel;
   for (const std::uint64_t seed : {2, 3}) {
-    const HostTensor w = random_tensor(DType::f32, descs[1].shape, seed);
+    const HostTensor w = random_tensor(DType::f32, {32, 3, 3, 32}, seed);
     std::vector<float> weights(w.values.begin(), w.values.end());
-    const std::vector<void*> in{data.data(), weights.data()}, out{y.data()};
-    kernel->weights_changed();
-    for (int run = 0; run < 2; ++run) {
-      kernel->run({in, out, workspace.data()});
-      expect_close({y.begin(), y.end()}, reference_conv2d(op.attrs(), x, w), tolerance(DType::f32), "packed");
-    }
+    ConstantStore kept;
+    kernel.take_weights(kept);
+    for (int run = 0; run < 2; ++run) kernel.expect_result_of(w, weights);
   }
+}
+
+TEST(Conv2d, SharesPackedWeights) {
+  PackingKernel one, other;
+  const HostTensor w = random_tensor(DType::f32, {32, 3, 3, 32}, 2);
+  std::vector<float> weights(w.values.begin(), w.values.end());
+  ConstantStore kept;
+  one.take_weights(kept);
+  one.expect_result_of(w, weights);
+  weights.assign(weights.size(), 0);  // only what was packed knows them still
+  other.take_weights(kept);
+  other.expect_result_of(w, weights);
 }
 
 TEST(Conv2d, CountsMultiplyAddsTwice) {

@@ -23,6 +23,12 @@ class WinogradConvolution final : public Kernel {
   struct alignas(64) CacheLine {
     float values[line];
   };
+  using Filters = std::shared_ptr<std::vector<CacheLine>>;
+  struct Form {
+    FilterUse use;
+    DType type;
+    bool operator==(const Form&) const = default;
+  };
 
  public:
   explicit WinogradConvolution(const WinogradProblem& problem)
@@ -49,7 +55,10 @@ class WinogradConvolution final : public Kernel {
     return static_cast<std::size_t>(floats) * sizeof(float);
   }
   KernelRecord record() const override { return {fmt::format("native:{}", Transforms::name)}; }
-  void weights_changed() override { kept_filters_.clear(); }
+  void weights_changed(ConstantStore& kept) override {
+    kept_ = &kept;
+    filters_.reset();
+  }
 
   void run(const KernelArgs& args) override {
     auto* workspace = static_cast<float*>(args.workspace);
@@ -83,11 +92,15 @@ class WinogradConvolution final : public Kernel {
       transform_filters(w, workspace);
       return workspace;
     }
-    if (kept_filters_.empty()) {
-      kept_filters_.resize(static_cast<std::size_t>(filter_floats() / line));
-      transform_filters(w, kept_filters_.front().values);
+    if (filters_ == nullptr) {
+      const auto make = [&] {
+        const auto made = std::make_shared<std::vector<CacheLine>>(static_cast<std::size_t>(filter_floats() / line));
+        transform_filters(w, made->front().values);
+        return made;
+      };
+      filters_ = kept_ == nullptr ? make() : kept_->get<Filters>(w, Form{use_, weights_type_}, make);
     }
-    return kept_filters_.front().values;
+    return filters_->front().values;
   }
 
   void transform_filters(const void* w, float* filters) const {
@@ -224,7 +237,8 @@ class WinogradConvolution final : public Kernel {
   std::int64_t in_, out_;
   std::int64_t blocks_ = 1, block_tiles_ = 1;  // tasks by tiles
   std::int64_t splits_ = 1;                    // of the result's channels, where there are too few blocks
-  std::vector<CacheLine> kept_filters_;        // transformed, where they are constant
+  ConstantStore* kept_ = nullptr;              // null: in a trial
+  Filters filters_;                            // transformed, where they are constant
 };
 
 }  // namespace

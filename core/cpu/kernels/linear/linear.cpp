@@ -27,7 +27,7 @@ class LinearKernel final : public Kernel {
     operation_ = choose_kernel(context, linear_candidates(problem, fused, attributes_.save_pre ? 1 : 0));
   }
 
-  void weights_changed() override { operation_->weights_changed(); }
+  void weights_changed(ConstantStore& kept) override { operation_->weights_changed(kept); }
   std::size_t workspace_bytes() const override { return operation_->workspace_bytes(); }
   KernelRecord record() const override { return {operation_->record().implementation}; }
 
