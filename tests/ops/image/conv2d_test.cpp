@@ -45,8 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{1, 9, 8, 4}, {3, 7, 7, 4}, {.stride = 2, .padding = 3}},    // stem
                       Problem{{2, 6, 6, 3}, {8, 3, 3, 3}, {.padding = 2, .dilation = 2}},  // dilated
                       Problem{{1, 5, 5, 8}, {12, 3, 3, 2}, {.padding = 1, .groups = 4}},   // grouped
-                      Problem{{1, 6, 5, 8}, {8, 3, 3, 1}, {.stride = 2, .padding = 1, .groups = 8}},  // depthwise
-                      Problem{{1, 5, 6, 24}, {24, 5, 5, 1}, {.padding = 2, .groups = 24}},
+                      Problem{{1, 6, 5, 9}, {9, 3, 3, 1}, {.stride = 2, .padding = 1, .groups = 9}},  // depthwise
+                      Problem{{1, 5, 6, 20}, {20, 5, 5, 1}, {.padding = 2, .groups = 20}},
                       Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}),  // leftover pixels
     case_name);
 
