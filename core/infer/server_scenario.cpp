@@ -31,10 +31,10 @@ Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, doub
   const std::int64_t planned = std::max(least_arrivals, static_cast<std::int64_t>(std::ceil(rate * seconds)));
   const std::int64_t most_late = most_over(planned, percentile);
   Arrivals found;
-  found.rate = rate;
   std::vector<double> waiting;  // times of arrival
   std::uint64_t arrived = 0;
   std::int64_t late = 0;
+  double last = 0;
   double next = next_gap(random, arrived, rate);
   const Stopwatch watch;
   while (static_cast<std::int64_t>(found.latencies.size()) < planned && late <= most_late) {
@@ -47,6 +47,7 @@ Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, doub
       next += next_gap(random, ++arrived, rate);
     }
     if (waiting.empty()) continue;
+    last = waiting.back();
     server.answer(static_cast<std::int64_t>(waiting.size()));
     const double answered = watch.seconds();
     for (const double time : waiting) {
@@ -54,6 +55,7 @@ Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, doub
       late += found.latencies.back() > bound_ms ? 1 : 0;
     }
   }
+  found.rate = static_cast<double>(found.latencies.size()) / last;
   found.seconds = watch.seconds();
   found.held = hold_percentile(late, static_cast<std::int64_t>(found.latencies.size()), percentile);
   return found;

@@ -7,7 +7,7 @@ namespace ptrain {
 
 /// What came of arrivals at one rate.
 struct Arrivals {
-  double rate = 0;                // samples/s
+  double rate = 0;                // samples/s that came, which is by chance not quite what was asked for
   std::vector<double> latencies;  // ms, from a sample's arrival to its answer
   double seconds = 0;
   EarlyStopping held;  // met: the bound was kept

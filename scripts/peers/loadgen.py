@@ -5,7 +5,8 @@
   PTRAIN_LIBRARY=PREFIX/lib/libptrain.so scripts/peers/loadgen.py MODEL --scenario single_stream --rounds 4
 
 Both measure the same kernels with the same policy, in turns: a server answers whatever waits, at most --batch at once. Of
-server, LoadGen is asked for the rate that ptrain found and then for less, in steps of 1 %, until it calls a run valid.
+server, LoadGen is asked for 5 % more than ptrain found and then for less, in steps of 1 %, until it calls a run valid; both
+figures are the rate at which samples came, which is by chance not quite what was asked for.
 """
 import argparse
 import ctypes
@@ -155,7 +156,7 @@ def main():
     for _ in range(arguments.rounds):
         report = ptrain_report(arguments)  # first: the kernels that it chooses are found in the cache
         answerer = answerer or Answerer(Model(arguments.model, max_batch=at_once, search=1), arguments.scenario, at_once)
-        rate = report["result"] if arguments.scenario == "server" else report["samples_per_second"]
+        rate = 1.05 * report["result"] if arguments.scenario == "server" else report["samples_per_second"]
         summary = loadgen(answerer, arguments, rate)
         while arguments.scenario == "server" and "Result is : VALID" not in summary:
             rate *= 0.99
