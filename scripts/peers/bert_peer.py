@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""BERT fine-tuning in PyTorch, the same work as `ptrain run` with synthetic text; prints one line of JSON.
+"""Fine-tuning of BERT or one of its kin in PyTorch, the same work as `ptrain run` with synthetic text; prints one line of JSON.
 
-transformers' BertForSequenceClassification with SDPA attention and a padding mask, fused AdamW, dropout as in training.
+transformers' ...ForSequenceClassification with SDPA attention and a padding mask, fused AdamW, dropout as in training.
 """
 import torch
 import transformers
@@ -11,24 +11,36 @@ import peer_common
 # layers, hidden, heads, intermediate
 SIZES = {
     "tiny": (2, 128, 2, 512), "mini": (4, 256, 4, 1024), "small": (4, 512, 8, 2048), "medium": (8, 512, 8, 2048),
-    "base": (12, 768, 12, 3072), "large": (24, 1024, 16, 4096), "minilm-l6": (6, 384, 12, 1536),
+    "base": (12, 768, 12, 3072), "distil": (6, 768, 12, 3072),
+    "large": (24, 1024, 16, 4096), "minilm-l6": (6, 384, 12, 1536),
 }
+
+
+KINS = ("Bert", "DistilBert", "Roberta", "Ernie")
+
+
+def make_model(options):
+    layers, hidden, heads, intermediate = SIZES[options.size]
+    names = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads,
+             "intermediate_size": intermediate, "hidden_dropout_prob": options.dropout,
+             "attention_probs_dropout_prob": options.dropout}
+    if options.kin == "DistilBert":
+        names = {"n_layers": layers, "dim": hidden, "n_heads": heads, "hidden_dim": intermediate,
+                 "dropout": options.dropout, "attention_dropout": options.dropout}
+    config = getattr(transformers, options.kin + "Config")(
+        vocab_size=options.vocab, num_labels=options.classes, attn_implementation="sdpa", **names)
+    return getattr(transformers, options.kin + "ForSequenceClassification")(config)
 
 
 def main():
     options = peer_common.parse_options(
-        __doc__.splitlines()[0], size=("base", ", ".join(SIZES)), batch=(8, "sequences per step"),
+        __doc__.splitlines()[0], kin=("Bert", ", ".join(KINS)), size=("base", ", ".join(SIZES)), batch=(8, "sequences per step"),
         length=(128, "tokens per sequence, padding included"), classes=(2, "output classes"),
         vocab=(30522, "vocabulary size"), dropout=(0.1, "hidden and attention dropout"), lr=(2e-5, "learning rate"))
     peer_common.prepare(options)
 
     def build():
-        layers, hidden, heads, intermediate = SIZES[options.size]
-        config = transformers.BertConfig(
-            vocab_size=options.vocab, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
-            intermediate_size=intermediate, hidden_dropout_prob=options.dropout,
-            attention_probs_dropout_prob=options.dropout, num_labels=options.classes, attn_implementation="sdpa")
-        model = transformers.BertForSequenceClassification(config).train().to(options.device)
+        model = make_model(options).train().to(options.device)
         if options.dtype == "pure-bf16":
             model = model.to(torch.bfloat16)
         optimizer = torch.optim.AdamW(model.parameters(), lr=options.lr, eps=1e-6, weight_decay=0.01, fused=True)

@@ -67,6 +67,30 @@ def bert(name, title, size, keys, length, batch, steps, warmup=4):
                 ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup)
 
 
+def encoder(name, title, kin, layers, length, batch, steps):
+    """A text encoder of BERT's base size with its own vocabulary's."""
+    vocabulary = {"roberta": 50265, "ernie": 40000}.get(name, 30522)
+    return Case(name, f"{title}, length {length}, batch {batch}", steps,
+                {"model.name": name, "model.vocab_size": vocabulary, "model.classes": 2, "data.max_length": length,
+                 "data.batch_size": batch, "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5},
+                ["bert_peer.py", "--kin", kin, "--size", layers, "--vocab", vocabulary, "--length", length, "--batch", batch], 3)
+
+
+def clips(size, batch, steps):
+    return Case("tsn_resnet50", f"TSN on ResNet-50, 3 frames, {size} px, batch {batch}", steps,
+                {"model.name": "tsn_resnet50", "model.segments": 3, "model.classes": 400, "model.dropout": 0, "data.image_size": size,
+                 "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
+                ["vision_peer.py", "--frames", 3, "--classes", 400, "--size", size, "--batch", batch], 3)
+
+
+def clicks(batch, steps):
+    rows = 1000001
+    return Case("wide_deep", f"Wide & Deep, {rows} rows, batch {batch}", steps,
+                {"model.name": "wide_deep", "model.classes": 2, "model.hash_buckets": rows, "data.batch_size": batch,
+                 "train.optimizer.name": "adamw", "train.optimizer.weight_decay": 0, "train.optimizer.lr": 1e-3},
+                ["click_peer.py", "--rows", rows, "--batch", batch], 20)
+
+
 def zoo(name, title, peer, batch=16, steps=5, keys=None):
     """A network of the zoo at 224 px; `peer` is its name in torchvision or timm."""
     return Case(name, f"{title}, 224 px, batch {batch}", steps,
@@ -108,7 +132,12 @@ CASES = {
         zoo("convnext_tiny", "ConvNeXt-T", "convnext_tiny"),
         zoo("vit_b_16", "ViT-B/16", "vit_b_16", batch=8),
         zoo("deit_small", "DeiT-S", "deit_small_patch16_224"),
+        encoder("distilbert", "DistilBERT", "DistilBert", "distil", 128, 8, 8),
+        encoder("roberta", "RoBERTa-base", "Roberta", "base", 128, 8, 5),
+        encoder("ernie", "ERNIE 3.0 base", "Ernie", "base", 128, 8, 5),
         gpt2(256, 4, 5),
+        clips(112, 8, 5),
+        clicks(512, 200),
     ],
     "cuda": [
         resnet(224, 256, 40, 12),

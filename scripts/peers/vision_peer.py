@@ -3,10 +3,16 @@
 
 torchvision's network of that name, or else timm's, channels-last, fused SGD with momentum, a batch that is in memory already.
 """
+import pathlib
+import sys
+
 import torch
 import torchvision
 
 import peer_common
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/golden"))
+from segment_network import Recognizer  # noqa: E402
 
 
 def build_model(name, classes, stem):
@@ -25,16 +31,19 @@ def main():
     options = peer_common.parse_options(
         __doc__.splitlines()[0], model=("resnet50", "torchvision's or timm's model"), batch=(32, "images per step"),
         size=(224, "px, height and width"), classes=(1000, "output classes"), stem=("imagenet", "imagenet or small"),
-        lr=(0.01, "learning rate"))
+        frames=(1, "of a clip, which a sample is then: Temporal Segment Networks on ResNet-50"), lr=(0.01, "learning rate"))
     peer_common.prepare(options)
 
     def build():
         dtype = torch.bfloat16 if options.dtype == "pure-bf16" else torch.float32
-        model = build_model(options.model, options.classes, options.stem).train()
+        if options.frames > 1:
+            model = Recognizer(options.classes, options.frames).train()
+        else:
+            model = build_model(options.model, options.classes, options.stem).train()
         model = model.to(options.device, dtype=dtype, memory_format=torch.channels_last)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, weight_decay=1e-4, fused=True)
         labels = torch.randint(options.classes, (options.batch,), device=options.device)
-        images = torch.randn(options.batch, 3, options.size, options.size, device=options.device).to(
+        images = torch.randn(options.batch * options.frames, 3, options.size, options.size, device=options.device).to(
             dtype=dtype, memory_format=torch.channels_last)
         run = peer_common.compiled(options, model)
         return lambda step: torch.nn.functional.cross_entropy(run(images).float(), labels), optimizer

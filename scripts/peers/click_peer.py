@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Training of Wide & Deep in PyTorch, the same work as `ptrain run` with synthetic clicks; prints one line of JSON.
+
+Tables of words with sparse gradients and SparseAdam, which updates the rows that a batch reads; fused AdamW for the rest.
+"""
+import pathlib
+import sys
+
+import torch
+
+import peer_common
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/golden"))
+from reference import WideDeep  # noqa: E402
+
+NUMBERS, CATEGORIES = 13, 26  # of Criteo's lines
+
+
+class BothOptimizers:
+    def __init__(self, model, lr):
+        tables = [p for name, p in model.named_parameters() if name in model.TABLES]
+        others = [p for name, p in model.named_parameters() if name not in model.TABLES]
+        self.parts = [torch.optim.SparseAdam(tables, lr=lr), torch.optim.AdamW(others, lr=lr, weight_decay=0, fused=True)]
+
+    def step(self):
+        for part in self.parts:
+            part.step()
+
+    def zero_grad(self, set_to_none=True):
+        for part in self.parts:
+            part.zero_grad(set_to_none=set_to_none)
+
+
+def main():
+    options = peer_common.parse_options(
+        __doc__.splitlines()[0], batch=(512, "clicks per step"), rows=(1000001, "rows of the tables"),
+        width=(9, "numbers a word is looked up as"), lr=(1e-3, "learning rate"))
+    peer_common.prepare(options)
+
+    def build():
+        model = WideDeep(NUMBERS, CATEGORIES, options.rows, options.width).train()
+        model.wide["words"].sparse = model.deep["words"].sparse = True
+        numbers = torch.randn(options.batch, NUMBERS)
+        words = torch.randint(options.rows, (options.batch, CATEGORIES))
+        labels = torch.randint(2, (options.batch,)).float()
+        run = peer_common.compiled(options, model)
+
+        def step_loss(step):
+            return torch.nn.functional.binary_cross_entropy_with_logits(run(numbers, words)[:, 0].float(), labels)
+
+        return step_loss, BothOptimizers(model, options.lr)
+
+    peer_common.measure(options, build, options.batch)
+
+
+if __name__ == "__main__":
+    main()
