@@ -90,4 +90,10 @@ auto visit_floating(DType dtype, Visitor&& visit) {
   }
 }
 
+/// Calls visit(T{}) with the storage type of bf16 or f16.
+template <typename Visitor>
+auto visit_low_precision(DType dtype, Visitor&& visit) {
+  return dtype == DType::f16 ? visit(f16{}) : visit(bf16{});
+}
+
 }  // namespace ptrain

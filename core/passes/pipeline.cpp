@@ -4,9 +4,11 @@
 #include "core/ops/training/loss_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
+#include "core/passes/fuse_casts.h"
 #include "core/passes/fuse_gradients.h"
 #include "core/passes/keep_output.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace ptrain {
@@ -19,6 +21,19 @@ void check(std::string_view pass, const Graph& graph, const PipelineOptions& opt
     throw std::logic_error(fmt::format("{} (after pass {})", error.what(), pass));
   }
   if (options.dump) options.dump(pass, graph);
+}
+
+/// Mixed precision, with casts taken into what reads and writes both.
+AmpResult lower_precision(const Graph& graph, const PipelineOptions& options) {
+  AmpResult amp = apply_amp(graph, options.amp);
+  check("amp", amp.graph, options);
+  if (options.amp.level == AmpLevel::O0 || options.fusion == Fusion::off) return amp;
+  amp.graph = fuse_casts(amp.graph);
+  check("fuse_casts", amp.graph, options);
+  const auto& nodes = amp.graph.nodes();
+  amp.summary.casts = static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.op->type() == "cast"; }));
+  return amp;
 }
 
 /// Null where norms stay apart from convolutions.
@@ -49,8 +64,7 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   check("model", forward, options);
   Graph fused = options.fusion == Fusion::off ? forward : fuse(forward);
   check("fuse", fused, options);
-  AmpResult amp = apply_amp(fused, options.amp);
-  check("amp", amp.graph, options);
+  AmpResult amp = lower_precision(fused, options);
   return {std::move(amp.graph), amp.summary};
 }
 
@@ -71,8 +85,7 @@ DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output
     deployed.graph = keep_output(quantize_layers(deployed.graph, *options.quantization), output);
     check("quantize_layers", deployed.graph, options);
   }
-  AmpResult amp = apply_amp(deployed.graph, options.amp);
-  check("amp", amp.graph, options);
+  AmpResult amp = lower_precision(deployed.graph, options);
   return {std::move(amp.graph), amp.summary, std::move(deployed.norms)};
 }
 

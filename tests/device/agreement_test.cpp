@@ -76,11 +76,14 @@ TEST(Agreement, DropoutAddLayerNorm) {
         for (const float p : {0.0f, 0.1f}) {
           const Shape shape{131, width};
           OpCase c;
-          c.op = std::make_shared<DropoutAddLayerNorm>(DropoutAddLayerNormAttributes{1e-12f, p, 3});
+          DropoutAddLayerNormAttributes attributes{1e-12f, p, 3};
+          if (dtype != residual_dtype) attributes.low = dtype;
+          c.op = std::make_shared<DropoutAddLayerNorm>(attributes);
           c.inputs = {random_tensor(dtype, shape, 1), random_tensor(residual_dtype, shape, 2),
                       random_tensor(DType::f32, Shape{width}, 3), random_tensor(DType::f32, Shape{width}, 4)};
           if (p > 0) c.inputs.push_back(rng());
           c.gradient_inputs = {0, 1, 2, 3};
+          if (attributes.low) c.gradient_outputs = {0, 4};
           c.tolerance_scale = dtype == DType::f32 ? 5 : 1;
           expect_agreement(c, dtype);
         }

@@ -24,7 +24,9 @@ OpCase make_case(Shape shape, DType x, DType residual, DropoutAddLayerNormAttrib
     std::vector<double> sum = in[1].values;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[0].values[i] * static_cast<double>(mask.factor(i));
     const auto r = layer_norm_reference(sum, in[2].values, in[3].values, 1e-5);
-    return std::vector{r.y, sum, r.mean, r.rstd};
+    std::vector outputs{r.y, sum, r.mean, r.rstd};
+    if (a.low) outputs.push_back(r.y);
+    return outputs;
   };
   c.gradient_inputs = {0, 1, 2, 3};
   return c;
@@ -40,6 +42,32 @@ TEST(DropoutAddLayerNorm, MatchesReferenceInEveryDtype) {
 TEST(DropoutAddLayerNorm, AddsLowPrecisionToAnF32Residual) {
   check_op(make_case(Shape{5, 40}, DType::bf16, DType::f32, with_dropout));
   check_op(make_case(Shape{5, 40}, DType::bf16, DType::f32, without_dropout));
+}
+
+/// The gradient arrives at y, at y in low precision, or at both.
+TEST(DropoutAddLayerNorm, WritesLowPrecisionToo) {
+  for (const DType low : {DType::bf16, DType::f16}) {
+    for (DropoutAddLayerNormAttributes attributes : {with_dropout, without_dropout}) {
+      attributes.low = low;
+      for (const std::vector<int>& arrives : {std::vector{0}, {4}, {0, 4}}) {
+        OpCase c = make_case(Shape{5, 40}, low, DType::f32, attributes);
+        c.gradient_outputs = arrives;
+        check_op(c);
+      }
+    }
+  }
+}
+
+TEST(DropoutAddLayerNorm, RoundsTheSameY) {
+  DropoutAddLayerNormAttributes both = with_dropout;
+  both.low = DType::bf16;
+  OpCase c = make_case(Shape{5, 40}, DType::bf16, DType::f32, both);
+  const std::vector<HostTensor> outputs = run_op(c.op, c.inputs);
+  const std::vector<HostTensor> alone = run_op(std::make_shared<DropoutAddLayerNorm>(with_dropout), c.inputs);
+  EXPECT_EQ(outputs[0].values, alone[0].values);
+  for (std::size_t i = 0; i < outputs[4].values.size(); ++i) {
+    EXPECT_EQ(outputs[4].values[i], round_to(DType::bf16, outputs[0].values[i]));
+  }
 }
 
 TEST(DropoutAddLayerNorm, HandlesRowsWiderThanItsChunks) {

@@ -13,6 +13,7 @@ DropoutAddLayerNorm::DropoutAddLayerNorm(DropoutAddLayerNormAttributes attribute
 std::string DropoutAddLayerNorm::attributes() const {
   std::string text = fmt::format("epsilon={}", attributes_.epsilon);
   if (attributes_.dropout > 0) text += fmt::format(" dropout={} stream={}", attributes_.dropout, attributes_.stream);
+  if (attributes_.low) text += fmt::format(" low={}", name_of(*attributes_.low));
   return text;
 }
 
@@ -26,19 +27,27 @@ std::vector<TensorDesc> DropoutAddLayerNorm::infer(std::span<const TensorDesc> i
     require_rng(inputs[rng]);
   }
   outputs.insert(outputs.begin(), inputs[residual]);
+  if (attributes_.low) {
+    require(inputs[residual].dtype == DType::f32 && is_low_precision(*attributes_.low),
+            "y in low precision too is for f32");
+    outputs.push_back({*attributes_.low, inputs[x].shape});
+  }
   return outputs;
 }
 
 void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
-  const ValueId dy = builder.output_gradient(0);
+  ValueId dy = builder.output_gradient(y), dy_low = attributes_.low ? builder.output_gradient(y_low) : no_value;
+  if (dy == no_value) std::swap(dy, dy_low);
   if (dy == no_value) return;
-  invariant(builder.output_gradient(1) == no_value, "the sum inside dropout_add_layer_norm is read elsewhere");
-  std::vector<ValueId> inputs{dy, builder.output(1), builder.input(gamma), builder.output(2), builder.output(3)};
+  invariant(builder.output_gradient(sum) == no_value, "the sum inside dropout_add_layer_norm is read elsewhere");
+  std::vector<ValueId> inputs{dy, builder.output(sum), builder.input(gamma), builder.output(mean),
+                              builder.output(rstd)};
   std::vector<ValueId> gradients;
   const DType x_dtype = builder.desc(builder.input(x)).dtype;
-  if (attributes_.dropout > 0 || x_dtype != builder.desc(builder.input(residual)).dtype) {
+  if (attributes_.dropout > 0 || x_dtype != builder.desc(builder.input(residual)).dtype || dy_low != no_value) {
     const DropoutAddLayerNormGradAttributes grad{attributes_.dropout, attributes_.stream, x_dtype};
     inputs.push_back(attributes_.dropout > 0 ? builder.input(rng) : no_value);
+    if (dy_low != no_value) inputs.push_back(dy_low);
     gradients = builder.emit(std::make_shared<DropoutAddLayerNormGrad>(grad), inputs);
   } else {
     gradients = builder.emit(std::make_shared<LayerNormGrad>(), inputs);
@@ -59,8 +68,13 @@ std::string DropoutAddLayerNormGrad::attributes() const {
 }
 
 std::vector<TensorDesc> DropoutAddLayerNormGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 5, 6);
+  require_count(inputs, 5, 7);
   std::vector<TensorDesc> outputs = LayerNormGrad().infer(inputs.first(rng));
+  if (inputs.size() > dy_low) {
+    require_shape(inputs[dy_low], inputs[dy].shape, "dy_low");
+    require(inputs[dy].dtype == DType::f32 && inputs[sum].dtype == DType::f32 && is_low_precision(inputs[dy_low].dtype),
+            "dy_low is for f32 gradients and sums");
+  }
   if (attributes_.dropout > 0) {
     require(inputs.size() > rng, "dropout needs rng");
     require_rng(inputs[rng]);

@@ -3,22 +3,27 @@
 
 #include "core/graph/op.h"
 
+#include <optional>
+
 namespace ptrain {
 
 struct DropoutAddLayerNormAttributes {
   float epsilon = 1e-12f;
-  float dropout = 0;         // 0 in evaluation
-  std::uint32_t stream = 0;  // random stream of the mask, unique per node
+  float dropout = 0;              // 0 in evaluation
+  std::uint32_t stream = 0;       // random stream of the mask, unique per node
+  std::optional<DType> low = {};  // a low precision in which y is wanted too, where residual is f32
 };
 
 /// inputs:  x [..., H]; residual [..., H]; gamma f32 [H]; beta f32 [H]; rng i64 [3] = {seed, step, part} (optional
 /// without
 ///          dropout). x and residual may differ in dtype.
-/// outputs: y [..., H] and sum [..., H] = dropout(x) + residual, both in residual's dtype; mean, rstd f32 [...].
+/// outputs: y [..., H] and sum [..., H] = dropout(x) + residual, both in residual's dtype; mean, rstd f32 [...];
+///          y_low [..., H] = y rounded to `low`, where that is given.
 /// The mask is that of dropout(x) with the same stream. `sum` is only for the gradient: nothing else may read it.
 class DropoutAddLayerNorm final : public OpWith<DropoutAddLayerNormAttributes> {
  public:
   enum Input { x, residual, gamma, beta, rng };
+  enum Output { y, sum, mean, rstd, y_low };
   explicit DropoutAddLayerNorm(DropoutAddLayerNormAttributes attributes);
 
   std::string_view type() const override { return "dropout_add_layer_norm"; }
@@ -36,12 +41,13 @@ struct DropoutAddLayerNormGradAttributes {
   DType x_dtype = DType::f32;  // of dx
 };
 
-/// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [3].
+/// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [3], optional without dropout;
+///          dy_low [..., H], optional: what is to be added to dy, both of which and sum are f32 then, this bf16 or f16.
 /// outputs: dx [..., H] in x_dtype; dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
 /// Without dropout the gradient is LayerNormGrad, whose dx serves both.
 class DropoutAddLayerNormGrad final : public OpWith<DropoutAddLayerNormGradAttributes> {
  public:
-  enum Input { dy, sum, gamma, mean, rstd, rng };
+  enum Input { dy, sum, gamma, mean, rstd, rng, dy_low };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "dropout_add_layer_norm_grad"; }

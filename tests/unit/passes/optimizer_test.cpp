@@ -173,7 +173,8 @@ TEST(Pipeline, DumpsAfterEveryPassInOrder) {
     passes.emplace_back(pass);
   };
   build_training_graph(resnet_graph(18), options);
-  EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "amp", "autodiff", "fuse_gradients", "optimizer"}));
+  EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "amp", "fuse_casts", "autodiff", "fuse_gradients",
+                                              "optimizer"}));
 }
 
 TEST(Pipeline, NamesThePassAfterWhichTheGraphIsBroken) {

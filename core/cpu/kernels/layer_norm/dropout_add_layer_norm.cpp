@@ -29,6 +29,15 @@ void dropout_add_row(const X* x, const R* residual, const DropoutMask& mask, std
   }
 }
 
+/// Rounds a row to `dtype`.
+template <typename R>
+void round_row(const R* y, std::int64_t width, DType dtype, void* low, std::int64_t first) {
+  visit_low_precision(dtype, [&](auto zero) {
+    auto* to = static_cast<decltype(zero)*>(low) + first;
+    for_channels(width, [&](std::int64_t c, auto access) { access.store(to + c, access.load(y + c)); });
+  });
+}
+
 class DropoutAddLayerNormKernel final : public Kernel {
  public:
   explicit DropoutAddLayerNormKernel(const KernelContext& context)
@@ -57,6 +66,7 @@ class DropoutAddLayerNormKernel final : public Kernel {
             // From the rounded sum, which is what the gradient will see.
             const RowStatistics s = row_statistics(sum + i, width, attributes_.epsilon);
             normalise_row(sum + i, s, gamma, beta, width, y + i);
+            if (attributes_.low) round_row(y + i, width, *attributes_.low, args.outputs[DropoutAddLayerNorm::y_low], i);
             mean[r] = s.mean;
             rstd[r] = s.rstd;
           }
@@ -72,31 +82,47 @@ class DropoutAddLayerNormKernel final : public Kernel {
 };
 
 class DropoutAddLayerNormGradKernel final : public Kernel {
+  using Op = DropoutAddLayerNormGrad;
+
  public:
   explicit DropoutAddLayerNormGradKernel(const KernelContext& context)
       : attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
         dy_dtype_(context.inputs[0].dtype),
         sum_(context.inputs[1]),
-        partial_(sum_.shape[-1]) {}
+        partial_(sum_.shape[-1]) {
+    if (has_input(context.inputs, Op::dy_low)) low_ = context.inputs[Op::dy_low].dtype;
+  }
 
   std::size_t workspace_bytes() const override { return partial_.bytes(); }
 
   void run(const KernelArgs& args) override {
-    visit_floating(dy_dtype_, [&](auto dy_zero) {
-      visit_floating(sum_.dtype, [&](auto sum_zero) {
-        visit_floating(attributes_.x_dtype,
-                       [&](auto x_zero) { run_as<decltype(dy_zero), decltype(sum_zero), decltype(x_zero)>(args); });
+    if (low_) {
+      visit_low_precision(*low_, [&](auto low_zero) {
+        const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
+        const auto* low = static_cast<const decltype(low_zero)*>(args.inputs[Op::dy_low]);
+        visit_floating(attributes_.x_dtype, [&](auto x_zero) {
+          run_as<float, decltype(x_zero)>(args, [&](std::int64_t at) { return SummedGradients{dy + at, low + at}; });
+        });
       });
-    });
+    } else {
+      visit_floating(dy_dtype_, [&](auto dy_zero) {
+        const auto* dy = static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]);
+        visit_floating(sum_.dtype, [&](auto sum_zero) {
+          visit_floating(attributes_.x_dtype, [&](auto x_zero) {
+            run_as<decltype(sum_zero), decltype(x_zero)>(args, [&](std::int64_t at) { return Gradients{dy + at}; });
+          });
+        });
+      });
+    }
     partial_.reduce(static_cast<const float*>(args.workspace), static_cast<float*>(args.outputs[2]),
                     static_cast<float*>(args.outputs[3]));
   }
 
  private:
-  template <typename D, typename R, typename X>
-  void run_as(const KernelArgs& args) {
+  /// `row_at(i)` is the row of dy whose first element has index i.
+  template <typename R, typename X, typename RowAt>
+  void run_as(const KernelArgs& args, const RowAt& row_at) {
     const std::int64_t width = sum_.shape[-1];
-    const auto* dy = static_cast<const D*>(args.inputs[0]);
     const auto* sum = static_cast<const R*>(args.inputs[1]);
     const auto* gamma = static_cast<const float*>(args.inputs[2]);
     const auto* mean = static_cast<const float*>(args.inputs[3]);
@@ -108,7 +134,8 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         sum_.count() / width, static_cast<float*>(args.workspace), [&](std::int64_t r, float* dgamma, float* dbeta) {
           const std::int64_t i = r * width;
           const RowStatistics s{mean[r], rstd[r]};
-          const RowSums sums = grad_row_sums(dy + i, sum + i, s, gamma, width, dgamma, dbeta);
+          const auto dy = row_at(i);
+          const RowSums sums = grad_row_sums(dy, sum + i, s, gamma, width, dgamma, dbeta);
           float factors[run_length];
           std::fill(factors, factors + run_length, 1.0f);
           for (std::int64_t c0 = 0; c0 < width; c0 += run_length) {
@@ -117,7 +144,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
             for_channels(part, [&](std::int64_t c, auto access) {
               const std::int64_t e = i + c0 + c;
               const f32x16 d =
-                  grad_elements(access.load(dy + e), access.load(sum + e), access.load(gamma + c0 + c), s, sums);
+                  grad_elements(dy.load(c0 + c, access), access.load(sum + e), access.load(gamma + c0 + c), s, sums);
               access.store(dresidual + e, d);
               access.store(dx + e, d * access.load(factors + c));
             });
@@ -129,6 +156,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   DType dy_dtype_;
   TensorDesc sum_;
   ChannelPartials partial_;
+  std::optional<DType> low_;  // of dy_low
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ class LayerNormGradKernel final : public Kernel {
         auto* dx = static_cast<T*>(args.outputs[0]);
         partial_.for_parts(x_.count() / width, partials, [&](std::int64_t r, float* dgamma, float* dbeta) {
           const RowStatistics s{mean[r], rstd[r]};
-          const RowSums sums = grad_row_sums(dy + r * width, x + r * width, s, gamma, width, dgamma, dbeta);
+          const RowSums sums = grad_row_sums(Gradients<decltype(dy_zero)>{dy + r * width}, x + r * width, s, gamma,
+                                             width, dgamma, dbeta);
           for_channels(width, [&](std::int64_t c, auto access) {
             const std::int64_t e = r * width + c;
             access.store(dx + e,

@@ -52,14 +52,33 @@ struct RowSums {
   float projected;
 };
 
+/// A row of gradients, one tensor's or the sum of two.
+template <typename D>
+struct Gradients {
+  const D* dy;
+  template <typename Access>
+  PTRAIN_INLINE f32x16 load(std::int64_t c, Access access) const {
+    return access.load(dy + c);
+  }
+};
+template <typename D, typename L>
+struct SummedGradients {
+  const D* dy;
+  const L* more;
+  template <typename Access>
+  PTRAIN_INLINE f32x16 load(std::int64_t c, Access access) const {
+    return access.load(dy + c) + access.load(more + c);
+  }
+};
+
 /// Also adds the row's share of dgamma = sum dy xhat and dbeta = sum dy.
-template <typename D, typename T>
-RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s, const float* gamma, std::int64_t width, float* dgamma,
+template <typename Row, typename T>
+RowSums grad_row_sums(const Row& dy, const T* x, RowStatistics s, const float* gamma, std::int64_t width, float* dgamma,
                       float* dbeta) {
   f32x16 gradient{};
   f32x16 projected{};
   for_channels(width, [&](std::int64_t c, auto access) {
-    const f32x16 d = access.load(dy + c);  // 0 beyond the end, and so is all that it multiplies
+    const f32x16 d = dy.load(c, access);  // 0 beyond the end, and so is all that it multiplies
     const f32x16 normal = (access.load(x + c) - s.mean) * s.rstd;
     const f32x16 scaled = d * access.load(gamma + c);
     access.store(dgamma + c, access.load(dgamma + c) + d * normal);

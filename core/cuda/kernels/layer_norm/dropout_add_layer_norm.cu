@@ -34,10 +34,16 @@ struct RowsArgs {
   const std::int64_t* rng;
 };
 
-template <int n, typename X, typename R>
+/// `low` + `at`, or null.
+template <typename L>
+__device__ inline L* low_row(L* low, std::int64_t at) {
+  return low == nullptr ? nullptr : low + at;
+}
+
+template <int n, typename X, typename R, typename L>
 __global__ void __launch_bounds__(block_threads)
     forward_kernel(RowsArgs a, const X* x, const R* residual, const float* gamma, const float* beta, float epsilon,
-                   R* y, R* sum, float* mean, float* rstd) {
+                   R* y, R* sum, float* mean, float* rstd, L* low) {
   __shared__ BlockWords words;
   const std::int64_t r = warp_row();
   if (r >= a.rows) return;
@@ -58,27 +64,28 @@ __global__ void __launch_bounds__(block_threads)
   });
   // From the rounded sum, which is what the gradient will see; each thread reads back what it wrote.
   const RowStatistics s = row_statistics<n>(sum + begin, a.width, epsilon);
-  normalise_row<n>(sum + begin, s, gamma, beta, a.width, y + begin);
+  normalise_row<n>(sum + begin, s, gamma, beta, a.width, y + begin, low_row(low, begin));
   if (threadIdx.x % warp == 0) {
     mean[r] = s.mean;
     rstd[r] = s.rstd;
   }
 }
 
-template <int n, typename D, typename R, typename X>
+template <int n, typename D, typename R, typename X, typename L>
 __global__ void __launch_bounds__(block_threads)
     backward_kernel(RowsArgs a, const D* dy, const R* sum, const float* gamma, const float* mean, const float* rstd,
-                    X* dx, R* dresidual) {
+                    const L* low, X* dx, R* dresidual) {
   __shared__ BlockWords words;
   const std::int64_t r = warp_row();
   if (r >= a.rows) return;
   const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
   const std::int64_t begin = r * a.width;
   const RowStatistics s{mean[r], rstd[r]};
-  const RowSums sums = grad_row_sums<n>(dy + begin, sum + begin, s, gamma, a.width);
+  const RowSums sums = grad_row_sums<n>(dy + begin, sum + begin, s, gamma, a.width, low_row(low, begin));
   for_columns<n>(a.width, [&](std::int64_t c) {
     float gradients[n], factors[n];
-    grad_elements(dy + begin + c, sum + begin + c, gamma + c, s, sums, gradients);
+    load_gradients(dy, low, begin + c, gradients);
+    grad_elements(sum + begin + c, gamma + c, s, sums, gradients);
     store(dresidual + begin + c, gradients);
     if (mask.threshold > 0) {
       row_factors(mask, begin + c, a.width, words, factors);
@@ -87,6 +94,15 @@ __global__ void __launch_bounds__(block_threads)
     }
     store(dx + begin + c, gradients);
   });
+}
+
+/// Calls visit(L{}) with the type of what lies beside a tensor of R in low precision; bf16 where nothing does.
+template <typename R, typename Visitor>
+void visit_low_of(std::optional<DType> low, Visitor&& visit) {
+  if constexpr (std::is_same_v<R, float>) {
+    if (low == DType::f16) return visit(f16{});
+  }
+  visit(bf16{});
 }
 
 const std::int64_t* rng_of(const KernelArgs& args, std::size_t slot) {
@@ -107,11 +123,16 @@ class DropoutAddLayerNormKernel final : public Kernel {
     visit_row_pack(width, [&](auto n) {
       visit_floating2(x_.dtype, residual_.dtype, [&](auto x_zero, auto zero) {
         using R = decltype(zero);
-        launch(forward_kernel<decltype(n)::value, decltype(x_zero), R>, blocks_for(rows, block_rows), block_threads,
-               device_, a, static_cast<const decltype(x_zero)*>(args.inputs[0]), static_cast<const R*>(args.inputs[1]),
-               static_cast<const float*>(args.inputs[2]), static_cast<const float*>(args.inputs[3]),
-               attributes_.epsilon, static_cast<R*>(args.outputs[0]), static_cast<R*>(args.outputs[1]),
-               static_cast<float*>(args.outputs[2]), static_cast<float*>(args.outputs[3]));
+        visit_low_of<R>(attributes_.low, [&](auto low_zero) {
+          using L = decltype(low_zero);
+          launch(forward_kernel<decltype(n)::value, decltype(x_zero), R, L>, blocks_for(rows, block_rows),
+                 block_threads, device_, a, static_cast<const decltype(x_zero)*>(args.inputs[0]),
+                 static_cast<const R*>(args.inputs[1]), static_cast<const float*>(args.inputs[2]),
+                 static_cast<const float*>(args.inputs[3]), attributes_.epsilon, static_cast<R*>(args.outputs[0]),
+                 static_cast<R*>(args.outputs[1]), static_cast<float*>(args.outputs[2]),
+                 static_cast<float*>(args.outputs[3]),
+                 attributes_.low ? static_cast<L*>(args.outputs[DropoutAddLayerNorm::y_low]) : nullptr);
+        });
       });
     });
   }
@@ -130,32 +151,42 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
         dy_dtype_(context.inputs[0].dtype),
         sum_(context.inputs[1]),
-        channels_(sum_.count() / sum_.shape[-1], sum_.shape[-1]) {}
+        channels_(sum_.count() / sum_.shape[-1], sum_.shape[-1]) {
+    if (has_input(context.inputs, DropoutAddLayerNormGrad::dy_low)) {
+      low_ = context.inputs[DropoutAddLayerNormGrad::dy_low].dtype;
+    }
+  }
 
   std::size_t workspace_bytes() const override { return channels_.workspace_bytes(); }
 
   void run(const KernelArgs& args) override {
     visit_floating2(dy_dtype_, sum_.dtype, [&](auto dy_zero, auto sum_zero) {
-      run_as(static_cast<const decltype(dy_zero)*>(args.inputs[0]),
-             static_cast<const decltype(sum_zero)*>(args.inputs[1]), args);
+      using D = decltype(dy_zero);
+      const auto* dy = static_cast<const D*>(args.inputs[0]);
+      const auto* sum = static_cast<const decltype(sum_zero)*>(args.inputs[1]);
+      visit_low_of<D>(low_, [&](auto low_zero) {
+        const auto* low =
+            static_cast<const decltype(low_zero)*>(low_ ? args.inputs[DropoutAddLayerNormGrad::dy_low] : nullptr);
+        run_as(dy, sum, low, args);
+      });
     });
   }
 
  private:
-  template <typename D, typename R>
-  void run_as(const D* dy, const R* sum, const KernelArgs& args) {
+  template <typename D, typename R, typename L>
+  void run_as(const D* dy, const R* sum, const L* low, const KernelArgs& args) {
     const std::int64_t width = sum_.shape[-1], rows = sum_.count() / width;
     const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 5)};
     const auto* gamma = static_cast<const float*>(args.inputs[2]);
     const auto* mean = static_cast<const float*>(args.inputs[3]);
     const auto* rstd = static_cast<const float*>(args.inputs[4]);
     channels_.run(device_, dy, sum, mean, rstd, args.workspace, static_cast<float*>(args.outputs[2]),
-                  static_cast<float*>(args.outputs[3]));
+                  static_cast<float*>(args.outputs[3]), low);
     visit_row_pack(width, [&](auto n) {
       visit_floating(attributes_.x_dtype, [&](auto x_zero) {
-        launch(backward_kernel<decltype(n)::value, D, R, decltype(x_zero)>, blocks_for(rows, block_rows), block_threads,
-               device_, a, dy, sum, gamma, mean, rstd, static_cast<decltype(x_zero)*>(args.outputs[0]),
-               static_cast<R*>(args.outputs[1]));
+        launch(backward_kernel<decltype(n)::value, D, R, decltype(x_zero), L>, blocks_for(rows, block_rows),
+               block_threads, device_, a, dy, sum, gamma, mean, rstd, low,
+               static_cast<decltype(x_zero)*>(args.outputs[0]), static_cast<R*>(args.outputs[1]));
       });
     });
   }
@@ -165,6 +196,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   DType dy_dtype_;
   TensorDesc sum_;
   ChannelGradients channels_;
+  std::optional<DType> low_;  // of dy_low
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(block_threads)
   const RowSums sums = grad_row_sums<n>(dy + r * width, x + r * width, s, gamma, width);
   for_columns<n>(width, [&](std::int64_t c) {
     float gradients[n];
-    grad_elements(dy + r * width + c, x + r * width + c, gamma + c, s, sums, gradients);
+    load(dy + r * width + c, gradients);
+    grad_elements(x + r * width + c, gamma + c, s, sums, gradients);
     store(dx + r * width + c, gradients);
   });
 }

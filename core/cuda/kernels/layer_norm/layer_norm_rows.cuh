@@ -42,9 +42,10 @@ __device__ inline RowStatistics row_statistics(const T* x, std::int64_t width, f
   return {mean, 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(width) + epsilon)};
 }
 
-template <int n, typename T, typename Y>
+/// Into `y` and, where that is not null, into `low`.
+template <int n, typename T, typename Y, typename L = bf16>
 __device__ inline void normalise_row(const T* x, RowStatistics s, const float* gamma, const float* beta,
-                                     std::int64_t width, Y* y) {
+                                     std::int64_t width, Y* y, L* low = nullptr) {
   float values[n], scale[n], shift[n];
   for_columns<n>(width, [&](std::int64_t c) {
     load(x + c, values);
@@ -53,7 +54,19 @@ __device__ inline void normalise_row(const T* x, RowStatistics s, const float* g
 #pragma unroll
     for (int i = 0; i < n; ++i) values[i] = (values[i] - s.mean) * s.rstd * scale[i] + shift[i];
     store(y + c, values);
+    if (low != nullptr) store(low + c, values);
   });
+}
+
+/// The n elements of dy from `c` on, and those of `low` added where that is not null.
+template <int n, typename D, typename L>
+__device__ inline void load_gradients(const D* dy, const L* low, std::int64_t c, float (&values)[n]) {
+  load(dy + c, values);
+  if (low == nullptr) return;
+  float more[n];
+  load(low + c, more);
+#pragma unroll
+  for (int i = 0; i < n; ++i) values[i] += more[i];
 }
 
 /// Means over a row of dy gamma and of dy gamma xhat.
@@ -62,13 +75,13 @@ struct RowSums {
   float projected;
 };
 
-template <int n, typename D, typename T>
+template <int n, typename D, typename T, typename L = bf16>
 __device__ inline RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s, const float* gamma,
-                                        std::int64_t width) {
+                                        std::int64_t width, const L* low = nullptr) {
   float gradient = 0, projected = 0;
   float d[n], values[n], scale[n];
   for_columns<n>(width, [&](std::int64_t c) {
-    load(dy + c, d);
+    load_gradients(dy, low, c, d);
     load(x + c, values);
     load(gamma + c, scale);
 #pragma unroll
@@ -81,12 +94,11 @@ __device__ inline RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s
   return {warp_sum(gradient) / static_cast<float>(width), warp_sum(projected) / static_cast<float>(width)};
 }
 
-/// dx of the n elements from x on, into `gradients`.
-template <int n, typename D, typename T>
-__device__ inline void grad_elements(const D* dy, const T* x, const float* gamma, RowStatistics s, RowSums sums,
+/// dx of the n elements from x on; of dy before, into `gradients`.
+template <int n, typename T>
+__device__ inline void grad_elements(const T* x, const float* gamma, RowStatistics s, RowSums sums,
                                      float (&gradients)[n]) {
   float values[n], scale[n];
-  load(dy, gradients);
   load(x, values);
   load(gamma, scale);
 #pragma unroll
@@ -100,17 +112,18 @@ __device__ inline void grad_elements(const D* dy, const T* x, const float* gamma
 /// column_rows rows; each thread adds its rows in order.
 inline constexpr int column_rows = 8;
 
-template <typename D, typename T>
+template <typename D, typename T, typename L>
 __global__ void __launch_bounds__(warp* column_rows)
     channel_partials_kernel(const D* dy, const T* x, const float* mean, const float* rstd, std::int64_t rows,
-                            std::int64_t width, float* partials) {
+                            std::int64_t width, const L* low, float* partials) {
   __shared__ float shared[2][column_rows][warp];
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * warp + threadIdx.x;
   const std::int64_t parts = gridDim.y, part = blockIdx.y;
   float dgamma = 0, dbeta = 0;
   if (c < width) {
     for (std::int64_t r = rows * part / parts + threadIdx.y; r < rows * (part + 1) / parts; r += column_rows) {
-      const float d = to_float(dy[r * width + c]);
+      float d = to_float(dy[r * width + c]);
+      if (low != nullptr) d += to_float(low[r * width + c]);
       dgamma += d * ((to_float(x[r * width + c]) - mean[r]) * rstd[r]);
       dbeta += d;
     }
@@ -146,13 +159,13 @@ class ChannelGradients {
 
   std::size_t workspace_bytes() const { return static_cast<std::size_t>(2 * parts_ * width_) * sizeof(float); }
 
-  template <typename D, typename T>
+  template <typename D, typename T, typename L = bf16>
   void run(const Device& device, const D* dy, const T* x, const float* mean, const float* rstd, void* workspace,
-           float* dgamma, float* dbeta) const {
+           float* dgamma, float* dbeta, const L* low = nullptr) const {
     auto* partials = static_cast<float*>(workspace);
     const dim3 grid(blocks_for(width_, warp), static_cast<unsigned>(parts_));
-    launch(channel_partials_kernel<D, T>, grid, dim3(warp, column_rows), device, dy, x, mean, rstd, rows_, width_,
-           partials);
+    launch(channel_partials_kernel<D, T, L>, grid, dim3(warp, column_rows), device, dy, x, mean, rstd, rows_, width_,
+           low, partials);
     launch(add_parts_kernel, blocks_for(width_), block_threads, device, partials, parts_, width_, dgamma, dbeta);
   }
 

@@ -1,0 +1,81 @@
+#include "core/passes/fuse_casts.h"
+
+#include "core/ops/elementwise.h"
+#include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/passes/rewriter.h"
+
+#include <map>
+
+namespace ptrain {
+namespace {
+
+using Norm = DropoutAddLayerNorm;
+
+class CastFuser {
+ public:
+  explicit CastFuser(const Graph& graph) : graph_(graph), rewriter_(graph), readers_(count_readers(graph)) {}
+
+  Graph run() {
+    for (const Node& node : graph_.nodes()) find(node);
+    for (const Node& node : graph_.nodes()) emit(node);
+    return rewriter_.finish();
+  }
+
+ private:
+  /// The node's op as a norm that computes in fp32, else null.
+  const Norm* fp32_norm(const Node& node) const {
+    const auto* norm = dynamic_cast<const Norm*>(node.op.get());
+    return norm != nullptr && graph_.desc(node.inputs[Norm::residual]).dtype == DType::f32 ? norm : nullptr;
+  }
+
+  /// What was cast up to `value`; no_value where it was not.
+  ValueId low_source(ValueId value) const {
+    const NodeId producer = graph_.value(value).producer;
+    if (producer < 0 || graph_.node(producer).op->type() != "cast") return no_value;
+    const ValueId source = graph_.node(producer).inputs[0];
+    return is_low_precision(graph_.desc(source).dtype) ? source : no_value;
+  }
+
+  void find(const Node& node) {
+    if (fp32_norm(node) != nullptr) {
+      ValueId& x = low_x_.try_emplace(&node, low_source(node.inputs[Norm::x])).first->second;
+      if (x != no_value) --readers_[static_cast<std::size_t>(node.inputs[Norm::x])];
+    } else if (const auto* cast = dynamic_cast<const Cast*>(node.op.get())) {
+      const NodeId producer = graph_.value(node.inputs[0]).producer;
+      if (producer < 0 || !is_low_precision(cast->dtype()) || fp32_norm(graph_.node(producer)) == nullptr) return;
+      if (graph_.node(producer).outputs[Norm::y] == node.inputs[0]) low_y_[&graph_.node(producer)] = &node;
+    }
+  }
+
+  void emit(const Node& node) {
+    if (const Norm* norm = fp32_norm(node)) return emit_norm(node, *norm);
+    const bool was_cast = node.op->type() == "cast";
+    if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // a norm writes it
+    if (was_cast && readers_[static_cast<std::size_t>(node.outputs[0])] == 0) return;  // norms read its source
+    rewriter_.copy(node);
+  }
+
+  void emit_norm(const Node& node, const Norm& norm) {
+    Norm::Attributes attributes = norm.attrs();
+    std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
+    if (const ValueId x = low_x_.at(&node); x != no_value) inputs[Norm::x] = rewriter_.mapped(x);
+    const auto down = low_y_.find(&node);
+    if (down != low_y_.end()) attributes.low = graph_.desc(down->second->outputs[0]).dtype;
+    const std::vector<ValueId> outputs =
+        rewriter_.graph().add_node(node.name, std::make_shared<Norm>(attributes), std::move(inputs), node.phase);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) rewriter_.map(node.outputs[i], outputs[i]);
+    if (down != low_y_.end()) rewriter_.map(down->second->outputs[0], outputs[Norm::y_low]);
+  }
+
+  const Graph& graph_;
+  Rewriter rewriter_;
+  std::vector<int> readers_;                  // by value, of those that read the value itself afterwards
+  std::map<const Node*, ValueId> low_x_;      // of every norm in fp32: what its x was cast from, or no_value
+  std::map<const Node*, const Node*> low_y_;  // the cast of a norm's y
+};
+
+}  // namespace
+
+Graph fuse_casts(const Graph& graph) { return CastFuser(graph).run(); }
+
+}  // namespace ptrain
