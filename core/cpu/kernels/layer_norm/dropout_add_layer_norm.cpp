@@ -101,7 +101,9 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
         const auto* low = static_cast<const decltype(low_zero)*>(args.inputs[Op::dy_low]);
         visit_floating(attributes_.x_dtype, [&](auto x_zero) {
-          run_as<float, decltype(x_zero)>(args, [&](std::int64_t at) { return SummedGradients{dy + at, low + at}; });
+          run_as<float, decltype(x_zero)>(args, [&](std::int64_t at) {
+            return SummedGradients<float, decltype(low_zero)>{dy + at, low + at};
+          });
         });
       });
     } else {
@@ -109,7 +111,8 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         const auto* dy = static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]);
         visit_floating(sum_.dtype, [&](auto sum_zero) {
           visit_floating(attributes_.x_dtype, [&](auto x_zero) {
-            run_as<decltype(sum_zero), decltype(x_zero)>(args, [&](std::int64_t at) { return Gradients{dy + at}; });
+            run_as<decltype(sum_zero), decltype(x_zero)>(
+                args, [&](std::int64_t at) { return Gradients<decltype(dy_zero)>{dy + at}; });
           });
         });
       });
