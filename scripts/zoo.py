@@ -5,9 +5,9 @@
   scripts/zoo.py epochs --images FOLDER --texts FILE.tsv [--out results/MACHINE/zoo_epochs.json]
   scripts/zoo.py --table FILE.json                                  # only prints the table of a saved file
 
-levels: made-up data that can be learnt, images of 64 px, texts of 32 tokens, the networks of text in a small size; the
-loss is the mean of the last 20 steps of --seeds trainings without dropout, labels smoothed, so that it ends above zero. A loss more
-than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class, and a TSV of
+levels: made-up data that can be learnt, images of 64 px, texts of 32 tokens, the networks of text in a small size, no dropout;
+the loss is the mean of the last 20 steps of --seeds trainings, and labels are smoothed, so that it ends above zero. A loss
+more than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class, and a TSV of
 sentences; what neither serves (clips, clicks, running text, vocabularies that are not there) reads made-up data. Also
 what `ptrain plan` foretold of the memory. Results are written after each training; a failure is a record in them.
 """

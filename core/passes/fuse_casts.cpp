@@ -38,8 +38,8 @@ class CastFuser {
 
   void find(const Node& node) {
     if (fp32_norm(node) != nullptr) {
-      ValueId& x = low_x_.try_emplace(&node, low_source(node.inputs[Norm::x])).first->second;
-      if (x != no_value) --readers_[static_cast<std::size_t>(node.inputs[Norm::x])];
+      const ValueId x = node.inputs[Norm::x];
+      if (low_source(x) != no_value) --readers_[static_cast<std::size_t>(x)];
     } else if (const auto* cast = dynamic_cast<const Cast*>(node.op.get())) {
       const NodeId producer = graph_.value(node.inputs[0]).producer;
       if (producer < 0 || !is_low_precision(cast->dtype()) || fp32_norm(graph_.node(producer)) == nullptr) return;
@@ -58,7 +58,7 @@ class CastFuser {
   void emit_norm(const Node& node, const Norm& norm) {
     Norm::Attributes attributes = norm.attrs();
     std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
-    if (const ValueId x = low_x_.at(&node); x != no_value) inputs[Norm::x] = rewriter_.mapped(x);
+    if (const ValueId x = low_source(node.inputs[Norm::x]); x != no_value) inputs[Norm::x] = rewriter_.mapped(x);
     const auto down = low_y_.find(&node);
     if (down != low_y_.end()) attributes.low = graph_.desc(down->second->outputs[0]).dtype;
     const std::vector<ValueId> outputs =
@@ -70,7 +70,6 @@ class CastFuser {
   const Graph& graph_;
   Rewriter rewriter_;
   std::vector<int> readers_;                  // by value, of those that read the value itself afterwards
-  std::map<const Node*, ValueId> low_x_;      // of every norm in fp32: what its x was cast from, or no_value
   std::map<const Node*, const Node*> low_y_;  // the cast of a norm's y
 };
 

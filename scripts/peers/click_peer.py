@@ -3,15 +3,10 @@
 
 Tables of words with sparse gradients and SparseAdam, which updates the rows that a batch reads; fused AdamW for the rest.
 """
-import pathlib
-import sys
-
 import torch
 
+import click_network
 import peer_common
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/golden"))
-from reference import WideDeep  # noqa: E402
 
 NUMBERS, CATEGORIES = 13, 26  # of Criteo's lines
 
@@ -38,7 +33,7 @@ def main():
     peer_common.prepare(options)
 
     def build():
-        model = WideDeep(NUMBERS, CATEGORIES, options.rows, options.width).train()
+        model = click_network.WideDeep(NUMBERS, CATEGORIES, options.rows, options.width).train()
         model.wide["words"].sparse = model.deep["words"].sparse = True
         numbers = torch.randn(options.batch, NUMBERS)
         words = torch.randint(options.rows, (options.batch, CATEGORIES))

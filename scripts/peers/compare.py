@@ -67,13 +67,10 @@ def bert(name, title, size, keys, length, batch, steps, warmup=4):
                 ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup)
 
 
-def encoder(name, title, kin, layers, length, batch, steps):
-    """A text encoder of BERT's base size with its own vocabulary's."""
-    vocabulary = {"roberta": 50265, "ernie": 40000}.get(name, 30522)
-    return Case(name, f"{title}, length {length}, batch {batch}", steps,
-                {"model.name": name, "model.vocab_size": vocabulary, "model.classes": 2, "data.max_length": length,
-                 "data.batch_size": batch, "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5},
-                ["bert_peer.py", "--kin", kin, "--size", layers, "--vocab", vocabulary, "--length", length, "--batch", batch], 3)
+def encoder(name, title, kin, size, vocabulary):
+    """One of BERT's kin, of BERT-base's width."""
+    case = bert(name, title, size, {"model.name": name, "model.vocab_size": vocabulary}, 128, 8, 5, 3)
+    return dataclasses.replace(case, peer=[*case.peer, "--kin", kin, "--vocab", vocabulary])
 
 
 def clips(size, batch, steps):
@@ -132,9 +129,9 @@ CASES = {
         zoo("convnext_tiny", "ConvNeXt-T", "convnext_tiny"),
         zoo("vit_b_16", "ViT-B/16", "vit_b_16", batch=8),
         zoo("deit_small", "DeiT-S", "deit_small_patch16_224"),
-        encoder("distilbert", "DistilBERT", "DistilBert", "distil", 128, 8, 8),
-        encoder("roberta", "RoBERTa-base", "Roberta", "base", 128, 8, 5),
-        encoder("ernie", "ERNIE 3.0 base", "Ernie", "base", 128, 8, 5),
+        encoder("distilbert", "DistilBERT", "DistilBert", "distil", 30522),
+        encoder("roberta", "RoBERTa-base", "Roberta", "base", 50265),
+        encoder("ernie", "ERNIE 3.0 base", "Ernie", "base", 40000),
         gpt2(256, 4, 5),
         clips(112, 8, 5),
         clicks(512, 200),

@@ -3,16 +3,11 @@
 
 torchvision's network of that name, or else timm's, channels-last, fused SGD with momentum, a batch that is in memory already.
 """
-import pathlib
-import sys
-
 import torch
 import torchvision
 
 import peer_common
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/golden"))
-from segment_network import Recognizer  # noqa: E402
+import segment_network
 
 
 def build_model(name, classes, stem):
@@ -37,7 +32,7 @@ def main():
     def build():
         dtype = torch.bfloat16 if options.dtype == "pure-bf16" else torch.float32
         if options.frames > 1:
-            model = Recognizer(options.classes, options.frames).train()
+            model = segment_network.Recognizer(options.classes, options.frames).train()
         else:
             model = build_model(options.model, options.classes, options.stem).train()
         model = model.to(options.device, dtype=dtype, memory_format=torch.channels_last)

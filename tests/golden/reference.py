@@ -5,9 +5,13 @@ tests/golden/sketch.h makes the same ones and no weights need to be stored.
 """
 import dataclasses
 import math
+import pathlib
+import sys
 
 import numpy as np
 import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/peers"))  # networks that no library has
 
 STEPS = 10
 SKETCHES = 16
@@ -203,27 +207,6 @@ def text_model(case):
         type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes, **own))
 
 
-class WideDeep(torch.nn.Module):
-    """Wide & Deep: numbers and words, a weight of each, and all of them through layers."""
-    TABLES = ("wide.words.weight", "deep.words.weight")
-
-    def __init__(self, numbers, categories, hash_buckets, embedding_size):
-        super().__init__()
-        sizes = [categories * embedding_size + numbers, 512, 256, 128, 32]
-        self.wide = torch.nn.ModuleDict({"numbers": torch.nn.Linear(numbers, 1),
-                                         "words": torch.nn.EmbeddingBag(hash_buckets, 1, mode="sum")})
-        self.deep = torch.nn.ModuleDict({
-            "words": torch.nn.Embedding(hash_buckets, embedding_size),
-            "layers": torch.nn.ModuleList(torch.nn.Linear(*pair) for pair in zip(sizes, sizes[1:])),
-            "output": torch.nn.Linear(sizes[-1], 1)})
-
-    def forward(self, numbers, words):
-        x = torch.cat([self.deep["words"](words).flatten(1), numbers], dim=1)
-        for layer in self.deep["layers"]:
-            x = torch.relu(layer(x))
-        return self.wide["numbers"](numbers) + self.wide["words"](words) + self.deep["output"](x)
-
-
 def own_size(case):
     """What a transformer of patches is told of the images: its positions are for one size."""
     return {"vit_b_16": {"image_size": case.size}, "deit_small": {"img_size": case.size}}.get(case.name, {})
@@ -232,7 +215,8 @@ def own_size(case):
 def build(case, dtype):
     """The model in training mode without dropout, weights by hash (running statistics as they start)."""
     if case.clicks:
-        model = WideDeep(**case.clicks)
+        import click_network
+        model = click_network.WideDeep(**case.clicks)
     elif case.bert:
         model = text_model(case)
     elif case.frames > 1:

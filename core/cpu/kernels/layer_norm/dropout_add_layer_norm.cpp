@@ -29,15 +29,6 @@ void dropout_add_row(const X* x, const R* residual, const DropoutMask& mask, std
   }
 }
 
-/// Rounds a row to `dtype`.
-template <typename R>
-void round_row(const R* y, std::int64_t width, DType dtype, void* low, std::int64_t first) {
-  visit_low_precision(dtype, [&](auto zero) {
-    auto* to = static_cast<decltype(zero)*>(low) + first;
-    for_channels(width, [&](std::int64_t c, auto access) { access.store(to + c, access.load(y + c)); });
-  });
-}
-
 class DropoutAddLayerNormKernel final : public Kernel {
  public:
   explicit DropoutAddLayerNormKernel(const KernelContext& context)
@@ -66,7 +57,12 @@ class DropoutAddLayerNormKernel final : public Kernel {
             // From the rounded sum, which is what the gradient will see.
             const RowStatistics s = row_statistics(sum + i, width, attributes_.epsilon);
             normalise_row(sum + i, s, gamma, beta, width, y + i);
-            if (attributes_.low) round_row(y + i, width, *attributes_.low, args.outputs[DropoutAddLayerNorm::y_low], i);
+            if (attributes_.low) {
+              visit_low_precision(*attributes_.low, [&](auto low_zero) {
+                using L = decltype(low_zero);
+                convert_run(y + i, static_cast<L*>(args.outputs[DropoutAddLayerNorm::y_low]) + i, width);
+              });
+            }
             mean[r] = s.mean;
             rstd[r] = s.rstd;
           }
@@ -102,7 +98,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         const auto* low = static_cast<const decltype(low_zero)*>(args.inputs[Op::dy_low]);
         visit_floating(attributes_.x_dtype, [&](auto x_zero) {
           run_as<float, decltype(x_zero)>(args, [&](std::int64_t at) {
-            return SummedGradients<float, decltype(low_zero)>{dy + at, low + at};
+            return SummedGradients<decltype(low_zero)>{dy + at, low + at};
           });
         });
       });

@@ -61,9 +61,9 @@ struct Gradients {
     return access.load(dy + c);
   }
 };
-template <typename D, typename L>
+template <typename L>
 struct SummedGradients {
-  const D* dy;
+  const float* dy;
   const L* more;
   template <typename Access>
   PTRAIN_INLINE f32x16 load(std::int64_t c, Access access) const {
