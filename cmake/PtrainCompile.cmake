@@ -32,11 +32,20 @@ target_compile_options(ptrain_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # `omp simd` is a wish; sanitizers keep Clang from granting it
   target_compile_options(ptrain_options INTERFACE -Wno-pass-failed)
 endif()
-# A target may be compiled for another processor than the rest: its property PTRAIN_MARCH.
-set(march $<IF:$<BOOL:${PTRAIN_NATIVE}>,native,x86-64-v3>)
-set(march -march=$<IF:$<BOOL:$<TARGET_PROPERTY:PTRAIN_MARCH>>,$<TARGET_PROPERTY:PTRAIN_MARCH>,${march}>)
-target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${march}>
-  $<$<COMPILE_LANGUAGE:CXX>:$<IF:$<BOOL:${PTRAIN_NATIVE}>,-mprefer-vector-width=512,-Wno-psabi>>)
+# What builds for no one machine are compiled for. A target may be for another processor than the rest: its property
+# PTRAIN_MARCH.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  set(PTRAIN_PORTABLE_VARIANT avx2)
+  set(portable -march=x86-64-v3)
+  set(tuning $<IF:$<BOOL:${PTRAIN_NATIVE}>,-mprefer-vector-width=512,-Wno-psabi>)
+else()
+  set(PTRAIN_PORTABLE_VARIANT neon)
+  set(portable -march=armv8-a)
+  set(tuning -fsigned-char -Wno-psabi) # char is signed on x86-64
+endif()
+set(march $<IF:$<BOOL:${PTRAIN_NATIVE}>,-march=native,${portable}>)
+set(march $<IF:$<BOOL:$<TARGET_PROPERTY:PTRAIN_MARCH>>,-march=$<TARGET_PROPERTY:PTRAIN_MARCH>,${march}>)
+target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${march}> "$<$<COMPILE_LANGUAGE:CXX>:${tuning}>")
 if(PTRAIN_SANITIZE)
   target_compile_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE})

@@ -43,7 +43,7 @@ void export_model(const ExportArguments& arguments) {
   const OpenedModel opened = open_model(arguments.model);
   std::filesystem::path written = arguments.out;
   if (onnx) {
-    require_images(opened.trained, "--format onnx has no form for");
+    require_images_or_sentences(opened.trained, "--format onnx has no form for");
     written = export_onnx(opened, arguments.out);
   } else {
     copy_trained_model(opened.trained, arguments.out);

@@ -1,10 +1,11 @@
-// ptrain infer: what a trained model says about images and texts.
+// ptrain infer: what a trained model says about its inputs, or how it goes on with a text.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/trained_model.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/infer/generation.h"
 #include "core/infer/inference.h"
 #include "core/report/json_file.h"
 #include "core/report/progress.h"
@@ -24,6 +25,7 @@ struct InferArguments {
   std::string format = "text";
   std::string report;
   std::string progress = "auto";
+  GenerationOptions generation;
 };
 
 void print_summary(const InferenceReport& report) {
@@ -62,9 +64,36 @@ InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const Infer
   return report;
 }
 
+/// Goes on with every prompt of the command line, of .txt files and of standard input.
+void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFormat format) {
+  if (!arguments.report.empty()) fail_usage("--report: is of classes; {} goes on with texts", arguments.deploy.model);
+  const std::vector<std::string> prompts = read_prompts(arguments.inputs);
+  const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
+  options.batch_size = std::min(options.batch_size, static_cast<std::int64_t>(prompts.size()));
+  options.kernels.exhaustive_search = false;
+  const auto longest =
+      std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
+  // A token is a byte at least.
+  options.max_length =
+      std::min(options.max_length, static_cast<std::int64_t>(longest->size()) + arguments.generation.tokens);
+  TextGenerator generator(opened, *backend, options);
+  fmt::print("{}", generation_header(format));
+  std::int64_t tokens = 0;
+  const Stopwatch watch;
+  generator.run(prompts, arguments.generation, [&](const Generation& one) {
+    tokens += one.tokens;
+    fmt::print("{}", generation_line(format, one));
+    std::fflush(stdout);
+  });
+  print_error_line(fmt::format("{} tokens in {:.2f} s: {:.1f}/s", tokens, watch.seconds(),
+                               static_cast<double>(tokens) / watch.seconds()));
+}
+
 void infer(const InferArguments& arguments) {
   const auto format = choice_of<AnswerFormat>("--format", arguments.format);
   const OpenedModel opened = open_model(arguments.deploy.model);
+  if (opened.trained.data.kind == DataKind::tokens) return go_on(opened, arguments, format);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   for (const std::string& note : inputs->notes()) print_error_line("note: " + note);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
@@ -83,18 +112,36 @@ void infer(const InferArguments& arguments) {
   fail("{} of {} inputs could not be read; the first: {}", report.unread.size(), inputs->size(), report.unread.front());
 }
 
+void add_generation_options(CLI::App& command, GenerationOptions& options) {
+  const char* group = "Running text, which is gone on with";
+  command.add_option("--tokens", options.tokens, "the most that are added to a prompt")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--top-k", options.top_k, "likeliest tokens that the next one is drawn from; 0: all")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--temperature", options.temperature, "what logits are divided by; 0: the likeliest token always")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--seed", options.seed, "of what is drawn")->capture_default_str()->group(group);
+}
+
 }  // namespace
 
 void add_infer_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("infer", "ask a trained model about images or texts");
+  CLI::App* command =
+      program.add_subcommand("infer", "ask a trained model about images, texts or tables, or let it go on with a text");
   const auto arguments = std::make_shared<InferArguments>();
   arguments->deploy.add_to(*command);
   command
       ->add_option(
           "INPUT", arguments->inputs,
           "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
-          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences; - for "
-          "standard input, a path or a sentence per line")
+          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences, or, "
+          "of "
+          "a model of running text, prompts; files of Criteo's lines; - for standard input, one of them per line")
       ->required();
   command->add_option("--top", arguments->top, "classes shown of each input")
       ->check(CLI::Range(1, 1'000'000))
@@ -105,6 +152,7 @@ void add_infer_command(CLI::App& program) {
   command->add_flag_callback(
       "--json", [arguments] { arguments->format = "jsonl"; }, "as --format jsonl");
   add_column_options(*command, arguments->options);
+  add_generation_options(*command, arguments->generation);
   command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")
       ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
@@ -113,7 +161,8 @@ void add_infer_command(CLI::App& program) {
   command->footer(
       "Where a folder bears a class's name, or a table has labels, the accuracy follows the answers.\n"
       "Example:\n  ptrain infer runs/resnet50 photo.jpg more_photos/ --top 3\n"
-      "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl");
+      "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl\n"
+      "  ptrain infer runs/gpt2 'Once upon a time' --tokens 40 --top-k 20");
   command->callback([arguments] { infer(*arguments); });
 }
 

@@ -89,7 +89,7 @@ void quantize(const QuantizeArguments& arguments) {
                                 arguments.max_logit_error};
   const OpenedModel opened = open_model(arguments.model);
   require_classes(opened.trained, "quantize holds the accuracy of");
-  require_images(opened.trained, "quantize is not made for");
+  require_images_or_sentences(opened.trained, "quantize is not made for");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   const std::unique_ptr<InputSet> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);

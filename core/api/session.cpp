@@ -51,7 +51,7 @@ DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened
 
 Session::Session(Settings settings)
     : settings_(completed(std::move(settings))), opened_(open_model(settings_.folder, make_model)) {
-  require_images(opened_.trained, "this interface's tensors have no axis for");
+  require_images_or_sentences(opened_.trained, "this interface's tensors have no form for");
   const CallingThread thread(settings_.threads);
   if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
     encoder_.emplace(opened_.trained);

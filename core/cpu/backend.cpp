@@ -2,6 +2,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/errors.h"
+#include "core/base/host_name.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/cpu/onednn/int8_work.h"
@@ -12,7 +13,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -27,14 +27,6 @@ constexpr const char* own_kernels = PTRAIN_TEXT(PTRAIN_CPU_VARIANT);
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t mapped_size(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
-
-std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
-}
 
 class CpuBackend final : public Backend {
  public:
@@ -78,9 +70,9 @@ class CpuBackend final : public Backend {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];
     if (cache == nullptr) {
-      cache =
-          std::make_unique<SearchCache>(fmt::format("{}, {} with {}, own kernels for {}, {}", cpu_model(), library(),
-                                                    instruction_set(), own_kernels, counted(thread_count(), "thread")));
+      cache = std::make_unique<SearchCache>(fmt::format("{}, {} with {}, own kernels for {}, {}", processor_name(),
+                                                        library(), instruction_set(), own_kernels,
+                                                        counted(thread_count(), "thread")));
     }
     return *cache;
   }

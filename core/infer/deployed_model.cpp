@@ -103,7 +103,9 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
   const Plan& largest = plans_of(options.batch_size).largest();
-  classes_ = largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
+  two_classes_ = model.reads() == DataKind::table;
+  classes_ = two_classes_ ? class_count(largest)
+                          : largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
   variables_.allocate();
 }
 
@@ -142,7 +144,7 @@ PlanSet& DeployedModel::plans_of(std::int64_t rows) {
   plan.constants = &constants_;
   PlanSet::Shapes shapes;
   shapes.planned = [this, rows](const BatchShape& batch) {
-    return BatchShape(rows, model_.token_capacity(rows, batch.tokens));
+    return BatchShape(rows, model_.token_capacity(rows, batch.tokens, Mode::deployment));
   };
   shapes.build = [this](const BatchShape& shape) { return build(shape); };
   const BatchShape largest(rows, rows * options_.max_length);
@@ -156,7 +158,7 @@ Graph DeployedModel::build(const BatchShape& shape) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::evaluation), model_io::logits, options,
+  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), model_io::logits, options,
                                                 backend_.convolution_epilogue());
   folded_ = std::move(deployed.folded);
   for (const std::string& name : options_.readable) {
@@ -172,7 +174,7 @@ std::vector<float> DeployedModel::run(const Batch& batch) {
   last_plan_ = &plan;
   feed(plan, batch, batch.count);
   plan.run(Phase::forward, Phase::forward);
-  return read_logits(plan);
+  return two_classes_ ? read_class_logits(plan) : read_logits(plan);
 }
 
 double DeployedModel::compile_seconds() const {

@@ -13,7 +13,7 @@ namespace ptrain {
 
 struct DeployOptions {
   std::int64_t batch_size = 1;  // rows of the largest batch
-  std::int64_t max_length = 0;  // tokens of the longest sequence; 0: images
+  std::int64_t max_length = 0;  // tokens of the longest sequence; 0: none are read
   AmpOptions amp;
   KernelOptions kernels;           // weights are taken as constant, whatever it says
   std::set<std::string> readable;  // values of the graph that can be read after a run
@@ -31,8 +31,9 @@ class DeployedModel {
   DeployedModel(const DeployedModel&) = delete;
   DeployedModel& operator=(const DeployedModel&) = delete;
 
-  /// Logits [rows, classes] of a batch of so many rows (its labels), at most batch_size, of which `count` mean
-  /// something. The first batch of so many rows compiles plans for them.
+  /// Logits [rows, classes] (of running text [rows, vocabulary], of the token behind each) of a batch of so many rows
+  /// (its labels), at most batch_size, of which `count` mean something. The first batch of so many rows compiles plans
+  /// for them.
   std::vector<float> run(const Batch& batch);
 
   /// The plan of the last run(), whose outputs are the logits and DeployOptions::readable.
@@ -63,6 +64,7 @@ class DeployedModel {
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::int64_t classes_ = 0;
+  bool two_classes_ = false;  // told by one logit
 };
 
 /// Throws Error{failed} naming the input whose logits they are.

@@ -10,6 +10,8 @@ std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std:
 std::unique_ptr<InputSet> open_text_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                            const InputOptions& options);
 
+std::unique_ptr<InputSet> open_table_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
+
 struct InputLine {
   std::string text;
   std::int64_t number = 0;  // from 1

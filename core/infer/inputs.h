@@ -1,4 +1,4 @@
-// What a trained model is asked: images or texts that users name, as a data set that a loader reads.
+// What a trained model is asked: images, texts or rows of tables that users name, as a data set that a loader reads.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -43,8 +43,10 @@ struct InputOptions {
 /// folders of frames, and folders that have such at any depth, whose truth is the folder around them if it bears a
 /// class's name; "-" likewise. Of texts: .tsv, .csv, .jsonl and .json tables, whose labels are the truth; .txt files of
 /// a sentence per line; "-" for the same of standard input; anything else is a sentence itself. A tab in a sentence
-/// parts it into two. Throws Error{failed} naming what is not there, is no text or has a label that is no class; also
-/// when all together hold no input.
+/// parts it into two. Of tables: files of Criteo's lines, whose labels, where they have them, are the truth; "-" for
+/// lines of standard input. Throws Error{failed} naming what is not there, is no text, has a label that is no class or
+/// other fields than expected; also when all together hold no input. Throws Error{usage} of running text, which is gone
+/// on with (generation.h).
 std::unique_ptr<InputSet> open_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                       const InputOptions& options);
 

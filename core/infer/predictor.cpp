@@ -15,6 +15,8 @@ void pad_rows(Batch& batch, std::int64_t rows) {
   batch.pixels.resize(batch.pixels.size() / from * to);
   batch.ids.resize(batch.ids.size() / from * to);
   batch.token_types.resize(batch.token_types.size() / from * to);
+  batch.numbers.resize(batch.numbers.size() / from * to);
+  batch.categories.resize(batch.categories.size() / from * to);
   if (!batch.lengths.empty()) batch.lengths.resize(to, 1);
   batch.labels.resize(to);
 }
@@ -33,6 +35,9 @@ Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
   };
   if (data.kind == DataKind::image) {
     fill(batch.pixels, std::int64_t{3} * data.images_per_sample() * data.image_size * data.image_size, 256);
+  } else if (data.kind == DataKind::table) {
+    fill(batch.numbers, data.numbers, 2);
+    fill(batch.categories, data.categories, static_cast<std::uint32_t>(data.hash_buckets));
   } else {
     fill(batch.ids, data.max_length, static_cast<std::uint32_t>(data.vocab_size));
     fill(batch.token_types, data.max_length, 1);

@@ -3,9 +3,8 @@
 #include "core/base/errors.h"
 
 namespace ptrain {
-namespace {
 
-std::unique_ptr<Tokenizer> tokenizer_of(const TrainedModel& model) {
+std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model) {
   if (!model.has_vocabulary()) {
     fail("{}: has no {}: it was trained on made-up text, and reads no other", model.folder.string(),
          model_files::vocabulary);
@@ -19,15 +18,13 @@ std::unique_ptr<Tokenizer> tokenizer_of(const TrainedModel& model) {
   return tokenizer;
 }
 
-}  // namespace
-
 Sentences sentences_of(std::string_view line) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos) return {std::string(line), {}};
   return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
 }
 
-TextEncoder::TextEncoder(const TrainedModel& model) : tokenizer_(tokenizer_of(model)) {}
+TextEncoder::TextEncoder(const TrainedModel& model) : tokenizer_(open_vocabulary(model)) {}
 
 std::int32_t TextEncoder::encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
                                  std::span<std::int32_t> token_types) const {

@@ -14,9 +14,12 @@ struct Sentences {
 /// A tab parts a line into two sentences.
 Sentences sentences_of(std::string_view line);
 
+/// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
+std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model);
+
 class TextEncoder {
  public:
-  /// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
+  /// Throws as open_vocabulary does.
   explicit TextEncoder(const TrainedModel& model);
 
   /// Writes ids and token types [max_length], padded, and returns the tokens before the padding.

@@ -12,7 +12,8 @@
 
 namespace ptrain {
 
-enum class Mode { training, evaluation };
+/// Deployed, a model answers, and what its loss needs may be missing or of another form.
+enum class Mode { training, evaluation, deployment };
 
 /// Names of the values that are fed and read.
 namespace model_io {
@@ -21,6 +22,7 @@ inline constexpr const char* ids = "input_ids";                // i32 [N,S], or 
 inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";              // i32 [N]
 inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
+inline constexpr const char* last_tokens = "last_tokens";      // i32 [N+1], packed: each one's last, and 0 at the end
 inline constexpr const char* numbers = "numbers";              // f32 [N,D], of a table's rows
 inline constexpr const char* categories = "categories";        // i32 [N,K], of a table's rows
 inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
@@ -32,7 +34,7 @@ inline constexpr const char* class_weights = "class_weights";  // f32 [classes],
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 inline constexpr const char* loss = "loss";                    // output f32 []
 inline constexpr const char* logits = "logits";  // output [N, classes], values [N, 1], one of two classes [N, 1], or
-                                                 // [N, S, ids]
+                                                 // [N, S, ids], deployed [N, ids] of the token behind each text
 }  // namespace model_io
 
 /// Starting values of a variable.
@@ -103,7 +105,7 @@ class Model {
   virtual BuiltModel construct(const BatchShape& batch, Mode mode) const = 0;
   /// Where text is packed, the capacity T of the graph that a batch of N rows with so many tokens runs with: graphs are
   /// static, and few different ones serve all batches. 0 where one graph does for every batch of N.
-  virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/) const { return 0; }
+  virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/, Mode) const { return 0; }
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
   virtual DataKind reads() const = 0;

@@ -1,6 +1,7 @@
 #include "core/report/environment.h"
 
 #include "core/base/control_group.h"
+#include "core/base/host_name.h"
 #include "core/base/machine_memory.h"
 
 #include <fmt/chrono.h>
@@ -55,6 +56,7 @@ Noise noise() {
 
 CpuInfo read_cpu() {
   CpuInfo cpu;
+  cpu.model = processor_name();
   std::set<std::string> cores;
   std::string package;
   std::ifstream file("/proc/cpuinfo");
@@ -64,7 +66,6 @@ CpuInfo read_cpu() {
     const std::string field = line.substr(0, std::min(line.find('\t'), colon));
     const std::string value = colon + 2 <= line.size() ? line.substr(colon + 2) : "";
     if (field == "processor") ++cpu.logical_cores;
-    if (field == "model name" && cpu.model.empty()) cpu.model = value;
     if (field == "physical id") package = value;
     if (field == "core id") cores.insert(package + "/" + value);
     if ((field == "flags" || field == "Features") && cpu.features.empty()) {

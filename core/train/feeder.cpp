@@ -37,6 +37,13 @@ std::vector<std::int32_t> offsets_of(const std::vector<std::int32_t>& lengths) {
   return offsets;
 }
 
+/// The place of each packed sequence's last token, and 0 behind them.
+std::vector<std::int32_t> last_tokens_of(const std::vector<std::int32_t>& offsets) {
+  std::vector<std::int32_t> last(offsets.size());
+  std::transform(offsets.begin() + 1, offsets.end(), last.begin(), [](std::int32_t end) { return end - 1; });
+  return last;
+}
+
 /// Each token's next one in its row, and the ignored label of those that have none and of rows from `valid` on.
 std::vector<std::int32_t> next_tokens_of(const Batch& batch, std::int64_t valid) {
   const std::size_t length = batch.ids.size() / batch.lengths.size();
@@ -92,7 +99,9 @@ void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
     const auto capacity = static_cast<std::size_t>(capacity_of(plan));
     write(plan, model_io::ids, packed(batch.ids, batch.lengths, capacity));
     write(plan, model_io::token_types, packed(batch.token_types, batch.lengths, capacity));
-    write(plan, model_io::offsets, offsets_of(batch.lengths));
+    const std::vector<std::int32_t> offsets = offsets_of(batch.lengths);
+    write(plan, model_io::offsets, offsets);
+    if (plan.has_input(model_io::last_tokens)) write(plan, model_io::last_tokens, last_tokens_of(offsets));
   } else {
     write(plan, model_io::ids, batch.ids);
     write(plan, model_io::token_types, batch.token_types);

@@ -156,12 +156,8 @@ class Bert final : public Model {
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return BertBuilder(spec_, mode).build(batch);
   }
-  /// Eight capacities to each doubling, so that less than an eighth of one is empty but for the smallest.
-  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens) const override {
-    if (spec_.padding == Padding::max_length) return 0;
-    const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
-    return std::min(round_up_capacity(tokens, std::max(capacity_granule, below / 8)),
-                    round_up_capacity(rows * spec_.max_length));
+  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens, Mode) const override {
+    return spec_.padding == Padding::none ? capacity_for(tokens, rows * spec_.max_length) : 0;
   }
   DataKind reads() const override { return DataKind::text; }
   std::string config_json() const override { return bert_config_json(spec_); }

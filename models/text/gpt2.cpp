@@ -7,6 +7,7 @@
 #include "core/ops/linear.h"
 #include "core/ops/text/attention.h"
 #include "core/ops/text/embedding.h"
+#include "core/ops/text/gather_token.h"
 
 #include <cmath>
 
@@ -16,7 +17,8 @@ namespace {
 class Gpt2Builder final : public TextBlocks {
  public:
   Gpt2Builder(const Gpt2Spec& spec, Mode mode)
-      : TextBlocks(mode, Padding::max_length, spec.dropout, "transformer."), spec_(spec) {}
+      : TextBlocks(mode, mode == Mode::deployment ? Padding::none : Padding::max_length, spec.dropout, "transformer."),
+        spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
     const Tokens tokens = token_inputs(batch, spec_.max_length);
@@ -24,8 +26,10 @@ class Gpt2Builder final : public TextBlocks {
     const ValueId words = parameter(matrix("transformer.wte.weight", spec_.vocab_size, spec_.hidden));
     ValueId x = embeddings(tokens, words);
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("transformer.h.{}", i), x);
+    if (packed_) x = last_tokens(x, batch.rows);
     x = layer_norm("transformer.ln_f", x, spec_.layer_norm_epsilon);
-    add_next_token_loss(add("lm_head", std::make_shared<Linear>(), {x, words}), spec_.label_smoothing);
+    const ValueId logits = add("lm_head", std::make_shared<Linear>(), {x, words});
+    packed_ ? graph_.set_output(model_io::logits, logits) : add_next_token_loss(logits, spec_.label_smoothing);
     return take();
   }
 
@@ -35,7 +39,7 @@ class Gpt2Builder final : public TextBlocks {
     // Zeros that stay, and that no file has.
     const ValueId types = state({"transformer.no_token_types", Shape{1, spec_.hidden}, constant_start(0), {}});
     const ValueId sum = add("transformer.embeddings", std::make_shared<BertEmbedding>(),
-                            {tokens.ids, tokens.types, words, positions, types});
+                            with_offsets({tokens.ids, tokens.types, words, positions, types}));
     return dropout("transformer.drop", sum);
   }
 
@@ -56,8 +60,15 @@ class Gpt2Builder final : public TextBlocks {
     attrs.stream = next_stream();
     attrs.algorithm = spec_.attention;
     attrs.causal = true;
-    const ValueId heads = add(name, std::make_shared<Attention>(attrs), {qkv, lengths_, rng_});
+    attrs.max_length = packed_ ? spec_.max_length : 0;
+    const ValueId heads = add(name, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
     return transposed_dense(name + ".c_proj", heads, spec_.hidden, branch_start());
+  }
+
+  /// What the token behind each text is told from.
+  ValueId last_tokens(ValueId x, std::int64_t rows) {
+    const ValueId places = graph_.add_input(model_io::last_tokens, {DType::i32, Shape{rows + 1}});
+    return add("last_token", std::make_shared<GatherToken>(), {x, places});
   }
 
   ValueId branch(const std::string& name, ValueId y, ValueId x) {
@@ -92,6 +103,10 @@ class Gpt2 final : public Model {
   }
   BuiltModel construct(const BatchShape& batch, Mode mode) const override {
     return Gpt2Builder(spec_, mode).build(batch);
+  }
+  /// Blocks of a training are full; texts that are gone on with are packed.
+  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens, Mode mode) const override {
+    return mode == Mode::deployment ? capacity_for(tokens, rows * spec_.max_length) : 0;
   }
   DataKind reads() const override { return DataKind::tokens; }
   std::string config_json() const override { return gpt2_config_json(spec_); }

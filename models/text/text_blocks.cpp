@@ -3,10 +3,16 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/softmax_cross_entropy.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace ptrain {
 
-std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule) {
-  return (tokens + granule - 1) / granule * granule;
+std::int64_t capacity_for(std::int64_t tokens, std::int64_t most) {
+  constexpr std::int64_t least_granule = 16;
+  const auto round_up = [](std::int64_t n, std::int64_t granule) { return (n + granule - 1) / granule * granule; };
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
+  return std::min(round_up(tokens, std::max(least_granule, below / 8)), round_up(most, least_granule));
 }
 
 TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length, Head head) {
@@ -19,7 +25,7 @@ TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_
 TextBlocks::Tokens TextBlocks::token_inputs(const BatchShape& batch, std::int64_t max_length) {
   const std::int64_t rows = batch.rows;
   std::int64_t capacity = batch.tokens;
-  if (capacity == 0) capacity = round_up_capacity(rows * max_length);
+  if (capacity == 0) capacity = capacity_for(rows * max_length, rows * max_length);
   const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
   const ValueId ids = graph_.add_input(model_io::ids, tokens);
   const ValueId types = graph_.add_input(model_io::token_types, tokens);

@@ -7,9 +7,9 @@
 
 namespace ptrain {
 
-/// The tokens that a batch of packed sequences has room for.
-inline constexpr std::int64_t capacity_granule = 16;
-std::int64_t round_up_capacity(std::int64_t tokens, std::int64_t granule = capacity_granule);
+/// The tokens that a batch of packed sequences has room for, which may hold `most`: eight capacities to each doubling,
+/// so that less than an eighth of one is empty but for the smallest.
+std::int64_t capacity_for(std::int64_t tokens, std::int64_t most);
 
 /// Token types that texts may have: a table of fewer gets rows that no file has.
 inline constexpr std::int64_t token_types_of_texts = 2;

@@ -3,6 +3,7 @@ the next token of running text."""
 import json
 import math
 import random
+import re
 import unittest
 
 from program import ROOT, ProgramTest, run
@@ -167,9 +168,43 @@ class RunningText(ProgramTest):
         self.assertEqual(other.returncode, 0, other.stderr)
         self.assertNotEqual(accuracy["eval_samples"] % 3, 0)
         self.assertAlmostEqual(self.report("other")["accuracy"]["loss"], accuracy["loss"], places=5)
-        for command in (("infer", self.folder / "own", self.folder / "dev.txt"),
-                        ("export", self.folder / "own", "--out", self.folder / "out")):
-            self.assert_one_line_error(run(*command), 2, "gpt2 reads running text")
+        for command in (("serve", self.folder / "own", "--port", "0"),
+                        ("export", self.folder / "own", "--out", self.folder / "out", "--format", "onnx")):
+            self.assert_one_line_error(run(*command), 2, "reads running text")
+
+    def test_it_goes_on_with_texts(self):
+        self.assertEqual(self.train("own", "-o", "eval.every_epochs=0").returncode, 0)
+        model = self.folder / "copy"
+        self.assertEqual(run("export", self.folder / "own", "--out", model).returncode, 0)
+
+        def texts(*arguments, **options):
+            result = run("infer", model, *arguments, "--format", "jsonl", **options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return [json.loads(line) for line in result.stdout.splitlines()]
+
+        prompts = ["the cat", "a dog sees", "the"]
+        drawn = texts(*prompts, "--tokens", 20)
+        self.assertEqual([one["input"] for one in drawn], prompts)
+        self.assertTrue(all(one["tokens"] == 20 and not one["ended"] for one in drawn), drawn)
+        surer = texts(*prompts, "--tokens", 20, "--temperature", 0.3)
+        words = [word for one in surer for word in re.findall("[a-z]+(?=[ .])", one["text"])]
+        known = [word for word in words if word in STORY]
+        self.assertGreater(len(known), 0.5 * len(words), f"it has learned the words: {surer}")
+        self.assertEqual(texts(*prompts, "--tokens", 20), drawn, "the seed fixes what is drawn")
+        self.assertEqual(texts(*prompts, "--tokens", 20, "--batch", 1), drawn, "however many at once")
+        self.assertNotEqual(texts(*prompts, "--tokens", 20, "--seed", 2), drawn)
+        likeliest = texts("the cat", "--tokens", 20, "--temperature", 0)
+        self.assertEqual(texts("-", "--tokens", 20, "--top-k", 1, "--seed", 3, input="the cat\n"), likeliest)
+        plain = run("infer", model, "the cat", "--tokens", 20, "--temperature", 0)
+        self.assertEqual(plain.stdout, "the cat" + likeliest[0]["text"] + "\n")
+        self.assertRegex(plain.stderr, "^20 tokens in .* s: .*/s")
+        (full,) = texts("the cat", "--tokens", 500)
+        self.assertEqual(full["input_tokens"] + full["tokens"], 32, "as many as it was trained on")
+        for code, error, arguments in ((1, "expected 1 to 31", ["the cat sees a dog " * 3]), (1, "nothing to go on", [""]),
+                                       (2, "--report", ["the", "--report", "r.json"]), (1, "none.txt", ["none.txt"])):
+            self.assert_one_line_error(run("infer", model, *arguments), code, error)
+        timed = run("bench", "infer", model, "--scenario", "single_stream", "--seconds", "0.2")
+        self.assertEqual(timed.returncode, 0, timed.stderr)
 
     def test_it_trains_on_made_up_tokens_in_low_precision_and_goes_on_where_it_was(self):
         settings = ("-o", "data.source=synthetic", "-o", "model.vocab_size=200", "-o", "data.synthetic_samples=256",

@@ -71,6 +71,8 @@ std::function<void()> make_int8_convolution(const ConvolutionSize& size) {
   });
 }
 
+#ifdef __x86_64__
+
 bool has_int8_instructions() {
   switch (dnnl::get_effective_cpu_isa()) {
     case dnnl::cpu_isa::sse41:
@@ -97,5 +99,12 @@ std::string instruction_set() {
   }
   return fmt::format("instruction set {:#x}", static_cast<unsigned>(used));
 }
+
+#else  // where oneDNN tells of none
+
+bool has_int8_instructions() { return false; }
+std::string instruction_set() { return "AARCH64"; }
+
+#endif
 
 }  // namespace ptrain::cpu

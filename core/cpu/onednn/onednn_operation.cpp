@@ -8,6 +8,7 @@
 namespace ptrain::cpu {
 namespace {
 
+#ifdef __x86_64__
 bool onednn_has_bf16() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto has = [isa](dnnl::cpu_isa wanted) {
@@ -18,6 +19,9 @@ bool onednn_has_bf16() {
 #endif
   return has(dnnl::cpu_isa::avx512_core);
 }
+#else
+bool onednn_has_bf16() { return false; }
+#endif
 
 /// How a constant is given and how it is wanted.
 struct PackedForm {

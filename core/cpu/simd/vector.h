@@ -1,10 +1,12 @@
 // Sixteen floats at a time: loads and stores that convert from and to the storage types. Arithmetic on f32x16 is the
-// compiler's (GCC and Clang vector extension), so one source serves AVX2 and AVX-512.
+// compiler's (GCC and Clang vector extension), so one source serves AVX2, AVX-512 and Neon.
 #pragma once
 
 #include "core/base/dtype.h"
 
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 
 #include <algorithm>
 
@@ -52,7 +54,7 @@ PTRAIN_INLINE void store16(f16* to, f32x16 v) {
   const __m256i bits = _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(v), _MM_FROUND_TO_NEAREST_INT);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bits);
 }
-#else
+#elif defined(__x86_64__)
 PTRAIN_INLINE f32x16 load16(const f16* from) {
   f32x16 v;
   for (int half = 0; half < 2; ++half) {
@@ -68,6 +70,17 @@ PTRAIN_INLINE void store16(f16* to, f32x16 v) {
     const __m128i bits = _mm256_cvtps_ph(part, _MM_FROUND_TO_NEAREST_INT);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 8 * half), bits);
   }
+}
+#else
+using binary16x16 = __fp16 __attribute__((vector_size(32)));
+PTRAIN_INLINE f32x16 load16(const f16* from) {
+  binary16x16 v;
+  memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, f32x16);
+}
+PTRAIN_INLINE void store16(f16* to, f32x16 v) {
+  const auto halves = __builtin_convertvector(v, binary16x16);
+  memcpy(static_cast<void*>(to), &halves, sizeof halves);
 }
 #endif
 

@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-constexpr int fields = 1 + criteo_numbers + criteo_categories;
+constexpr int features = criteo_numbers + criteo_categories;
 
 /// PaddleRec's cont_min and cont_diff.
 constexpr std::array<float, criteo_numbers> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -59,24 +59,18 @@ bool is_hexadecimal(std::string_view word) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
 }
 
-}  // namespace
+std::ptrdiff_t fields_of(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
-std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
-  const std::uint64_t hash = mixed64(fnv1a64(word) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
-  return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(hash_buckets));
-}
-
-std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
-                               std::span<float> numbers, std::span<std::int32_t> ids) {
-  constexpr std::size_t longest_word = 16;
-  const auto found = 1 + std::count(line.begin(), line.end(), '\t');
-  if (found != fields) {
+void require_fields(std::string_view line, const LinePlace& place, int fields) {
+  if (const auto found = fields_of(line); found != fields) {
     refuse(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", fields,
            criteo_numbers, criteo_categories, found);
   }
-  Fields rest(line);
-  const std::string_view label = rest.next();
-  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown(label));
+}
+
+void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
+                   std::span<std::int32_t> ids) {
+  constexpr std::size_t longest_word = 16;
   for (int i = 0; i < criteo_numbers; ++i) {
     numbers[static_cast<std::size_t>(i)] = scaled_number(rest.next(), i, place);
   }
@@ -88,7 +82,32 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
     }
     ids[static_cast<std::size_t>(i)] = category_id(i, word, hash_buckets);
   }
+}
+
+}  // namespace
+
+std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
+  const std::uint64_t hash = mixed64(fnv1a64(word) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+  return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(hash_buckets));
+}
+
+std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
+                               std::span<float> numbers, std::span<std::int32_t> ids) {
+  require_fields(line, place, 1 + features);
+  Fields rest(line);
+  const std::string_view label = rest.next();
+  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown(label));
+  read_features(rest, place, hash_buckets, numbers, ids);
   return label == "1" ? 1 : 0;
+}
+
+std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
+                                                  std::int64_t hash_buckets, std::span<float> numbers,
+                                                  std::span<std::int32_t> ids) {
+  if (fields_of(line) != features) return parse_criteo_line(line, place, hash_buckets, numbers, ids);
+  Fields rest(line);
+  read_features(rest, place, hash_buckets, numbers, ids);
+  return std::nullopt;
 }
 
 }  // namespace ptrain

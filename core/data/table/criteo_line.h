@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ struct LinePlace {
 /// stands there.
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
                                std::span<float> numbers, std::span<std::int32_t> ids);
+
+/// The same of a line that may lack its label, with the tab behind it: none where it does.
+std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
+                                                  std::int64_t hash_buckets, std::span<float> numbers,
+                                                  std::span<std::int32_t> ids);
 
 /// The row of a table of `hash_buckets` rows for a word of a categorical feature, numbered from 0: one table serves all
 /// features, and a word that several have gets a row of each. The same on every machine and in every version.

@@ -160,6 +160,8 @@ ByteBpe::Ids ByteBpe::read_vocabulary(std::string_view text, const std::string& 
     taken[id.get<std::size_t>()] = true;
     ids.emplace(token, id.get<std::int32_t>());
   }
+  written_tokens_.resize(ids.size());
+  for (const auto& [token, id] : ids) written_tokens_[static_cast<std::size_t>(id)] = token;
   vocab_size_ = static_cast<int>(ids.size());
   return ids;
 }
@@ -207,6 +209,23 @@ void ByteBpe::tokenize(std::string_view text, std::vector<std::int32_t>& ids) co
     begin = at += mark->first.size();
   }
   tokenize_plain(text.substr(begin), ids);
+}
+
+std::string ByteBpe::text_of(std::span<const std::int32_t> ids) const {
+  const std::array<std::string, 256> written = written_bytes();
+  std::unordered_map<std::string_view, char> bytes;
+  for (std::size_t byte = 0; byte < written.size(); ++byte) bytes.emplace(written[byte], static_cast<char>(byte));
+  std::string text;
+  for (const std::int32_t id : ids) {
+    std::string_view token = written_tokens_[static_cast<std::size_t>(id)];
+    while (!token.empty()) {
+      const std::string_view character = token.substr(0, first_character(token).bytes);
+      const auto byte = bytes.find(character);
+      byte != bytes.end() ? text.push_back(byte->second) : void(text.append(character));
+      token.remove_prefix(character.size());
+    }
+  }
+  return text;
 }
 
 void ByteBpe::tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const {

@@ -24,6 +24,7 @@ class ByteBpe final : public Tokenizer {
   std::int32_t unknown_id() const override { return unknown_; }
   /// Every byte has a token; marks that are written out in the text stand for themselves.
   void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const override;
+  std::string text_of(std::span<const std::int32_t> ids) const override;
 
  private:
   struct Merge {
@@ -41,6 +42,7 @@ class ByteBpe final : public Tokenizer {
   int vocab_size_ = 0;
   std::int32_t unknown_ = 0;
   std::array<std::int32_t, 256> bytes_{};                      // their tokens
+  std::vector<std::string> written_tokens_;                    // as the vocabulary writes them, by id
   std::unordered_map<std::uint64_t, Merge> merges_;            // by the two tokens
   std::vector<std::pair<std::string, std::int32_t>> written_;  // marks
 };

@@ -58,6 +58,10 @@ std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path&
   return {vocab, vocab.parent_path() / "merges.txt"};
 }
 
+std::string Tokenizer::text_of(std::span<const std::int32_t>) const {
+  fail("a vocabulary that keeps neither case nor spaces gives no text back; a byte-level BPE does");
+}
+
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case) {
   if (is_byte_bpe(vocab)) return std::make_unique<ByteBpe>(ByteBpe::from_files(vocab));
   return std::make_unique<WordPiece>(WordPiece::from_file(vocab, text_case));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,9 @@ class Tokenizer {
   virtual std::int32_t unknown_id() const = 0;
   /// Appends the ids of `text`, without the marks around it, to `ids`. Thread-safe.
   virtual void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
+  /// The bytes that tokens stand for, marks as they are written out; those of a character that is cut off make no
+  /// UTF-8. Throws Error{failed} where the vocabulary does not keep all of a text.
+  virtual std::string text_of(std::span<const std::int32_t> ids) const;
 
   /// Writes one sentence, or two when has_second, with their marks, cut to ids.size() longest sentence first, and pads.
   /// Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the length.
@@ -33,6 +37,8 @@ class Tokenizer {
                         std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
 
   std::int32_t pad_id() const { return marks_.pad; }
+  /// What stands behind a text's last token.
+  std::int32_t end_id() const { return marks_.separator; }
 
  protected:
   SentenceMarks marks_;

@@ -10,11 +10,6 @@
 namespace ptrain {
 namespace {
 
-template <typename T>
-const T& op_of(const Node& node) {
-  return static_cast<const T&>(*node.op);
-}
-
 /// Scale and zero point, which says whether the integers are u8 or s8.
 OnnxGraph::Names format_constants(const QuantizedFormat& format, const std::string& name, Translation& t) {
   const std::int8_t zero = 0;

@@ -26,11 +26,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-template <typename T>
-const T& op_of(const Node& node) {
-  return static_cast<const T&>(*node.op);
-}
-
 /// (pixel / 255 - mean) / deviation as one factor and one offset for each channel, then channels first.
 void translate_normalize_image(const Node& node, Translation& t) {
   const NormalizeImageAttributes& attrs = op_of<NormalizeImage>(node).attrs();

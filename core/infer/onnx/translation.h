@@ -11,6 +11,11 @@
 
 namespace ptrain {
 
+template <typename T>
+const T& op_of(const Node& node) {
+  return static_cast<const T&>(*node.op);
+}
+
 /// Images are [N,C,H,W] there, as ONNX has them, without the channels that pad them here.
 class Translation {
  public:

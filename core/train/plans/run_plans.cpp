@@ -87,7 +87,7 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
 }
 
 BatchShape RunPlans::planned_shape(const BatchShape& batch) const {
-  return {batch.rows, model_.token_capacity(batch.rows, batch.tokens), batch.image_size};
+  return {batch.rows, model_.token_capacity(batch.rows, batch.tokens, Mode::training), batch.image_size};
 }
 
 PlanSet::Shapes RunPlans::evaluation_shapes() {

@@ -67,7 +67,7 @@ class RunPlans {
   BatchShape planned_shape(const BatchShape& batch) const;
   /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
-  bool packs_text() const { return model_.token_capacity(config_.data.batch_size, 1) > 0; }
+  bool packs_text() const { return model_.token_capacity(config_.data.batch_size, 1, Mode::training) > 0; }
   void count_memory();
   void tell_search();
 

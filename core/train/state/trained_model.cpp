@@ -6,6 +6,7 @@
 #include "core/config/model_catalog.h"
 #include "core/config/value.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/table/criteo_line.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
 #include "core/report/json_file.h"
@@ -135,11 +136,10 @@ DatasetInfo data_of(const ModelDocument& document, const std::string& where) {
   data.kind = entry_of(document, where).reads;
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
-  if (data.kind == DataKind::table || data.kind == DataKind::tokens) {
-    fail_usage("{}: {} reads {}, and is trained and evaluated (ptrain run, eval), but not answered from yet", where,
-               document.model, data.kind == DataKind::table ? "tables" : "running text");
-  }
-  if (data.kind == DataKind::image) {
+  if (data.kind == DataKind::table) {
+    data.numbers = criteo_numbers;
+    data.categories = criteo_categories;
+  } else if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);
     data.image_size = number_of_key("data.image_size", document.image->size, where);
     data.mean = three_numbers(document.image->mean, "mean", where);
@@ -215,7 +215,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   if (data.kind == DataKind::image) {
     const ImageTransform transform(data.image_size, Augmentation::none);
     document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
-  } else if (data.kind == DataKind::text) {
+  } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     if (config.data.source != DataSource::synthetic) {
       const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
@@ -251,6 +251,7 @@ TrainedModel open_trained_model(const fs::path& folder) {
   trained.data = data_of(trained.document, path.string());
   trained.config = config_of(trained.document, folder);
   trained.data.head = trained.config.model.head;
+  trained.data.hash_buckets = trained.config.model.hash_buckets;
   if (entry_of(trained.document, path.string()).reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);
   }
@@ -271,10 +272,14 @@ void require_classes(const TrainedModel& trained, const std::string& what) {
   fail_usage("{}: answers with values (model.head regression), and {} classes", trained.folder.string(), what);
 }
 
-void require_images(const TrainedModel& trained, const std::string& what) {
-  if (trained.data.frames == 0) return;
-  fail_usage("{}: reads clips of {} frames, which {}; ptrain infer and bench infer take it", trained.folder.string(),
-             trained.data.frames, what);
+void require_images_or_sentences(const TrainedModel& trained, const std::string& what) {
+  const DatasetInfo& data = trained.data;
+  std::string reads;
+  if (data.kind == DataKind::table) reads = "rows of tables";
+  if (data.kind == DataKind::tokens) reads = "running text";
+  if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
+  if (reads.empty()) return;
+  fail_usage("{}: reads {}, which {}; ptrain infer and bench infer take it", trained.folder.string(), reads, what);
 }
 
 TrainedWeights TrainedModel::weights() const {

@@ -111,7 +111,7 @@ void write_model_document(const std::filesystem::path& folder, const Config& con
                           const DatasetInfo& data);
 
 /// Throws Error{failed} with one line naming the file that is missing, damaged or was altered, Error{inconclusive} for
-/// another version of model.json, Error{usage} for a model that nothing is asked of yet (of tables, of running text).
+/// another version of model.json.
 TrainedModel open_trained_model(const std::filesystem::path& folder);
 
 /// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
@@ -120,8 +120,9 @@ void require_same_model(const TrainedModel& trained, const Model& made);
 /// Throws Error{usage} when the model answers with values: `what` is of classes alone.
 void require_classes(const TrainedModel& trained, const std::string& what);
 
-/// Throws Error{usage} when the model reads clips: `what` says what of it is made for images alone.
-void require_images(const TrainedModel& trained, const std::string& what);
+/// Throws Error{usage} when the model reads neither images nor sentences: `what` says what has no place for clips, rows
+/// of tables and running text.
+void require_images_or_sentences(const TrainedModel& trained, const std::string& what);
 
 /// Copies the model's files, and nothing else, to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const TrainedModel& trained, const std::filesystem::path& out);

@@ -1,4 +1,5 @@
 """Clicks in Criteo's form: training, what it reports, and what is refused in one line."""
+import json
 import unittest
 
 from data_files import write_criteo
@@ -73,13 +74,39 @@ class Clicks(ProgramTest):
             with self.subTest(override):
                 self.assert_one_line_error(run("validate", self.config, "-o", override), 2, key)
 
-    def test_a_trained_one_is_not_answered_from_yet(self):
+    def test_lines_are_answered_with_a_label_and_without(self):
+        self.assertEqual(self.train("own", "-o", "train.steps=62").returncode, 0)
+        model, clicks = self.folder / "copy", self.folder / "dev.tsv"
+        self.assertEqual(run("export", self.folder / "own", "--out", model).returncode, 0)
+
+        def infer(*inputs, **options):
+            return run("infer", model, *inputs, "--progress", "none", "--format", "jsonl", **options)
+
+        labelled = infer(clicks, "--report", self.folder / "report.json")
+        self.assertEqual(labelled.returncode, 0, labelled.stderr)
+        answers = [json.loads(line) for line in labelled.stdout.splitlines()]
+        accuracy = json.loads((self.folder / "report.json").read_text())["accuracy"]
+        self.assertAlmostEqual(accuracy["top1"], self.report("own")["accuracy"]["top1"])
+        self.assertEqual(answers[4]["input"], f"{clicks}:5")
+        for answer in answers:
+            self.assertAlmostEqual(sum(one["probability"] for one in answer["classes"]), 1, places=5)
+        bare = "".join(line.split("\t", 1)[1] + "\n" for line in clicks.read_text().splitlines())
+        asked = infer("-", input=bare)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        unlabelled = [json.loads(line) for line in asked.stdout.splitlines()]
+        self.assertNotIn("truth", unlabelled[0])
+        self.assertEqual([one["classes"] for one in unlabelled], [one["classes"] for one in answers])
+        self.assert_one_line_error(infer("-", input="1\t2\n"), 1, "standard input:1: expected 40 fields", "got 2")
+
+    def test_what_else_a_trained_one_is_not_made_for_is_told(self):
         self.assertEqual(self.train("own", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
         model = self.folder / "own"
-        for command in (("infer", model, "x"), ("export", model, "--out", self.folder / "copy"),
+        for command in (("export", model, "--out", self.folder / "copy", "--format", "onnx"),
                         ("quantize", model, "--calibrate", self.folder, "--out", self.folder / "q"), ("serve", model, "--port", "0")):
             with self.subTest(command[0]):
-                self.assert_one_line_error(run(*command), 2, "reads tables")
+                self.assert_one_line_error(run(*command), 2, "reads rows of tables")
+        timed = run("bench", "infer", model, "--scenario", "offline", "--seconds", "0.2")
+        self.assertEqual(timed.returncode, 0, timed.stderr)
 
     def test_the_recipe_reads_criteos_files(self):
         text = (ROOT / "configs/recipes/criteo_wide_deep.yaml").read_text()

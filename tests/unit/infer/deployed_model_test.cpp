@@ -6,6 +6,7 @@
 #include "core/train/settings.h"
 #include "core/train/state/weights.h"
 #include "models/registry.h"
+#include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/vision_transformer.h"
 #include "tests/small_models.h"
@@ -149,6 +150,22 @@ TEST_F(Deployment, BertAnswersAsInEvaluation) {
     spec.padding = padding;
     expect_same(deployed(*make_bert(spec), batch, spec.max_length, AmpLevel::O0), expected, 1e-4);
   }
+}
+
+TEST_F(Deployment, RunningTextIsAnsweredByTheTokenBehindEachText) {
+  Gpt2Spec spec = gpt2_spec_of_size("tiny");
+  spec.vocab_size = 100;
+  spec.max_length = 16;
+  const auto model = make_gpt2(spec);
+  const Batch batch = text_batch(spec.max_length, 16);
+  const std::vector<float> all = evaluated(*model, batch);
+  std::vector<float> expected;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t last = row * spec.max_length + batch.lengths[static_cast<std::size_t>(row)] - 1;
+    const auto scores = all.begin() + static_cast<std::ptrdiff_t>(last * spec.vocab_size);
+    expected.insert(expected.end(), scores, scores + static_cast<std::ptrdiff_t>(spec.vocab_size));
+  }
+  expect_same(deployed(*model, batch, spec.max_length, AmpLevel::O0), expected, 1e-4);
 }
 
 TEST_F(Deployment, LowPrecisionAnswersAlike) {

@@ -125,7 +125,7 @@ TEST(PackedText, CapacitiesAreFewAndNearlyFull) {
   const auto model = make_model(config, data->info());
   std::set<std::int64_t> different;
   for (std::int64_t tokens = 1; tokens <= 64 * 32; ++tokens) {
-    const std::int64_t capacity = model->token_capacity(64, tokens);
+    const std::int64_t capacity = model->token_capacity(64, tokens, Mode::training);
     EXPECT_GE(capacity, tokens);
     EXPECT_LE(capacity, 64 * 32);
     EXPECT_LT(capacity - tokens, std::max<std::int64_t>(16, tokens / 8 + 1));
@@ -133,7 +133,7 @@ TEST(PackedText, CapacitiesAreFewAndNearlyFull) {
     different.insert(capacity);
   }
   EXPECT_LE(different.size(), 8u + 4 * 8);
-  EXPECT_EQ(model->token_capacity(3, 3 * 32), 96);
+  EXPECT_EQ(model->token_capacity(3, 3 * 32, Mode::training), 96);
 }
 
 /// Sequences that are short at first and longer from sample 64 on.
@@ -193,12 +193,13 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
   Variables variables(*backend);
-  PlanSet plans({[&](const BatchShape& shape) {
-                   const PipelineOptions options = training_options(config, DType::bf16);
-                   return build_training_graph(model->build(shape, Mode::training), options).graph;
-                 },
-                 [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens)); }},
-                {8, 64}, *backend, variables, plan_options(config));
+  PlanSet plans(
+      {[&](const BatchShape& shape) {
+         const PipelineOptions options = training_options(config, DType::bf16);
+         return build_training_graph(model->build(shape, Mode::training), options).graph;
+       },
+       [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens, Mode::training)); }},
+      {8, 64}, *backend, variables, plan_options(config));
   variables.allocate();
   const PlanMemory small(*backend, plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(small);

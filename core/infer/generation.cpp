@@ -1,0 +1,194 @@
+// Each token costs a pass over its whole text: no keys and values are kept from one to the next.
+#include "core/infer/generation.h"
+
+#include "core/base/errors.h"
+#include "core/base/rng.h"
+#include "core/base/signals.h"
+#include "core/data/text/text_encoding.h"
+#include "core/infer/input_sources.h"
+#include "core/infer/text_encoder.h"
+#include "core/io/atomic_file.h"
+#include "core/report/csv.h"
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ptrain {
+namespace {
+
+constexpr std::size_t shown_of_prompts = 60;  // bytes, in messages
+
+/// The texts of one batch, as far as they are written.
+class Texts {
+ public:
+  Texts(const Tokenizer& tokenizer, std::int64_t max_length, std::span<const std::string> prompts,
+        const GenerationOptions& options, std::size_t first_index)
+      : tokenizer_(tokenizer), max_length_(max_length), options_(options), first_index_(first_index) {
+    for (const std::string& prompt : prompts) {
+      Text& text = texts_.emplace_back();
+      text.result.prompt = prompt;
+      tokenizer.tokenize(prompt, text.ids);
+      const auto tokens = static_cast<std::int64_t>(text.ids.size());
+      if (tokens == 0 || tokens >= max_length) {
+        fail("{}: has {} tokens, expected 1 to {}: the model reads {}", shown(prompt), tokens, max_length - 1,
+             max_length);
+      }
+      text.result.prompt_tokens = tokens;
+      text.open = options.tokens > 0;
+    }
+  }
+
+  bool open() const {
+    return std::any_of(texts_.begin(), texts_.end(), [](const Text& text) { return text.open; });
+  }
+
+  /// What the model reads next. A text that has ended is one token long: nothing is asked of it.
+  Batch batch() const {
+    Batch batch;
+    batch.count = static_cast<std::int64_t>(texts_.size());
+    const auto stride = static_cast<std::size_t>(max_length_);
+    batch.ids.resize(texts_.size() * stride);
+    batch.token_types.resize(batch.ids.size());
+    batch.labels.resize(texts_.size());
+    for (std::size_t row = 0; row < texts_.size(); ++row) {
+      const std::vector<std::int32_t>& ids = texts_[row].ids;
+      const std::size_t length = texts_[row].open ? ids.size() : 1;
+      std::copy_n(ids.begin(), length, batch.ids.begin() + static_cast<std::ptrdiff_t>(row * stride));
+      batch.lengths.push_back(static_cast<std::int32_t>(length));
+    }
+    return batch;
+  }
+
+  /// Adds to each open text the token that follows its row of `logits`.
+  void add(std::span<const float> logits) {
+    const std::size_t vocabulary = logits.size() / texts_.size();
+    for (std::size_t row = 0; row < texts_.size(); ++row) {
+      Text& text = texts_[row];
+      if (!text.open) continue;
+      const auto scores = logits.subspan(row * vocabulary, vocabulary);
+      require_finite(scores, shown(text.result.prompt));
+      const RandomStream random{options_.seed, first_index_ + row, 0};
+      const std::int32_t id =
+          next_token(scores, options_, random.uniform(static_cast<std::uint64_t>(text.result.tokens)));
+      text.result.ended = id == tokenizer_.end_id();
+      if (!text.result.ended) {
+        text.ids.push_back(id);
+        ++text.result.tokens;
+      }
+      text.open = !text.result.ended && text.result.tokens < options_.tokens &&
+                  static_cast<std::int64_t>(text.ids.size()) < max_length_;
+    }
+  }
+
+  std::vector<Generation> take() {
+    std::vector<Generation> results;
+    for (Text& text : texts_) {
+      const auto added = std::span(text.ids).subspan(static_cast<std::size_t>(text.result.prompt_tokens));
+      text.result.text = tokenizer_.text_of(added);
+      results.push_back(std::move(text.result));
+    }
+    return results;
+  }
+
+ private:
+  struct Text {
+    Generation result;
+    std::vector<std::int32_t> ids;
+    bool open = true;
+  };
+
+  static std::string shown(const std::string& prompt) { return quoted_name(prompt.substr(0, shown_of_prompts)); }
+
+  const Tokenizer& tokenizer_;
+  std::int64_t max_length_;
+  const GenerationOptions& options_;
+  std::size_t first_index_;
+  std::vector<Text> texts_;
+};
+
+}  // namespace
+
+std::int32_t next_token(std::span<const float> logits, const GenerationOptions& options, float uniform) {
+  std::vector<std::int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
+  const auto likelier = [&](std::int32_t a, std::int32_t b) {
+    return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
+  };
+  const std::size_t asked = options.temperature > 0 ? options.top_k : 1;
+  const std::size_t kept = asked == 0 ? ids.size() : std::min(asked, ids.size());
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(), likelier);
+  if (kept == 1) return ids.front();
+  std::vector<double> sums(kept);  // of weights relative to the likeliest's
+  double sum = 0;
+  for (std::size_t i = 0; i < kept; ++i) {
+    sums[i] = sum +=
+        std::exp(static_cast<double>(logit(ids[i]) - logit(ids[0])) / static_cast<double>(options.temperature));
+  }
+  const auto drawn = std::upper_bound(sums.begin(), sums.end(), static_cast<double>(uniform) * sum);
+  return ids[static_cast<std::size_t>(std::min(drawn, sums.end() - 1) - sums.begin())];
+}
+
+std::vector<std::string> read_prompts(const std::vector<std::string>& arguments) {
+  std::vector<std::string> prompts;
+  const auto add_lines = [&](std::string_view text, const std::string& name) {
+    for (InputLine& line : lines_of(text, name)) prompts.push_back(std::move(line.text));
+  };
+  for (const std::string& argument : arguments) {
+    if (argument == "-") {
+      add_lines(read_standard_input(), "standard input");
+    } else if (std::filesystem::path(argument).extension() == ".txt") {
+      add_lines(decode_text(read_file(argument), argument, TextEncoding::automatic).text, argument);
+    } else {
+      add_lines(argument, "the command line");
+    }
+  }
+  if (prompts.empty()) fail("nothing to go on with: no text in {}", fmt::join(arguments, ", "));
+  return prompts;
+}
+
+TextGenerator::TextGenerator(const OpenedModel& opened, Backend& backend, const DeployOptions& options)
+    : tokenizer_(open_vocabulary(opened.trained)),
+      max_length_(opened.trained.data.max_length),
+      model_(backend, *opened.model, opened.trained.weights(), options) {}
+
+void TextGenerator::run(const std::vector<std::string>& prompts, const GenerationOptions& options,
+                        const std::function<void(const Generation&)>& done) {
+  const InterruptibleWork interruptible;
+  const auto at_once = static_cast<std::size_t>(model_.batch_size());
+  for (std::size_t first = 0; first < prompts.size(); first += at_once) {
+    const auto some = std::span(prompts).subspan(first, std::min(at_once, prompts.size() - first));
+    Texts texts(*tokenizer_, max_length_, some, options, first);
+    while (texts.open()) {
+      InterruptibleWork::check(fmt::format("after {} of {} texts", first, prompts.size()));
+      texts.add(model_.run(texts.batch()));
+    }
+    for (const Generation& one : texts.take()) done(one);
+  }
+}
+
+std::string generation_header(AnswerFormat format) { return format == AnswerFormat::csv ? "input,text,ended\n" : ""; }
+
+std::string generation_line(AnswerFormat format, const Generation& generation) {
+  switch (format) {
+    case AnswerFormat::text:
+      return generation.prompt + generation.text + "\n";
+    case AnswerFormat::jsonl: {
+      const nlohmann::ordered_json line{{"input", generation.prompt},
+                                        {"text", generation.text},
+                                        {"input_tokens", generation.prompt_tokens},
+                                        {"tokens", generation.tokens},
+                                        {"ended", generation.ended}};
+      return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    }
+    case AnswerFormat::csv:
+      return fmt::format("{},{},{}\n", csv_field(generation.prompt), csv_field(generation.text), generation.ended);
+  }
+  return {};
+}
+
+}  // namespace ptrain

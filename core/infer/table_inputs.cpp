@@ -1,0 +1,58 @@
+// Lines of click logs, with or without the label in front.
+#include "core/data/table/criteo_line.h"
+#include "core/infer/input_sources.h"
+#include "core/io/atomic_file.h"
+
+namespace ptrain {
+namespace {
+
+class TableInputs final : public InputSet {
+ public:
+  TableInputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+    info_ = model.data;
+    for (const std::string& argument : arguments) add(argument);
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
+  const std::string& name(std::int64_t index) const override { return row(index).name; }
+  std::int32_t truth(std::int64_t index) const override { return row(index).truth; }
+
+  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+    const Row& one = row(index);
+    std::copy(one.numbers.begin(), one.numbers.end(), out.numbers.begin());
+    std::copy(one.categories.begin(), one.categories.end(), out.categories.begin());
+    return 0;
+  }
+
+ private:
+  struct Row {
+    std::string name;
+    std::array<float, criteo_numbers> numbers;
+    std::array<std::int32_t, criteo_categories> categories;
+    std::int32_t truth = no_truth;
+  };
+
+  const Row& row(std::int64_t index) const { return rows_[static_cast<std::size_t>(index)]; }
+
+  void add(const std::string& argument) {
+    const std::string file = argument == "-" ? "standard input" : argument;
+    const std::string text = argument == "-" ? read_standard_input() : read_file(argument);
+    for (const InputLine& line : lines_of(text, file)) {
+      Row& added = rows_.emplace_back();
+      added.name = fmt::format("{}:{}", file, line.number);
+      added.truth =
+          parse_criteo_question(line.text, {file, line.number}, info_.hash_buckets, added.numbers, added.categories)
+              .value_or(no_truth);
+    }
+  }
+
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputSet> open_table_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+  return std::make_unique<TableInputs>(model, arguments);
+}
+
+}  // namespace ptrain
