@@ -4,7 +4,7 @@
 # Each part takes at most ten minutes, does what is worth most first, and leaves DIR/PART.tar.gz: reports, logs and what
 # searches chose and compiled, also when it is stopped (SIGTERM, SIGINT) or its time is over.
 #   fast    doctor; ResNet-50 224 px and BERT-base 128 in O1 and O2 without search; short device tests; times by op;
-#           bf16; BERT-large 384; out of memory
+#           bf16; BERT-large 384; inference of the first two; out of memory
 #   search  exhaustive search; fusion; persistent batch norm on and off; both flags at every level; packed sequences
 #   peers   the same work in ptrain and PyTorch, eager, then compiled (python3 with torch, torchvision, transformers);
 #           compute-sanitizer on short device tests
@@ -132,6 +132,27 @@ data: {source: synthetic}
 train: {measure_after_steps: $((tiny ? 2 : 40)), optimizer: {name: adamw, lr: 2.0e-5}}" \
     "${size[@]}" amp.level="$5" amp.dtype="$6" "${@:7}"
 }
+# answer NAME MODEL LEVEL BATCH SCENARIO: the rate or the latency of a model that was trained for a step.
+answer() {
+  local name=infer_$1_$5 status
+  limited 40 "$ptrain" bench infer "$work/$2" --device cuda --amp "$3" --batch "$4" --scenario "$5" \
+    --seconds "$((tiny ? 0 : 5))" --json >"$work/answer.json" 2>"$out/$name.log"
+  status=$?
+  ((status)) || mv "$work/answer.json" "$out/$name.json"
+  check "$name" $status
+}
+answers() {
+  local level scenario
+  resnet for_answers O0 fp16 "${quick[@]}" train.steps=1 train.measure_after_steps=0 output.save=true
+  bert for_answers base 128 32 O0 fp16 "${quick[@]}" train.steps=1 train.measure_after_steps=0 output.save=true
+  for level in O2 O0; do
+    for scenario in offline single_stream; do
+      answer "resnet50_$level" resnet50_for_answers $level $((tiny ? 2 : 128)) $scenario
+      answer "bert_base_$level" bert_for_answers $level $((tiny ? 2 : 128)) $scenario
+      ((tiny)) && return
+    done
+  done
+}
 quick=(flags.cudnn_exhaustive_search=false fusion=off) # nothing is timed before it trains
 
 short_tests='Agreement.*:*BatchNorm*:*Accumulate*:*LossScale*:*OptimizerUpdate*:*Embedding*:*SoftmaxCrossEntropy*:*LayerNorm*'
@@ -174,6 +195,7 @@ part_fast() {
   resnet O2_bf16 O2 bf16 "${quick[@]}"
   bert base_O2_bf16 base 128 128 O2 bf16 "${quick[@]}"
   bert large_O2_fp16 large 384 64 O2 fp16 "${quick[@]}"
+  answers
   ((tiny)) || out_of_memory
 }
 

@@ -56,7 +56,6 @@ class CpuBackend final : public Backend {
   }
 
   bool syncs_batch_norm() const override { return true; }
-  ConvolutionEpilogue convolution_epilogue() const override { return ConvolutionEpilogue::fused; }
 
   OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> /*kernels*/) const override {
     return {{options.exhaustive_search,

@@ -5,7 +5,6 @@
 #include "core/exec/kernel.h"
 #include "core/exec/rate_size.h"
 #include "core/exec/sensors.h"
-#include "core/passes/fuse_epilogues.h"
 
 #include <functional>
 #include <map>
@@ -106,8 +105,6 @@ class Backend {
   virtual bool syncs_batch_norm() const { return false; }
   /// Whether it has kernels that may make it worth while to fuse norms into convolutions.
   virtual bool fuses_convolutions() const { return false; }
-  /// Whether its convolutions add bias and residual and apply an activation as they store their sums.
-  virtual ConvolutionEpilogue convolution_epilogue() const { return ConvolutionEpilogue::none; }
   /// What it has for op_list.h's 8-bit ops.
   virtual Int8Arithmetic int8_arithmetic() const { return Int8Arithmetic::none; }
   /// What exhaustive searches chose on this device.

@@ -158,8 +158,7 @@ Graph DeployedModel::build(const BatchShape& shape) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), model_io::logits, options,
-                                                backend_.convolution_epilogue());
+  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), model_io::logits, options);
   folded_ = std::move(deployed.folded);
   for (const std::string& name : options_.readable) {
     deployed.graph.set_output(name, deployed.graph.find_value(name));

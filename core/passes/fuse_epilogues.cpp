@@ -12,8 +12,7 @@ namespace {
 
 class EpilogueFuser {
  public:
-  EpilogueFuser(const Graph& graph, ConvolutionEpilogue convolutions)
-      : graph_(graph), convolutions_(convolutions), rewriter_(graph), readers_(count_readers(graph)) {}
+  explicit EpilogueFuser(const Graph& graph) : graph_(graph), rewriter_(graph), readers_(count_readers(graph)) {}
 
   Graph run() {
     for (const Node& node : graph_.nodes()) {
@@ -44,8 +43,7 @@ class EpilogueFuser {
     const Node* before = sole_producer(graph_, readers_, node.inputs.front());
     if (before == nullptr) return nullptr;
     const std::string_view type = before->op->type();
-    const bool joins = type == "linear" || (type == "conv2d" && convolutions_ == ConvolutionEpilogue::fused);
-    return joins && activation_of(*before) == Activation::none ? before : nullptr;
+    return (type == "linear" || type == "conv2d") && activation_of(*before) == Activation::none ? before : nullptr;
   }
 
   void emit(const Node& node, Activation activation, ValueId result) {
@@ -60,7 +58,6 @@ class EpilogueFuser {
   }
 
   const Graph& graph_;
-  ConvolutionEpilogue convolutions_;
   Rewriter rewriter_;
   std::vector<int> readers_;
   std::set<const Node*> swallowed_;
@@ -68,8 +65,6 @@ class EpilogueFuser {
 
 }  // namespace
 
-Graph fuse_epilogues(const Graph& graph, ConvolutionEpilogue convolutions) {
-  return EpilogueFuser(graph, convolutions).run();
-}
+Graph fuse_epilogues(const Graph& graph) { return EpilogueFuser(graph).run(); }
 
 }  // namespace ptrain

@@ -5,11 +5,8 @@
 
 namespace ptrain {
 
-/// Whether a backend's convolutions add a bias and a residual and apply an activation as they store their sums.
-enum class ConvolutionEpilogue { none, fused };
-
-/// Joins linear -> activation, drops what linear layers save for a gradient, and with ConvolutionEpilogue::fused joins
-/// conv2d -> activation, where nothing else reads what is between.
-Graph fuse_epilogues(const Graph& graph, ConvolutionEpilogue convolutions);
+/// Joins linear -> activation and conv2d -> activation, where nothing else reads what is between, and drops what linear
+/// layers save for a gradient.
+Graph fuse_epilogues(const Graph& graph);
 
 }  // namespace ptrain

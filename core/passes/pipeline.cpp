@@ -68,17 +68,16 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   return {std::move(amp.graph), amp.summary};
 }
 
-DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options,
-                                   ConvolutionEpilogue convolutions) {
+DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options) {
   check("model", forward, options);
   FoldedGraph deployed{keep_output(forward, output), {}};
   check("keep_output", deployed.graph, options);
   if (options.fusion != Fusion::off) {
     deployed.graph = fuse(deployed.graph);
     check("fuse", deployed.graph, options);
-    if (convolutions == ConvolutionEpilogue::fused) deployed = fold_batch_norms(deployed.graph);
+    deployed = fold_batch_norms(deployed.graph);
     check("fold_batch_norms", deployed.graph, options);
-    deployed.graph = keep_output(fuse_epilogues(deployed.graph, convolutions), output);
+    deployed.graph = keep_output(fuse_epilogues(deployed.graph), output);
     check("fuse_epilogues", deployed.graph, options);
   }
   if (options.quantization) {

@@ -162,6 +162,7 @@ CudnnGraph::Tensor CudnnGraph::constant(float value) {
 }
 
 CudnnGraph::Tensor CudnnGraph::convolution(Tensor x, Tensor w, const Conv2dAttributes& conv) {
+  parts_->has_convolution = true;
   return parts_->add_operation([=](const State& state) {
     const Values &data = state[x], &weights = state[w];
     Values y({data.dims[0], weights.dims[0], conv.output_size(data.dims[2], weights.dims[2]),
@@ -191,6 +192,7 @@ CudnnGraph::Tensor CudnnGraph::convolution_grad_weight(Tensor x, Tensor dy, cons
 
 template <typename Function>
 CudnnGraph::Tensor CudnnGraph::Parts::pointwise(Tensor a, Tensor b, DType dtype, Function&& function) {
+  has_pointwise = true;
   return add_operation([=](const State& state) {
     const Values &x = state[a], &y = state[b];
     Values z(x.data.size() >= y.data.size() ? x.dims : y.dims);
@@ -310,6 +312,11 @@ std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
     }
   }
   if (parts_->has_conv_batch_norm && io != DType::f16) return "emulated: fp16 only";
+  const bool has_tail = parts_->has_convolution && parts_->has_pointwise && !parts_->has_conv_batch_norm;
+  const bool has_bias = std::any_of(parts_->bound_layouts.begin(), parts_->bound_layouts.end(), [](const auto& layout) {
+    return layout.dims[0] == 1 && layout.dims[2] == 1 && layout.dims[3] == 1;
+  });
+  if (has_tail && !has_bias) return "emulated: what follows a convolution has a bias";
   if (parts_->has_attention && io == DType::f32) return "emulated: no flash attention in fp32";
   parts_->plan_names = {"emulated_eng0", "emulated_eng1"};
   parts_->workspace = std::min<std::size_t>(rules.workspace_limit, 4096);

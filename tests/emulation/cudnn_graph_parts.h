@@ -76,7 +76,8 @@ struct CudnnGraph::Parts {
   std::vector<std::function<void(State&)>> operations;
   std::vector<std::string> plan_names;
   // What cuDNN's limits depend on.
-  bool has_norm = false, has_conv_batch_norm = false, has_attention = false;
+  bool has_convolution = false, has_pointwise = false, has_norm = false, has_conv_batch_norm = false,
+       has_attention = false;
 
   Tensor add() { return static_cast<Tensor>(tensors++); }
 

@@ -29,7 +29,6 @@ class IdleBackend final : public Backend {
     return std::make_unique<IdleKernel>(context);
   }
   OptionEffects effects(const KernelOptions&, std::span<const KernelRecord>) const override { return {}; }
-  ConvolutionEpilogue convolution_epilogue() const override { return ConvolutionEpilogue::fused; }
   Int8Arithmetic int8_arithmetic() const override { return Int8Arithmetic::exact; }
   SearchCache& search_cache() override { return cache_; }
   void* allocate(std::size_t bytes) override {

@@ -51,7 +51,10 @@ std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
   const std::vector<TensorDesc> in = graph.input_descs(node), out = graph.output_descs(node);
   const std::string_view type = node.op->type();
   if (type == "conv2d") {
-    return convolution_graph(target(), static_cast<const Conv2d&>(*node.op).attrs(), in[0], in[1], out[0]);
+    const auto& op = static_cast<const Conv2d&>(*node.op);
+    const ConvolutionTail tail{has_input(in, Conv2d::bias), has_input(in, Conv2d::residual),
+                               op.activation() == Activation::relu};
+    return convolution_graph(target(), op.attrs(), in[0], in[1], out[0], tail);
   }
   if (type == "conv2d_grad_input") {
     const auto& attrs = static_cast<const Conv2dGradInput&>(*node.op).attrs();
@@ -156,6 +159,16 @@ class ResNetPlans : public ::testing::TestWithParam<DType> {
 
 TEST_P(ResNetPlans, EveryConvolutionCompilesWithinTheWorkspaceLimit) {
   EXPECT_GT(check_nodes(graph(), "conv2d", 512, /*compile=*/true), 60u);
+}
+
+/// With bias, residual and ReLU.
+TEST_P(ResNetPlans, ADeployedConvolutionIsOneOperation) {
+  PipelineOptions options;
+  options.amp.level = GetParam() == DType::f32 ? AmpLevel::O0 : AmpLevel::O2;
+  options.amp.dtype = GetParam();
+  const Graph graph =
+      build_deployed_graph(make_resnet(resnet50())->build(32, Mode::deployment), model_io::logits, options).graph;
+  EXPECT_GT(check_nodes(graph, "conv2d", 512, /*compile=*/true), 20u);
 }
 
 TEST_P(ResNetPlans, EveryBatchNormHasAPersistentPlan) {

@@ -1,6 +1,8 @@
 #include "core/cpu/simd/small_gemm.h"
 
+#ifdef __AVX512BF16__
 #include <immintrin.h>
+#endif
 
 #include <algorithm>
 

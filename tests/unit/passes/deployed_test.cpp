@@ -14,11 +14,10 @@ namespace {
 
 using namespace testing;
 
-DeployedGraph deployed(const Graph& graph, ConvolutionEpilogue convolutions = ConvolutionEpilogue::fused,
-                       AmpLevel level = AmpLevel::O0) {
+DeployedGraph deployed(const Graph& graph, AmpLevel level = AmpLevel::O0) {
   PipelineOptions options;
   options.amp = amp_options(level);
-  return build_deployed_graph(graph, model_io::logits, options, convolutions);
+  return build_deployed_graph(graph, model_io::logits, options);
 }
 
 Graph resnet(int depth) { return resnet_graph(depth, 64, Mode::evaluation); }
@@ -68,15 +67,9 @@ TEST(Deployed, OnlyTheLogitsAndWhatTheyNeedAreLeft) {
   }
 }
 
-TEST(Deployed, NormsStayWhereConvolutionsTakeNothingIn) {
-  const std::map<std::string, int> types = node_types(deployed(resnet(18), ConvolutionEpilogue::none).graph);
-  EXPECT_EQ(types.at("batch_norm"), 20);
-  EXPECT_EQ(types.count("relu") + types.count("add"), 0u);
-}
-
 TEST(Deployed, BiasesStayInFp32WhereTheRestIsLow) {
   for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
-    const Graph graph = deployed(resnet(18), ConvolutionEpilogue::fused, level).graph;
+    const Graph graph = deployed(resnet(18), level).graph;
     for (const Node& node : graph.nodes()) {
       if (node.op->type() != "conv2d") continue;
       EXPECT_EQ(graph.desc(node.inputs[Conv2d::w]).dtype, DType::bf16);

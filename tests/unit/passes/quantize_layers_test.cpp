@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 
 Graph deployed(const Graph& graph) {
-  return build_deployed_graph(graph, model_io::logits, {}, ConvolutionEpilogue::fused).graph;
+  return build_deployed_graph(graph, model_io::logits, {}).graph;
 }
 
 std::set<std::string> all_layers(const Graph& graph) {

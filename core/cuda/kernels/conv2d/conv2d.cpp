@@ -1,4 +1,4 @@
-// Convolution by a cuDNN graph; bias, residual and activation follow it as kernels of their own.
+// Convolution by a cuDNN graph, with bias, residual and ReLU where it has a plan for them too.
 #include "core/ops/image/conv2d.h"
 
 #include "core/cuda/device/workspace.h"
@@ -12,35 +12,62 @@
 namespace ptrain::cuda {
 namespace {
 
-std::unique_ptr<Kernel> make_plain(const KernelContext& context, Device& device) {
-  return make_convolution(context, device, [&] {
-    return convolution_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2d>().attrs(), context.inputs[0],
-                             context.inputs[1], context.outputs[0]);
-  });
+/// Bias, residual and ReLU as the sums are stored; any other activation follows.
+ConvolutionTail tail_of(const KernelContext& context) {
+  return {has_input(context.inputs, Conv2d::bias), has_input(context.inputs, Conv2d::residual),
+          context.op_as<Conv2d>().activation() == Activation::relu};
 }
 
-/// The result may lie in the residual's memory, so that the convolution writes to the workspace.
-class ConvolutionWithEpilogue final : public Kernel {
+std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device, const ConvolutionTail& tail) {
+  return [&context, &device, tail] {
+    return convolution_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2d>().attrs(), context.inputs[0],
+                             context.inputs[1], context.outputs[0], tail);
+  };
+}
+
+std::unique_ptr<Kernel> make_activation_of(const KernelContext& context, Device& device) {
+  const ActivationOp activation(context.op_as<Conv2d>().activation());
+  return make_activation({activation, context.outputs, context.outputs, context.options}, device);
+}
+
+/// An activation that cuDNN does not take into a convolution, in place.
+class ConvolutionThenActivation final : public Kernel {
  public:
-  ConvolutionWithEpilogue(const KernelContext& context, Device& device)
+  ConvolutionThenActivation(std::unique_ptr<Kernel> convolution, std::unique_ptr<Kernel> activation)
+      : convolution_(std::move(convolution)), activation_(std::move(activation)) {}
+
+  std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  KernelRecord record() const override { return {convolution_->record().implementation + ", then activated"}; }
+  void run(const KernelArgs& args) override {
+    convolution_->run(args);
+    void* const inputs[] = {args.outputs[0]};
+    activation_->run({inputs, args.outputs, nullptr});
+  }
+
+ private:
+  std::unique_ptr<Kernel> convolution_, activation_;
+};
+
+/// What cuDNN has no plan for as one: bias, residual and activation follow the convolution as kernels of their own. The
+/// result may lie in the residual's memory, so that the convolution writes to the workspace.
+class ConvolutionInPasses final : public Kernel {
+ public:
+  ConvolutionInPasses(const KernelContext& context, Device& device)
       : device_(device),
         y_(context.outputs[0]),
         has_bias_(has_input(context.inputs, Conv2d::bias)),
         sums_(layout_.take(context.outputs[0].bytes())) {
-    const auto& op = context.op_as<Conv2d>();
-    const Conv2d plain(op.attrs());
-    convolution_ = make_plain(
-        {plain, context.inputs.first(2), context.outputs, context.options, context.search_cache, context.collectives},
-        device);
+    const Conv2d plain(context.op_as<Conv2d>().attrs());
+    const KernelContext of_plain{plain,           context.inputs.first(2), context.outputs,
+                                 context.options, context.search_cache,    context.collectives};
+    convolution_ = make_convolution(of_plain, device, graph_of(of_plain, device, {}));
     convolution_workspace_ = layout_.take(convolution_->workspace_bytes());
     const std::array<TensorDesc, 2> pair{y_, y_};
     if (has_input(context.inputs, Conv2d::residual)) {
       const Add add;
       add_ = make_add({add, pair, context.outputs, context.options}, device);
     }
-    if (op.activation() == Activation::none) return;
-    const ActivationOp activation(op.activation());
-    activation_ = make_activation({activation, context.outputs, context.outputs, context.options}, device);
+    if (context.op_as<Conv2d>().activation() != Activation::none) activation_ = make_activation_of(context, device);
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
@@ -76,9 +103,16 @@ class ConvolutionWithEpilogue final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_conv2d(const KernelContext& context, Device& device) {
-  const bool plain = context.inputs.size() == 2 && context.op_as<Conv2d>().activation() == Activation::none;
-  if (plain) return make_plain(context, device);
-  return std::make_unique<ConvolutionWithEpilogue>(context, device);
+  const Activation activation = context.op_as<Conv2d>().activation();
+  if (context.inputs.size() == 2 && activation == Activation::none) {
+    return make_convolution(context, device, graph_of(context, device, {}));
+  }
+  const ConvolutionTail tail = tail_of(context);
+  std::string reason;
+  auto kernel = try_convolution(context, device, graph_of(context, device, tail), reason);
+  if (kernel == nullptr) return std::make_unique<ConvolutionInPasses>(context, device);
+  if (activation == Activation::none || tail.relu) return kernel;
+  return std::make_unique<ConvolutionThenActivation>(std::move(kernel), make_activation_of(context, device));
 }
 
 }  // namespace ptrain::cuda

@@ -4,7 +4,7 @@
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/primitives/convert.h"
 
-#include <array>
+#include <vector>
 
 namespace ptrain::cuda {
 namespace {
@@ -14,8 +14,11 @@ TensorDesc in_dtype(DType dtype, const TensorDesc& desc) { return {dtype, desc.s
 class ConvolutionKernel final : public Kernel {
  public:
   ConvolutionKernel(const KernelContext& context, Device& device, PlannedGraph graph)
-      : device_(device), graph_(std::move(graph)), dtype_(context.inputs[0].dtype), second_(context.inputs[1]) {
-    if (second_.dtype != dtype_) converted_ = layout_.take(in_dtype(dtype_, second_).bytes());
+      : device_(device), graph_(std::move(graph)), inputs_(context.inputs.begin(), context.inputs.end()) {
+    for (const TensorDesc& input : inputs_) {
+      const bool other = !is_absent(input) && input.dtype != inputs_[0].dtype;
+      converted_.push_back(layout_.take(other ? in_dtype(inputs_[0].dtype, input).bytes() : 0));
+    }
     plan_workspace_ = layout_.take(graph_.workspace_bytes());
   }
 
@@ -23,32 +26,46 @@ class ConvolutionKernel final : public Kernel {
   KernelRecord record() const override { return {graph_.implementation()}; }
 
   void run(const KernelArgs& args) override {
-    void* second = args.inputs[1];
-    if (second_.dtype != dtype_) {
-      second = converted_.in(args.workspace);
-      convert(device_, second_.dtype, args.inputs[1], dtype_, second, second_.count());
+    std::vector<void*> pointers;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (is_absent(inputs_[i])) continue;
+      void* input = args.inputs[i];
+      if (inputs_[i].dtype != inputs_[0].dtype) {
+        input = converted_[i].in(args.workspace);
+        convert(device_, inputs_[i].dtype, args.inputs[i], inputs_[0].dtype, input, inputs_[i].count());
+      }
+      pointers.push_back(input);
     }
-    const std::array<void*, 3> pointers{args.inputs[0], second, args.outputs[0]};
+    pointers.push_back(args.outputs[0]);
     graph_.run(pointers, plan_workspace_.in(args.workspace));
   }
 
  private:
   Device& device_;
   PlannedGraph graph_;
-  DType dtype_;
-  TensorDesc second_;
+  std::vector<TensorDesc> inputs_;
   WorkspaceLayout layout_;
-  WorkspacePart converted_, plan_workspace_;
+  std::vector<WorkspacePart> converted_;  // of each input
+  WorkspacePart plan_workspace_;
 };
 
 }  // namespace
 
 CudnnGraph convolution_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
-                             const TensorDesc& w, const TensorDesc& y) {
+                             const TensorDesc& w, const TensorDesc& y, const ConvolutionTail& tail) {
   CudnnGraph graph(target, x.dtype);
   const auto data = graph.input(channels_last(x));
   const auto weights = graph.input(channels_last(in_dtype(x.dtype, w)));
-  graph.output(graph.convolution(data, weights, conv), channels_last(y));
+  auto result = graph.convolution(data, weights, conv);
+  TensorLayout channels = per_channel(y.shape[-1]);
+  channels.dtype = x.dtype;
+  std::optional<CudnnGraph::Tensor> bias, residual;
+  if (tail.bias) bias = graph.input(channels);
+  if (tail.residual) residual = graph.input(channels_last(y));
+  if (residual) result = graph.add(result, *residual);  // cuDNN knows them in this order only
+  if (bias) result = graph.add(result, *bias);
+  if (tail.relu) result = graph.relu(result);
+  graph.output(result, channels_last(y));
   return graph;
 }
 
@@ -73,11 +90,20 @@ CudnnGraph convolution_grad_weight_graph(const CudnnTarget& target, const Conv2d
   return graph;
 }
 
+std::unique_ptr<Kernel> try_convolution(const KernelContext& context, Device& device,
+                                        const std::function<CudnnGraph()>& build, std::string& reason) {
+  Planning planning = plan_graph(context, device, convolution_rules(context), Search::all, build);
+  reason = planning.reason;
+  if (!planning.planned) return nullptr;
+  return std::make_unique<ConvolutionKernel>(context, device, std::move(*planning.planned));
+}
+
 std::unique_ptr<Kernel> make_convolution(const KernelContext& context, Device& device,
                                          const std::function<CudnnGraph()>& build) {
-  Planning planning = plan_graph(context, device, convolution_rules(context), Search::all, build);
-  if (!planning.planned) fail("{}: {}", describe_problem(context), planning.reason);
-  return std::make_unique<ConvolutionKernel>(context, device, std::move(*planning.planned));
+  std::string reason;
+  std::unique_ptr<Kernel> kernel = try_convolution(context, device, build, reason);
+  if (kernel == nullptr) fail("{}: {}", describe_problem(context), reason);
+  return kernel;
 }
 
 }  // namespace ptrain::cuda

@@ -5,9 +5,16 @@
 
 namespace ptrain::cuda {
 
-/// Bound to x, w, y. All in x's dtype, into which the kernel converts other weights.
+/// What is done to a convolution's sums as they are stored. cuDNN has plans for what has a bias, [K].
+struct ConvolutionTail {
+  bool bias = false;
+  bool residual = false;  // like y
+  bool relu = false;
+};
+
+/// Bound to x, w, the tail's inputs, y. All in x's dtype, into which the kernel converts other weights and biases.
 CudnnGraph convolution_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
-                             const TensorDesc& w, const TensorDesc& y);
+                             const TensorDesc& w, const TensorDesc& y, const ConvolutionTail& tail = {});
 /// Bound to dy, w, dx; all in dy's dtype.
 CudnnGraph convolution_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& dy,
                                         const TensorDesc& w, const TensorDesc& dx);
@@ -15,8 +22,12 @@ CudnnGraph convolution_grad_input_graph(const CudnnTarget& target, const Conv2dA
 CudnnGraph convolution_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
                                          const TensorDesc& dy, const TensorDesc& dw);
 
-/// A kernel with two inputs and one output, in the order of the graph's bindings; input 1 is converted to the dtype of
-/// input 0 in the workspace where it has another. Throws Error{failed} when cuDNN has no plan.
+/// A kernel with two or more inputs and one output, in the order of the graph's bindings, absent inputs left out;
+/// inputs of another dtype than the first's are converted to it in the workspace. Null when cuDNN has no plan, and
+/// `reason` then says why.
+std::unique_ptr<Kernel> try_convolution(const KernelContext& context, Device& device,
+                                        const std::function<CudnnGraph()>& build, std::string& reason);
+/// The same, which throws Error{failed} when cuDNN has no plan.
 std::unique_ptr<Kernel> make_convolution(const KernelContext& context, Device& device,
                                          const std::function<CudnnGraph()>& build);
 

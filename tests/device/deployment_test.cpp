@@ -1,0 +1,122 @@
+// A deployed model answers on a GPU as it does on the CPU, whichever kind of model it is.
+#include "core/cpu/backend.h"
+#include "core/cuda/backend.h"
+#include "core/infer/deployed_model.h"
+#include "core/infer/predictor.h"
+#include "core/train/state/weights.h"
+#include "models/registry.h"
+#include "models/text/gpt2.h"
+#include "models/wide_deep.h"
+#include "tests/device/agreement.h"
+#include "tests/small_models.h"
+#include "tests/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain::testing {
+namespace {
+
+constexpr std::int64_t rows = 3;
+
+/// Random weights, and running statistics that differ from their start.
+void write_weights(const Model& model, const std::filesystem::path& file) {
+  const std::unique_ptr<Backend> cpu = cpu::make_backend();
+  Variables variables(*cpu);
+  variables.declare(model.build(1, Mode::evaluation));
+  variables.allocate();
+  initialize_variables(model, variables, 3);
+  for (const ModelVariable& variable : model.variables()) {
+    if (!is_running_statistic(variable.name)) continue;
+    std::vector<float> values = variables.read_f32(variable.name);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1f + 0.01f * static_cast<float>(i % 7);
+    variables.write(variable.name, values.data(), values.size() * sizeof(float));
+  }
+  save_weights(file, model, variables, 1);
+}
+
+DatasetInfo info_of(const Model& model) {
+  DatasetInfo info;
+  info.kind = model.reads();
+  info.image_size = 32;
+  info.max_length = 16;
+  info.vocab_size = 100;
+  info.numbers = 13;
+  info.categories = 26;
+  info.hash_buckets = 50;
+  return info;
+}
+
+std::vector<float> answers(Backend& backend, const Model& model, const std::filesystem::path& file, AmpLevel level) {
+  const DatasetInfo info = info_of(model);
+  DeployOptions options;
+  options.batch_size = rows;
+  options.max_length = model.is_text() ? info.max_length : 0;
+  options.amp.level = level;
+  options.amp.dtype = DType::f16;
+  options.kernels.exhaustive_search = false;
+  Predictor ready(backend, model, file, options);
+  Batch batch = made_up_batch(info, rows);
+  return ready.run(batch);
+}
+
+void expect_same_answers(const Model& model, AmpLevel level, float tolerance) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path file = directory / "model.safetensors";
+  write_weights(model, file);
+  const std::unique_ptr<Backend> cpu = cpu::make_backend(), gpu = cuda::make_backend();
+  const std::vector<float> expected = answers(*cpu, model, file, AmpLevel::O0);
+  const std::vector<float> found = answers(*gpu, model, file, level);
+  ASSERT_EQ(found.size(), expected.size());
+  float largest = 0, worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    largest = std::max(largest, std::abs(expected[i]));
+    worst = std::max(worst, std::abs(found[i] - expected[i]));
+  }
+  EXPECT_GT(largest, 0);
+  EXPECT_LE(worst, tolerance * largest) << model.name() << " at " << choice_name(level);
+}
+
+std::vector<std::unique_ptr<Model>> models() {
+  std::vector<std::unique_ptr<Model>> all;
+  all.push_back(make_resnet(small_resnet(50, 32)));
+  Config config;
+  config.model.classes = 4;
+  config.model.stochastic_depth = 0;
+  DatasetInfo images;
+  images.image_size = 32;
+  images.classes = 4;
+  for (const char* name : {"mobilenet_v2", "efficientnet_b0"}) {  // other activations, in groups
+    config.model.name = name;
+    all.push_back(make_model(config, images));
+  }
+  for (const Padding padding : {Padding::max_length, Padding::none}) {
+    BertSpec bert = tiny_bert();
+    bert.padding = padding;
+    all.push_back(make_bert(bert));
+  }
+  Gpt2Spec gpt2 = gpt2_spec_of_size("tiny");
+  gpt2.vocab_size = 100;
+  gpt2.max_length = 16;
+  all.push_back(make_gpt2(gpt2));
+  WideDeepSpec clicks;
+  clicks.numbers = 13;
+  clicks.categories = 26;
+  clicks.hash_buckets = 50;
+  all.push_back(make_wide_deep(clicks));
+  return all;
+}
+
+TEST(Deployment, AnswersAsOnTheCpu) {
+  for (const auto& model : models()) expect_same_answers(*model, AmpLevel::O0, 1e-4f);
+}
+
+TEST(Deployment, AnswersAlikeInLowPrecision) {
+  for (const auto& model : models()) {
+    for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) expect_same_answers(*model, level, 0.03f);
+  }
+}
+
+}  // namespace
+}  // namespace ptrain::testing
