@@ -49,9 +49,14 @@ template <typename... Args>
   throw Error(ExitCode::usage, fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// What invariant() throws, apart from its callers' code.
+[[noreturn, gnu::noinline, gnu::cold]] inline void fail_invariant(const char* what) {
+  throw std::logic_error(std::string("internal error: ") + what);
+}
+
 /// Throws std::logic_error when `condition` is false: a bug in ptrain itself, never the user's doing.
 inline void invariant(bool condition, const char* what) {
-  if (!condition) throw std::logic_error(std::string("internal error: ") + what);
+  if (!condition) fail_invariant(what);
 }
 
 }  // namespace ptrain

@@ -8,6 +8,16 @@
 
 namespace ptrain::testing {
 
+/// Skips what computes in 8 bits where the backend does not.
+class InEightBits : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::unique_ptr<Backend> backend = make_test_backend();
+    if (backend->int8_arithmetic() == Int8Arithmetic::none)
+      GTEST_SKIP() << backend->library() << " has no 8-bit layers";
+  }
+};
+
 /// Integers over the dtype's whole range.
 inline HostTensor random_integers(DType dtype, Shape shape, std::uint64_t seed) {
   return dtype == DType::u8 ? random_tensor(dtype, std::move(shape), seed, 0, 256)

@@ -6,6 +6,8 @@
 namespace ptrain::testing {
 namespace {
 
+class QuantizedConvolutions : public InEightBits {};
+
 using Format = std::optional<QuantizedFormat>;
 
 void check(const Conv2dProblem& problem, QuantizedConv2dAttributes attributes, bool residual = false) {
@@ -28,7 +30,7 @@ void check(const Conv2dProblem& problem, QuantizedConv2dAttributes attributes, b
 
 const Conv2dProblem plain{Shape{2, 8, 8, 16}, Shape{32, 3, 3, 16}, {1, 1}};
 
-TEST(QuantizedConv2d, MatchesIntegersMultipliedOut) {
+TEST_F(QuantizedConvolutions, MatchesIntegersMultipliedOut) {
   const Conv2dProblem problems[]{plain,
                                  {Shape{1, 9, 7, 4}, Shape{16, 7, 7, 4}, {2, 3}},
                                  {Shape{2, 6, 6, 24}, Shape{40, 1, 1, 24}, {}},
@@ -44,7 +46,7 @@ TEST(QuantizedConv2d, MatchesIntegersMultipliedOut) {
   }
 }
 
-TEST(QuantizedConv2d, AddsAResidualOfItsOwnScaleBeforeTheActivation) {
+TEST_F(QuantizedConvolutions, AddsAResidualOfItsOwnScaleBeforeTheActivation) {
   for (const DType residual : {DType::u8, DType::s8}) {
     for (const DType y : {DType::u8, DType::s8}) {
       check(plain, {{}, Activation::relu, {DType::u8, 0.01f}, {{residual, 0.03f}}, {{y, 0.09f}}}, true);
@@ -53,7 +55,7 @@ TEST(QuantizedConv2d, AddsAResidualOfItsOwnScaleBeforeTheActivation) {
   check(plain, {{}, Activation::relu, {DType::s8, 0.01f}}, true);  // in fp32
 }
 
-TEST(QuantizedConv2d, RefusesWhatDoesNotFit) {
+TEST_F(QuantizedConvolutions, RefusesWhatDoesNotFit) {
   const TensorDesc x{DType::u8, plain.x}, w{DType::s8, plain.w}, channels{DType::f32, Shape{32}};
   const auto infer = [&](const QuantizedConv2dAttributes& attributes, const TensorDesc& residual) {
     return QuantizedConv2d(attributes).infer(std::vector<TensorDesc>{x, w, channels, channels, residual});

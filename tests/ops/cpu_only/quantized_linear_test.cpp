@@ -6,6 +6,8 @@
 namespace ptrain::testing {
 namespace {
 
+class QuantizedProducts : public InEightBits {};
+
 using Format = std::optional<QuantizedFormat>;
 
 struct Problem {
@@ -27,7 +29,7 @@ void check(const Problem& problem, const QuantizedLinearAttributes& attributes, 
   }
 }
 
-TEST(QuantizedLinear, MatchesIntegersMultipliedOut) {
+TEST_F(QuantizedProducts, MatchesIntegersMultipliedOut) {
   for (const Problem& problem : {Problem{Shape{2, 5, 64}, 48}, {Shape{7, 33}, 10}, {Shape{1, 256}, 128}}) {
     for (const DType x : {DType::u8, DType::s8}) {
       for (const Format& y : {Format{}, Format{{DType::u8, 0.05f}}, Format{{DType::s8, 0.1f}}}) {
@@ -38,7 +40,7 @@ TEST(QuantizedLinear, MatchesIntegersMultipliedOut) {
   check({Shape{3, 40}, 17}, {Activation::none, {DType::s8, 0.02f}, {}}, false);
 }
 
-TEST(QuantizedLinear, AppliesActivationsBeforeItRounds) {
+TEST_F(QuantizedProducts, AppliesActivationsBeforeItRounds) {
   for (const ActivationTraits& traits : activations) {
     for (const Format& y : {Format{}, Format{{DType::s8, 0.05f}}}) {
       check({Shape{4, 6, 32}, 24}, {traits.activation, {DType::s8, 0.01f}, y}, true);
@@ -46,7 +48,7 @@ TEST(QuantizedLinear, AppliesActivationsBeforeItRounds) {
   }
 }
 
-TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
+TEST_F(QuantizedProducts, RefusesWhatDoesNotFit) {
   const auto infer = [](const QuantizedLinearAttributes& attributes, const TensorDesc& x, const TensorDesc& w) {
     return QuantizedLinear(attributes)
         .infer(std::vector<TensorDesc>{x, w, {DType::f32, Shape{w.shape[0]}}, absent_input()});

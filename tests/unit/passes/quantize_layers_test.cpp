@@ -14,9 +14,7 @@ namespace {
 
 using namespace testing;
 
-Graph deployed(const Graph& graph) {
-  return build_deployed_graph(graph, model_io::logits, {}).graph;
-}
+Graph deployed(const Graph& graph) { return build_deployed_graph(graph, model_io::logits, {}).graph; }
 
 std::set<std::string> all_layers(const Graph& graph) {
   std::set<std::string> layers;

@@ -65,8 +65,8 @@ inline bool is_slow_reference(const std::string& name) {
 /// one reads a residual in whole aligned vectors past the last channel (oneDNN 3.2: it crashes with 9 channels).
 inline bool is_outdated(const std::string& name) { return name.ends_with(":sse41"); }
 
-/// Appends one operation per implementation that `desc` offers: the first, or up to three if all are asked for. Slow
-/// references are left out unless there is nothing else.
+/// Appends one operation per implementation that `desc` offers: the first, or up to three if all are asked for. A slow
+/// reference is left out unless there is nothing else, and nothing is asked for behind it (oneDNN 2.6 crashes on Arm).
 template <typename Primitive, typename Desc, typename MakeBindings>
 void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engine& engine, Desc desc, bool all,
                     MakeBindings&& make_bindings) {
@@ -79,6 +79,7 @@ void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engi
     const auto [inputs, outputs] = make_bindings(desc);
     list.push_back(
         std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs, name));
+    if (is_slow_reference(name)) return;
   } while ((list.size() == before || (all && list.size() < most)) && desc.next_impl());
 }
 
