@@ -1,4 +1,4 @@
-# Toolchain: for 64-bit Arm on another machine, with the packages in ${PTRAIN_SYSROOT}; what is built runs there through
+# Toolchain: for 64-bit Arm on another machine, with the packages in .deps/aarch64; what is built runs there through
 # qemu-user (scripts/test_aarch64.sh makes both).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -64,14 +64,27 @@ InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const Infer
   return report;
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) print_error_line("note: " + note);
+}
+
+/// No larger batches than there are inputs, and no search, which would take longer than most of them.
+DeployOptions options_for(std::int64_t inputs, const OpenedModel& opened, const Backend& backend,
+                          const InferArguments& arguments) {
+  DeployOptions options = arguments.deploy.deploy_options(opened, backend);
+  options.batch_size = std::min(options.batch_size, inputs);
+  options.kernels.exhaustive_search = false;
+  return options;
+}
+
 /// Goes on with every prompt of the command line, of .txt files and of standard input.
 void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFormat format) {
   if (!arguments.report.empty()) fail_usage("--report: is of classes; {} goes on with texts", arguments.deploy.model);
-  const std::vector<std::string> prompts = read_prompts(arguments.inputs);
+  std::vector<std::string> notes;
+  const std::vector<std::string> prompts = read_prompts(arguments.inputs, notes);
+  print_notes(notes);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
-  options.batch_size = std::min(options.batch_size, static_cast<std::int64_t>(prompts.size()));
-  options.kernels.exhaustive_search = false;
+  DeployOptions options = options_for(static_cast<std::int64_t>(prompts.size()), opened, *backend, arguments);
   const auto longest =
       std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
   // A token is a byte at least.
@@ -95,12 +108,10 @@ void infer(const InferArguments& arguments) {
   const OpenedModel opened = open_model(arguments.deploy.model);
   if (opened.trained.data.kind == DataKind::tokens) return go_on(opened, arguments, format);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
-  for (const std::string& note : inputs->notes()) print_error_line("note: " + note);
+  print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
-  options.batch_size = std::min(options.batch_size, inputs->size());
-  options.kernels.exhaustive_search = false;  // it would take longer than most inputs
-  DeployedModel ready(*backend, *opened.model, opened.trained.weights(), options);
+  DeployedModel ready(*backend, *opened.model, opened.trained.weights(),
+                      options_for(inputs->size(), opened, *backend, arguments));
   InferenceReport report = answer(ready, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
   report.device = backend->name();
@@ -139,9 +150,8 @@ void add_infer_command(CLI::App& program) {
       ->add_option(
           "INPUT", arguments->inputs,
           "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
-          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences, or, "
-          "of "
-          "a model of running text, prompts; files of Criteo's lines; - for standard input, one of them per line")
+          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences, or "
+          "prompts of a model of running text; files of Criteo's lines; - for standard input, one of them per line")
       ->required();
   command->add_option("--top", arguments->top, "classes shown of each input")
       ->check(CLI::Range(1, 1'000'000))

@@ -103,9 +103,8 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
   const Plan& largest = plans_of(options.batch_size).largest();
-  two_classes_ = model.reads() == DataKind::table;
-  classes_ = two_classes_ ? class_count(largest)
-                          : largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
+  classes_ = has_one_logit() ? class_count(largest)
+                             : largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
   variables_.allocate();
 }
 
@@ -173,7 +172,7 @@ std::vector<float> DeployedModel::run(const Batch& batch) {
   last_plan_ = &plan;
   feed(plan, batch, batch.count);
   plan.run(Phase::forward, Phase::forward);
-  return two_classes_ ? read_class_logits(plan) : read_logits(plan);
+  return has_one_logit() ? read_class_logits(plan) : read_logits(plan);
 }
 
 double DeployedModel::compile_seconds() const {

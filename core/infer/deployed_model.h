@@ -52,6 +52,8 @@ class DeployedModel {
   DeployedModel(Backend& backend, const Model& model, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);
   void finish();
+  /// For two classes.
+  bool has_one_logit() const { return model_.reads() == DataKind::table; }
 
   Backend& backend_;
   const Model& model_;
@@ -64,7 +66,6 @@ class DeployedModel {
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::int64_t classes_ = 0;
-  bool two_classes_ = false;  // told by one logit
 };
 
 /// Throws Error{failed} naming the input whose logits they are.

@@ -4,7 +4,6 @@
 #include "core/base/errors.h"
 #include "core/base/rng.h"
 #include "core/base/signals.h"
-#include "core/data/text/text_encoding.h"
 #include "core/infer/input_sources.h"
 #include "core/infer/text_encoder.h"
 #include "core/io/atomic_file.h"
@@ -133,18 +132,11 @@ std::int32_t next_token(std::span<const float> logits, const GenerationOptions& 
   return ids[static_cast<std::size_t>(std::min(drawn, sums.end() - 1) - sums.begin())];
 }
 
-std::vector<std::string> read_prompts(const std::vector<std::string>& arguments) {
+std::vector<std::string> read_prompts(const std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   std::vector<std::string> prompts;
-  const auto add_lines = [&](std::string_view text, const std::string& name) {
-    for (InputLine& line : lines_of(text, name)) prompts.push_back(std::move(line.text));
-  };
   for (const std::string& argument : arguments) {
-    if (argument == "-") {
-      add_lines(read_standard_input(), "standard input");
-    } else if (std::filesystem::path(argument).extension() == ".txt") {
-      add_lines(decode_text(read_file(argument), argument, TextEncoding::automatic).text, argument);
-    } else {
-      add_lines(argument, "the command line");
+    for (InputLine& line : lines_of_argument(argument, "a .txt file, a text", notes)) {
+      prompts.push_back(std::move(line.text));
     }
   }
   if (prompts.empty()) fail("nothing to go on with: no text in {}", fmt::join(arguments, ", "));

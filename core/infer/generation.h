@@ -28,9 +28,9 @@ struct Generation {
 /// options' likeliest ones. Ties go to the lower id.
 std::int32_t next_token(std::span<const float> logits, const GenerationOptions& options, float uniform);
 
-/// The lines of .txt files and of standard input ("-"); any other argument is a prompt itself. Throws Error{failed}
-/// naming what is not there or no text, and when all together hold none.
-std::vector<std::string> read_prompts(const std::vector<std::string>& arguments);
+/// The lines of .txt files and of standard input ("-"); any other argument is a prompt itself. Adds to `notes` what was
+/// found of files. Throws Error{failed} naming what is not there or no text, and when all together hold none.
+std::vector<std::string> read_prompts(const std::vector<std::string>& arguments, std::vector<std::string>& notes);
 
 class TextGenerator {
  public:

@@ -1,5 +1,7 @@
 #include "core/base/utf8.h"
+#include "core/data/text/text_encoding.h"
 #include "core/infer/input_sources.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <iostream>
@@ -19,6 +21,21 @@ std::vector<InputLine> lines_of(std::string_view text, const std::string& name) 
     if (!line.empty()) lines.push_back({std::string(line), number});
   }
   return lines;
+}
+
+std::vector<InputLine> lines_of_argument(const std::string& argument, std::string_view expected,
+                                         std::vector<std::string>& notes) {
+  if (argument == "-") return lines_of(read_standard_input(), "standard input");
+  if (std::filesystem::path(argument).extension() == ".txt") {
+    DecodedText file = decode_text(read_file(argument), argument, TextEncoding::automatic);
+    if (!file.note.empty()) notes.push_back(std::move(file.note));
+    return lines_of(file.text, argument);
+  }
+  std::error_code error;
+  if (std::filesystem::exists(argument, error)) {
+    fail("{}: expected {}, or - for standard input", argument, expected);
+  }
+  return lines_of(argument, "the command line");
 }
 
 std::string read_standard_input() {

@@ -1,14 +1,10 @@
 // Tables, files of sentences and sentences, tokenised as the training's texts were.
-#include "core/data/text/text_encoding.h"
 #include "core/data/text/text_table.h"
 #include "core/infer/input_sources.h"
 #include "core/infer/text_encoder.h"
-#include "core/io/atomic_file.h"
 
 namespace ptrain {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Text {
   Sentences sentences;
@@ -39,31 +35,17 @@ class TextInputs final : public InputSet {
   const Text& text(std::int64_t index) const { return texts_[static_cast<std::size_t>(index)]; }
 
   void add(const std::string& argument, const InputOptions& options) {
-    if (argument == "-") {
-      add_lines(read_standard_input(), "standard input");
-    } else if (table_form_of(argument)) {
-      add_table(argument, options);
-    } else if (fs::path(argument).extension() == ".txt") {
-      DecodedText file = decode_text(read_file(argument), argument, TextEncoding::automatic);
-      add_note(std::move(file.note));
-      add_lines(file.text, argument);
-    } else {
-      std::error_code error;
-      if (fs::exists(argument, error)) {
-        fail("{}: expected a .tsv, .csv, .jsonl, .json or .txt file, a sentence, or - for standard input", argument);
-      }
-      add_lines(argument, "the command line");
+    if (table_form_of(argument)) return add_table(argument, options);
+    constexpr const char* expected = "a .tsv, .csv, .jsonl, .json or .txt file, a sentence";
+    for (const InputLine& line : lines_of_argument(argument, expected, notes_)) {
+      texts_.push_back({sentences_of(line.text)});
     }
-  }
-
-  void add_lines(std::string_view content, const std::string& name) {
-    for (const InputLine& line : lines_of(content, name)) texts_.push_back({sentences_of(line.text)});
   }
 
   void add_table(const std::string& path, const InputOptions& options) {
     TextTable table = read_text_table(
         path, {.labels = TableLabels::optional, .columns = {.first = options.column, .label = options.label_column}});
-    add_note(std::move(table.note));
+    if (!table.note.empty()) notes_.push_back(std::move(table.note));
     for (TextRow& row : table.rows) {
       if (info_.head == Head::regression) {
         Text& added = texts_.emplace_back(Text{{std::move(row.first), std::move(row.second)}});
@@ -76,10 +58,6 @@ class TextInputs final : public InputSet {
       }
       texts_.push_back({{std::move(row.first), std::move(row.second)}, truth});
     }
-  }
-
-  void add_note(std::string note) {
-    if (!note.empty()) notes_.push_back(std::move(note));
   }
 
   TextEncoder encoder_;

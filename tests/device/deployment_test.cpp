@@ -8,6 +8,7 @@
 #include "models/text/gpt2.h"
 #include "models/wide_deep.h"
 #include "tests/device/agreement.h"
+#include "tests/disturbed_weights.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 
@@ -20,19 +21,12 @@ namespace {
 
 constexpr std::int64_t rows = 3;
 
-/// Random weights, and running statistics that differ from their start.
 void write_weights(const Model& model, const std::filesystem::path& file) {
   const std::unique_ptr<Backend> cpu = cpu::make_backend();
   Variables variables(*cpu);
   variables.declare(model.build(1, Mode::evaluation));
   variables.allocate();
-  initialize_variables(model, variables, 3);
-  for (const ModelVariable& variable : model.variables()) {
-    if (!is_running_statistic(variable.name)) continue;
-    std::vector<float> values = variables.read_f32(variable.name);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1f + 0.01f * static_cast<float>(i % 7);
-    variables.write(variable.name, values.data(), values.size() * sizeof(float));
-  }
+  disturb(model, variables);
   save_weights(file, model, variables, 1);
 }
 

@@ -61,13 +61,6 @@ bool is_hexadecimal(std::string_view word) {
 
 std::ptrdiff_t fields_of(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
-void require_fields(std::string_view line, const LinePlace& place, int fields) {
-  if (const auto found = fields_of(line); found != fields) {
-    refuse(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", fields,
-           criteo_numbers, criteo_categories, found);
-  }
-}
-
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
                    std::span<std::int32_t> ids) {
   constexpr std::size_t longest_word = 16;
@@ -93,7 +86,10 @@ std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_b
 
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
                                std::span<float> numbers, std::span<std::int32_t> ids) {
-  require_fields(line, place, 1 + features);
+  if (const auto found = fields_of(line); found != 1 + features) {
+    refuse(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", 1 + features,
+           criteo_numbers, criteo_categories, found);
+  }
   Fields rest(line);
   const std::string_view label = rest.next();
   if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown(label));

@@ -55,7 +55,7 @@ TEST_F(QuantizedConvolutions, AddsAResidualOfItsOwnScaleBeforeTheActivation) {
   check(plain, {{}, Activation::relu, {DType::s8, 0.01f}}, true);  // in fp32
 }
 
-TEST_F(QuantizedConvolutions, RefusesWhatDoesNotFit) {
+TEST(QuantizedConv2d, RefusesWhatDoesNotFit) {
   const TensorDesc x{DType::u8, plain.x}, w{DType::s8, plain.w}, channels{DType::f32, Shape{32}};
   const auto infer = [&](const QuantizedConv2dAttributes& attributes, const TensorDesc& residual) {
     return QuantizedConv2d(attributes).infer(std::vector<TensorDesc>{x, w, channels, channels, residual});

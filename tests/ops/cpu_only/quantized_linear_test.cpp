@@ -48,7 +48,7 @@ TEST_F(QuantizedProducts, AppliesActivationsBeforeItRounds) {
   }
 }
 
-TEST_F(QuantizedProducts, RefusesWhatDoesNotFit) {
+TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
   const auto infer = [](const QuantizedLinearAttributes& attributes, const TensorDesc& x, const TensorDesc& w) {
     return QuantizedLinear(attributes)
         .infer(std::vector<TensorDesc>{x, w, {DType::f32, Shape{w.shape[0]}}, absent_input()});

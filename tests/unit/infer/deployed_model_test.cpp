@@ -9,6 +9,7 @@
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/vision_transformer.h"
+#include "tests/disturbed_weights.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -20,6 +21,7 @@
 namespace ptrain {
 namespace {
 
+using testing::disturb;
 using testing::make_test_backend;
 
 constexpr std::int64_t rows = 4;
@@ -45,21 +47,6 @@ Batch text_batch(std::int64_t length, std::uint64_t seed) {
   batch.lengths = {static_cast<std::int32_t>(length), 5, 1, 9};
   batch.labels.resize(rows);
   return batch;
-}
-
-/// Weights as training leaves them: no norm is the identity, and running statistics differ from their start.
-void disturb(const Model& model, Variables& variables) {
-  initialize_variables(model, variables, 3);
-  for (const ModelVariable& variable : model.variables()) {
-    if (is_weight_matrix(variable.shape)) continue;
-    std::vector<float> values = variables.read_f32(variable.name);
-    const RandomStream random{5, 0, static_cast<std::uint32_t>(variable.name.size())};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float drawn = random.uniform(i);
-      values[i] = is_running_statistic(variable.name) ? 0.5f + drawn : values[i] + 0.4f * (drawn - 0.5f);
-    }
-    variables.write(variable.name, values.data(), values.size() * sizeof(float));
-  }
 }
 
 class Deployment : public ::testing::Test {

@@ -4,6 +4,7 @@
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/primitives/convert.h"
 
+#include <array>
 #include <vector>
 
 namespace ptrain::cuda {
@@ -26,7 +27,8 @@ class ConvolutionKernel final : public Kernel {
   KernelRecord record() const override { return {graph_.implementation()}; }
 
   void run(const KernelArgs& args) override {
-    std::vector<void*> pointers;
+    std::array<void*, most_inputs + 1> pointers;
+    std::size_t count = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (is_absent(inputs_[i])) continue;
       void* input = args.inputs[i];
@@ -34,13 +36,15 @@ class ConvolutionKernel final : public Kernel {
         input = converted_[i].in(args.workspace);
         convert(device_, inputs_[i].dtype, args.inputs[i], inputs_[0].dtype, input, inputs_[i].count());
       }
-      pointers.push_back(input);
+      pointers[count++] = input;
     }
-    pointers.push_back(args.outputs[0]);
-    graph_.run(pointers, plan_workspace_.in(args.workspace));
+    pointers[count++] = args.outputs[0];
+    graph_.run(std::span(pointers).first(count), plan_workspace_.in(args.workspace));
   }
 
  private:
+  static constexpr std::size_t most_inputs = 4;  // x, w, bias, residual
+
   Device& device_;
   PlannedGraph graph_;
   std::vector<TensorDesc> inputs_;

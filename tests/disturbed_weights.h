@@ -1,0 +1,26 @@
+// Random weights that no pass can take for a start.
+#pragma once
+
+#include "core/base/rng.h"
+#include "core/exec/variables.h"
+#include "core/model/model.h"
+#include "core/train/state/weights.h"
+
+namespace ptrain::testing {
+
+/// Weights as training leaves them: no norm is the identity, and running statistics differ from their start.
+inline void disturb(const Model& model, Variables& variables) {
+  initialize_variables(model, variables, 3);
+  for (const ModelVariable& variable : model.variables()) {
+    if (is_weight_matrix(variable.shape)) continue;
+    std::vector<float> values = variables.read_f32(variable.name);
+    const RandomStream random{5, 0, static_cast<std::uint32_t>(variable.name.size())};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float drawn = random.uniform(i);
+      values[i] = is_running_statistic(variable.name) ? 0.5f + drawn : values[i] + 0.4f * (drawn - 0.5f);
+    }
+    variables.write(variable.name, values.data(), values.size() * sizeof(float));
+  }
+}
+
+}  // namespace ptrain::testing
