@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+/// Each adds its command to `program`: name, options, help and what is done when it is called.
 void add_init_command(CLI::App& program);
 void add_run_command(CLI::App& program);
 void add_eval_command(CLI::App& program);

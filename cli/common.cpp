@@ -4,15 +4,12 @@
 #include "cli/shipped.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
-#include "core/config/choices.h"
 #include "core/config/keys.h"
 
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -56,9 +53,7 @@ void ConfigOptions::add_output_to(CLI::App& command) {
 
 std::string ConfigOptions::other_device() const {
   const std::string& device = short_values_[kDevice];
-  constexpr auto& known = Choices<DeviceKind>::names;
-  const bool is_other = std::find(known.begin(), known.end(), device) == known.end();
-  return takes_other_devices_ && is_other ? device : std::string{};
+  return takes_other_devices_ && !device_from_name(device) ? device : std::string{};
 }
 
 LoadedConfig ConfigOptions::load() const {

@@ -4,10 +4,10 @@
 
 namespace ptrain {
 
-std::unique_ptr<Backend> make_backend(DeviceKind device, int index) {
+std::unique_ptr<Backend> make_backend(const DeviceChoice& device, int local_rank) {
   const bool cuda =
-      device == DeviceKind::cuda || (device == DeviceKind::automatic && cuda::unavailable_reason().empty());
-  return cuda ? cuda::make_backend(index) : cpu::make_backend();
+      device.kind == DeviceKind::cuda || (device.kind == DeviceKind::automatic && cuda::unavailable_reason().empty());
+  return cuda ? cuda::make_backend(device.gpu.value_or(local_rank)) : cpu::make_backend();
 }
 
 Software installed_software() {

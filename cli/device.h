@@ -1,4 +1,4 @@
-// From `device: auto|cpu|cuda` to a backend.
+// From `device: auto|cpu|cuda|cuda:N` to a backend.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -10,9 +10,9 @@
 
 namespace ptrain {
 
-/// `index`: which of the GPUs. `automatic` is cuda where it can be used, else cpu. Throws Error{failed} with the reason
-/// when cuda is asked for and is not there.
-std::unique_ptr<Backend> make_backend(DeviceKind device, int index = 0);
+/// `local_rank`: which of the GPUs where none is named. `automatic` is cuda where it can be used, else cpu. Throws
+/// Error{failed} with the reason when cuda is asked for and is not there.
+std::unique_ptr<Backend> make_backend(const DeviceChoice& device, int local_rank = 0);
 
 /// Versions of the libraries that compute here, and of the GPUs' driver and libraries where the program knows them.
 Software installed_software();

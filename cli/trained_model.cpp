@@ -27,7 +27,9 @@ void add_column_options(CLI::App& command, InputOptions& options) {
 
 void DeployArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
-  command.add_option("--device", device, "where it runs")->capture_default_str()->type_name("auto|cpu|cuda");
+  command.add_option("--device", device, "where it runs; cuda:1: of several GPUs the second")
+      ->capture_default_str()
+      ->type_name("auto|cpu|cuda");
   command.add_option("--amp", amp, "precision, as training names it")->capture_default_str()->type_name("O0|O1|O2");
   command.add_option("--batch", batch, "inputs computed at once")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
@@ -35,7 +37,7 @@ void DeployArguments::add_to(CLI::App& command) {
 }
 
 std::unique_ptr<Backend> DeployArguments::make_backend() const {
-  return ptrain::make_backend(choice_of<DeviceKind>("--device", device));
+  return ptrain::make_backend(device_of_option("--device", device));
 }
 
 DeployOptions DeployArguments::deploy_options(const OpenedModel& opened, const Backend& backend) const {

@@ -32,13 +32,15 @@ void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-EnvironmentReport environment_of(const Backend& backend, int ranks, const std::optional<DeviceRates>& rates) {
+EnvironmentReport environment_of(const Config& config, const Backend& backend,
+                                 const std::optional<DeviceRates>& rates) {
   EnvironmentRequest request;
-  request.threads = thread_count() * ranks;
+  request.threads = thread_count() * static_cast<int>(config.dist.ranks);
   const std::string library = backend.library();
   const std::size_t space = library.rfind(' ');
   request.libraries[library.substr(0, space)] = library.substr(space + 1);
-  const BackendInfo info = backend.info();
+  BackendInfo info = backend.info();
+  if (config.device.gpu) info.devices = {info.devices.at(static_cast<std::size_t>(*config.device.gpu))};
   request.libraries.insert(info.versions.begin(), info.versions.end());
   request.devices = describe_devices(info.devices);
   request.rates = rates;
@@ -126,7 +128,7 @@ class TrainingRun {
     workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
     if (is_main()) tell_data();
     const std::optional<DeviceRates> rates = measure();
-    report_.environment = environment_of(*workload_.backend, static_cast<int>(config_.dist.ranks), rates);
+    report_.environment = environment_of(config_, *workload_.backend, rates);
     settle_precision(rates ? &*rates : nullptr);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);

@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+/// Every element `value`, and normal around 0.
 inline Initializer constant_start(float value) { return {Initializer::Kind::constant, value}; }
 inline Initializer normal_start(float deviation) { return {Initializer::Kind::normal, deviation}; }
 /// Uniform in [-bound, bound).

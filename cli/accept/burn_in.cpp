@@ -48,7 +48,7 @@ int burn_in_machine(const BurnInRequest& request, CheckReport& report) {
       const std::string name = gpu ? fmt::format("cuda:{}", i) : "cpu";
       BurnInOptions own = options;
       if (i == 0) own.after_lap = [&](const BurnInLaps& laps) { show(*progress, name, laps, options.seconds); };
-      const auto backend = make_backend(gpu ? DeviceKind::cuda : DeviceKind::cpu, static_cast<int>(i));
+      const auto backend = make_backend({gpu ? DeviceKind::cuda : DeviceKind::cpu, {}}, static_cast<int>(i));
       outcomes[i].checks = burn_in_device(*backend, name, own);
     } catch (...) {
       outcomes[i].error = std::current_exception();

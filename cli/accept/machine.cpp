@@ -35,7 +35,7 @@ CheckReport check_machine(const AcceptanceOptions& options) {
   std::vector<PartFacts> found;
   for (std::size_t i = 0; i < gpus; ++i) {
     const int index = static_cast<int>(i);
-    const FoundGpu gpu = find_gpu(*make_backend(DeviceKind::cuda, index), index);
+    const FoundGpu gpu = find_gpu(*make_backend({DeviceKind::cuda, index}), index);
     report.add(check_gpu(gpu, expected));
     found.push_back(gpu.device.facts);
   }

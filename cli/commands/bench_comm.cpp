@@ -3,7 +3,7 @@
 #include "cli/device.h"
 #include "cli/ranks.h"
 #include "core/base/errors.h"
-#include "core/config/choices.h"
+#include "core/config/device_choice.h"
 #include "core/dist/bench.h"
 
 #include <fmt/format.h>
@@ -24,11 +24,6 @@ struct CommOptions {
   std::string device = "cpu";
   bool json = false;
 };
-
-DeviceKind device_kind(const std::string& name) {
-  if (const auto kind = choice_from_name<DeviceKind>(name)) return *kind;
-  fail_usage("--device: expected auto|cpu|cuda, got \"{}\"", name);
-}
 
 void show(const CommOptions& options, const std::string& engine, int ranks, const std::vector<AllReduceRate>& rates) {
   if (options.json) {
@@ -52,7 +47,7 @@ void show(const CommOptions& options, const std::string& engine, int ranks, cons
 }
 
 void measure(const CommOptions& options, Communicator& communicator) {
-  const auto backend = make_backend(device_kind(options.device), communicator.local_rank());
+  const auto backend = make_backend(device_of_option("--device", options.device), communicator.local_rank());
   const std::shared_ptr<Collectives> collectives = backend->make_collectives(communicator);
   std::vector<AllReduceRate> rates;
   for (std::int64_t bytes = options.from; bytes <= options.to; bytes *= 4) {

@@ -71,12 +71,12 @@ json asset_state() {
 }
 
 json diagnose() {
-  const auto backend = make_backend(DeviceKind::automatic);
+  const auto backend = make_backend({});
   const DeviceRates rates = renew_rates(*backend, {});
   json state = write_fields(capture_environment({thread_count(), {}, json::array(), rates}));
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
-  state["cpu_kernels"] = make_backend(DeviceKind::cpu, 0)->info().versions.at(cpu::own_kernels_entry);
+  state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
   state["amp"] = amp_advice(rates, backend->preferred_low_precision());
   state["gpu"] = gpu_state();
   state["assets"] = asset_state();

@@ -34,6 +34,7 @@ struct CommandDescription {
   std::vector<CommandDescription> commands;
 };
 
+/// What CLI11 knows of `program` and its commands, hidden options left out.
 CommandDescription describe_program(const CLI::App& program);
 
 /// `program` and every command below it, in --help's order.

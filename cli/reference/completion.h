@@ -8,6 +8,7 @@
 
 namespace ptrain {
 
+/// Scripts that the shell of that name reads to complete commands, options and their choices.
 std::string bash_completion(const CommandDescription& program);
 std::string zsh_completion(const CommandDescription& program);
 std::string fish_completion(const CommandDescription& program);

@@ -52,6 +52,7 @@ struct ExpectedFigure {
 };
 using ExpectedFigures = std::map<std::string, ExpectedFigure, std::less<>>;
 
+/// What was measured, under the names that expectations go by; what could not be measured is left out.
 Facts facts_of(const DeviceRates& rates);
 Facts facts_of(const DeviceCondition& condition);
 

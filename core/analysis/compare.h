@@ -149,6 +149,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
 /// only the base has is inconclusive. Throws Error{inconclusive} when they have none in common.
 Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule& rule);
 
+/// For a terminal, and for a pull request: verdict first, then a line for each metric.
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_markdown(const Comparison& comparison);
 

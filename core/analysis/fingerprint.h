@@ -28,6 +28,7 @@ struct Fingerprint {
   }
 };
 
+/// Of the machine that a report was measured on.
 Fingerprint fingerprint(const EnvironmentReport& environment);
 /// Of the machine this runs on; NVIDIA's accelerators as the driver lists them in /proc.
 Fingerprint this_machine();

@@ -68,7 +68,7 @@ api::Settings settings_of(const char* folder, const ptrain_options& options) {
   constexpr std::int64_t most_batch = 65536, most_threads = 4096;
   api::Settings settings;
   settings.folder = &given(folder, "folder");
-  settings.device = choice(options.device, "device", settings.device);
+  if (options.device != nullptr) settings.device = device_of_option("options.device", options.device);
   settings.precision = choice(options.precision, "precision", settings.precision);
   if (options.max_batch < 0 || options.max_batch > most_batch) {
     fail_usage("options.max_batch: expected 1 to {}, got {}", most_batch, options.max_batch);

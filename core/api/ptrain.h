@@ -40,7 +40,7 @@ typedef struct ptrain_model ptrain_model;
 
 /* Zero or NULL stands for the default. Zero the whole before setting members. */
 typedef struct ptrain_options {
-  const char* device;    /* "auto" (the default), "cpu" or "cuda" */
+  const char* device;    /* "auto" (the default), "cpu", "cuda" or "cuda:1" */
   const char* precision; /* "O0": fp32 (the default); "O1" and "O2": the device's low precision */
   int64_t max_batch;     /* the most inputs of one call; 32 */
   int32_t search;        /* 1: each layer's kernels are timed before first use, which takes seconds to minutes, and what
@@ -89,6 +89,7 @@ PTRAIN_API ptrain_status ptrain_clone(const ptrain_model* model, ptrain_model** 
 /* NULL is closed already. No other call with this model may be going on. */
 PTRAIN_API void ptrain_close(ptrain_model* model);
 
+/* What the model takes and answers; pointers in it live as long as the model. */
 PTRAIN_API ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* description);
 
 /* NULL where `index` is no class; lives as long as the model. */

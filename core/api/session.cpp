@@ -21,10 +21,10 @@ void know_models() {
   static_cast<void>(known);
 }
 
-std::unique_ptr<Backend> make_backend(DeviceKind device) {
+std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
   const bool cuda =
-      device == DeviceKind::cuda || (device == DeviceKind::automatic && cuda::unavailable_reason().empty());
-  return cuda ? cuda::make_backend(0) : cpu::make_backend();
+      device.kind == DeviceKind::cuda || (device.kind == DeviceKind::automatic && cuda::unavailable_reason().empty());
+  return cuda ? cuda::make_backend(device.gpu.value_or(0)) : cpu::make_backend();
 }
 
 Settings completed(Settings settings) {

@@ -1,7 +1,7 @@
 // What a ptrain_model is made of: an opened folder on a device of its own, asked with threads of its own.
 #pragma once
 
-#include "core/config/choices.h"
+#include "core/config/device_choice.h"
 #include "core/infer/opened_model.h"
 #include "core/infer/predictor.h"
 #include "core/infer/tensors.h"
@@ -13,7 +13,7 @@ namespace ptrain::api {
 
 struct Settings {
   std::filesystem::path folder;
-  DeviceKind device = DeviceKind::automatic;
+  DeviceChoice device;
   AmpLevel precision = AmpLevel::O0;
   std::int64_t max_batch = 32;
   bool search = false;

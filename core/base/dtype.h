@@ -12,6 +12,7 @@ namespace ptrain {
 
 enum class DType : std::uint8_t { f32, bf16, f16, i64, i32, u8, s8 };
 
+/// Bytes of one element, and the name in configurations, graphs and files.
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);
 /// Throws Error{usage} when `name` is none of f32, bf16, f16, i64, i32, u8, s8.
@@ -19,6 +20,7 @@ DType dtype_from_name(std::string_view name);
 bool is_floating(DType dtype);
 inline bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
+/// The IEEE 754 bits of a float, and the float of such bits.
 PTRAIN_HD inline std::uint32_t bits_of(float value) {
   std::uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

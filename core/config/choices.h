@@ -18,12 +18,6 @@ struct Choices<GeluForm> {
   static constexpr std::array<std::string_view, 2> names{"erf", "tanh"};
 };
 
-enum class DeviceKind { automatic, cpu, cuda };
-template <>
-struct Choices<DeviceKind> {
-  static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "cuda"};
-};
-
 enum class AmpDType { automatic, bf16, fp16 };
 template <>
 struct Choices<AmpDType> {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/config/choices.h"
+#include "core/config/device_choice.h"
 
 #include <cstdint>
 #include <optional>
@@ -207,7 +208,7 @@ struct OutputConfig {
 
 struct Config {
   ModelConfig model;
-  DeviceKind device = DeviceKind::automatic;
+  DeviceChoice device;
   std::int64_t seed = 42;
   std::int64_t threads = 0;  // CPU threads of all ranks together; 0: all cores
   AmpConfig amp;

@@ -31,12 +31,14 @@ struct OptionalChoice<std::optional<E>> : std::is_enum<E> {
   static constexpr const char* open = "auto";
 };
 
+/// What a member of type T is in a file.
 template <typename T>
 constexpr KeyType key_type_of() {
   if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
   if constexpr (std::is_same_v<T, std::int64_t>) return KeyType::integer;
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
-  if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value) return KeyType::choice;
+  if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value || std::is_same_v<T, DeviceChoice>)
+    return KeyType::choice;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
   if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, ClassWeights>) return KeyType::number_list;
   return KeyType::text;
@@ -67,6 +69,13 @@ Key make_key(std::string name, std::string help, Path... path) {
     key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = choice_from_name<T>(value.get<std::string>()).value();
+    };
+  } else if constexpr (std::is_same_v<T, DeviceChoice>) {
+    key.choices.assign(Choices<DeviceKind>::names.begin(), Choices<DeviceKind>::names.end());
+    key.numbered = DeviceChoice::numbered;
+    key.get = [=](const Config& config) { return nlohmann::json(name_of(reach(config, path...))); };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      reach(config, path...) = device_from_name(value.get<std::string>()).value();
     };
   } else if constexpr (std::is_same_v<T, ClassWeights>) {
     key.word = T::word;

@@ -7,6 +7,7 @@
 
 namespace ptrain {
 
+/// In the order of Config's members.
 std::vector<Key> model_keys();    // model, device, seed, threads
 std::vector<Key> numeric_keys();  // amp, flags, tf32, fusion, memory_plan
 std::vector<Key> data_keys();     // data

@@ -71,7 +71,8 @@ std::vector<Key> model_keys() {
           .between(1, 2147483647),
       model_key("embedding_size", &ModelConfig::embedding_size, "numbers that a click's word is looked up as")
           .between(1, 4096),
-      make_key("device", "auto: cuda when a GPU is there and this build has it", &Config::device),
+      make_key("device", "auto: cuda when a GPU is there and this build has it; cuda:1: of several GPUs the second",
+               &Config::device),
       make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),
       make_key("threads", "CPU threads of all ranks together; 0: all cores, or what a container grants",
                &Config::threads)
@@ -118,7 +119,8 @@ std::vector<Key> numeric_keys() {
       make_key("fusion",
                "full: merge neighbouring ops, norms into convolutions where that is faster; always: there too",
                &Config::fusion),
-      make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
+      make_key("memory_plan", "share memory between tensors that do not live together, large gradients among them",
+               &Config::memory_plan),
   };
 }
 

@@ -118,7 +118,8 @@ std::string describe(const Key& key) {
     case KeyType::text:
       return "a text";
     case KeyType::choice:
-      return fmt::format("one of {}", fmt::join(key.choices, "|"));
+      return fmt::format("one of {}{}", fmt::join(key.choices, "|"),
+                         key.numbered.empty() ? "" : fmt::format("|{}:N", key.numbered));
     case KeyType::text_list:
       return "a list of texts";
     case KeyType::number_list:

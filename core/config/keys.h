@@ -15,6 +15,7 @@
 namespace ptrain {
 
 enum class KeyType { boolean, integer, number, text, choice, text_list, number_list };
+/// Whether a value is a list.
 constexpr bool is_list(KeyType type) { return type == KeyType::text_list || type == KeyType::number_list; }
 
 struct Key {
@@ -27,6 +28,7 @@ struct Key {
   bool exclusive_maximum = false;
   std::vector<std::string> choices;                              // choice keys
   std::string word;                                              // that a list key takes in place of a list
+  std::string numbered;                                          // the choice that a number may follow: cuda:1
   std::vector<std::pair<std::string, std::string>> other_names;  // further spellings of a choice, lower case
   std::string environment;                                       // variable that sets it
   bool required = false;

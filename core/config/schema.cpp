@@ -40,7 +40,12 @@ json schema_of(const Key& key) {
       schema["type"] = "string";
       break;
     case KeyType::choice:
-      schema["enum"] = spellings(key);
+      if (key.numbered.empty()) {
+        schema["enum"] = spellings(key);
+      } else {
+        schema["anyOf"] = {{{"enum", spellings(key)}},
+                           {{"type", "string"}, {"pattern", "^" + key.numbered + ":[0-9]+$"}}};
+      }
       break;
     case KeyType::text_list:
       item["type"] = "string";

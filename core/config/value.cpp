@@ -90,6 +90,7 @@ std::string choice_of(const Target& target, const YamlValue& value) {
   for (const auto& [other, choice] : target.key.other_names) {
     if (other == word) return choice;
   }
+  if (const auto device = device_from_name(word); device && !target.key.numbered.empty()) return name_of(*device);
   target.refuse(shown(value.text));
 }
 

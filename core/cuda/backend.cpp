@@ -121,6 +121,13 @@ class CudaBackend final : public Backend {
 
 std::unique_ptr<Backend> make_backend(int device_index) {
   if (const std::string reason = unavailable_reason(); !reason.empty()) fail("device: cuda: {}", reason);
+  int visible = 0;
+  CUDA_CHECK(cudaGetDeviceCount(&visible));
+  if (device_index >= visible) {
+    fail("device: cuda:{}: {} visible here, cuda:0{}", device_index,
+         visible == 1 ? "1 GPU is" : fmt::format("{} GPUs are", visible),
+         visible == 1 ? "" : fmt::format(" to cuda:{}", visible - 1));
+  }
   return std::make_unique<CudaBackend>(device_index);
 }
 

@@ -5,6 +5,7 @@
 
 namespace ptrain::cuda {
 
+/// `kernels`: of all nodes of the training plans.
 OptionEffects option_effects(const KernelOptions& options, std::span<const KernelRecord> kernels);
 
 }  // namespace ptrain::cuda

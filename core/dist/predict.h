@@ -33,6 +33,7 @@ Links load_links(const std::filesystem::path& file);
 
 enum class AllReduceAlgorithm { ring, tree };
 
+/// Of one all-reduce of `bytes`: latencies of the hops and bytes over the slowest link, as the algorithm makes them.
 double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduceAlgorithm algorithm);
 
 /// A step on one rank.

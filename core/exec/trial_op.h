@@ -28,6 +28,7 @@ class TrialOp {
   DeviceBuffer workspace_;
 };
 
+/// A matrix product or a convolution of that size, ready to be timed; `cache` as KernelContext has it.
 std::unique_ptr<TrialOp> make_product(Backend& backend, DType dtype, const ProductSize& size,
                                       const KernelOptions& options, SearchCache* cache = nullptr);
 std::unique_ptr<TrialOp> make_convolution(Backend& backend, DType dtype, const ConvolutionSize& size,

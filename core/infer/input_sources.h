@@ -5,11 +5,14 @@
 
 namespace ptrain {
 
+/// Inputs of one kind each from files, folders, texts or standard input ("-"). They throw Error{failed} naming the
+/// argument that is not there or not of the kind.
 std::unique_ptr<InputSet> open_image_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
 std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
 std::unique_ptr<InputSet> open_text_inputs(const TrainedModel& model, const std::vector<std::string>& arguments,
                                            const InputOptions& options);
 
+/// Rows of Criteo's form, with a label or without. Throws as the others do.
 std::unique_ptr<InputSet> open_table_inputs(const TrainedModel& model, const std::vector<std::string>& arguments);
 
 struct InputLine {

@@ -10,7 +10,8 @@
 namespace ptrain {
 
 enum class TensorType { u8, i32, i64, f32 };
-std::string_view name_of(TensorType type);  // "u8"
+/// "u8"
+std::string_view name_of(TensorType type);
 
 struct InputTensor {
   std::string_view name;

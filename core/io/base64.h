@@ -7,6 +7,7 @@
 
 namespace ptrain {
 
+/// RFC 4648, padded.
 inline std::string base64(std::span<const std::uint8_t> bytes) {
   constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;

@@ -37,6 +37,7 @@ inline constexpr std::array<ActivationTraits, 10> activations{{
     {Activation::silu, "silu", "silu", "silu_grad", "", ActivationSaved::input, true},
 }};
 
+/// The activation's row of the table, and its name in graphs and exports.
 constexpr const ActivationTraits& traits_of(Activation activation) {
   return activations[static_cast<std::size_t>(activation)];
 }

@@ -18,19 +18,23 @@ void require(bool condition, fmt::format_string<Args...> format, Args&&... args)
   if (!condition) throw std::invalid_argument(fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// An op's inputs are from `least` to `most`.
 inline void require_count(std::span<const TensorDesc> inputs, std::size_t least, std::size_t most) {
   require(inputs.size() >= least && inputs.size() <= most, "expected {} to {} inputs, got {}", least, most,
           inputs.size());
 }
 
+/// `what` names the input in the message.
 inline void require_floating(const TensorDesc& desc, const char* what) {
   require(is_floating(desc.dtype), "{}: expected a floating dtype, got {}", what, desc.to_string());
 }
 
+/// The same shape and dtype.
 inline void require_desc(const TensorDesc& desc, const TensorDesc& expected, const char* what) {
   require(desc == expected, "{}: expected {}, got {}", what, expected.to_string(), desc.to_string());
 }
 
+/// The same shape, of any dtype.
 inline void require_shape(const TensorDesc& desc, const Shape& expected, const char* what) {
   require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
 }

@@ -20,6 +20,7 @@ struct MemoryPlan {
 /// Alignment of every buffer in the arena, bytes.
 inline constexpr std::int64_t arena_alignment = 256;
 
+/// By the policy above.
 MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse);
 
 }  // namespace ptrain

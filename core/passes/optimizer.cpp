@@ -6,13 +6,23 @@
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/grad_norm.h"
 #include "core/ops/training/moving_average.h"
+#include "core/passes/rewriter.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 namespace ptrain {
 namespace {
 
-constexpr std::int64_t alignment = 64;  // elements; keeps every parameter on its own cache lines
+constexpr std::int64_t alignment = 64;                     // elements; keeps every parameter on its own cache lines
+constexpr std::size_t early_bytes = std::size_t{1} << 20;  // of a gradient that is worth an update of its own
+
+bool reads_from(const Node& reader, const Node& maker) {
+  return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](ValueId id) {
+    return id != no_value && std::find(maker.outputs.begin(), maker.outputs.end(), id) != maker.outputs.end();
+  });
+}
 
 /// Hands out places in one flat buffer that is being laid out.
 class FlatBuffer {
@@ -41,7 +51,7 @@ class OptimizerPass {
     place();
     if (options_.accumulate) add_accumulation();
     add_update();
-    return std::move(graph_);
+    return early_.empty() ? std::move(graph_) : with_early_updates();
   }
 
  private:
@@ -50,6 +60,7 @@ class OptimizerPass {
     ValueId master;     // fp32
     ValueId gradient;
     ParameterSegment segment;
+    bool early;
   };
 
   /// A parameter that is updated by the rows of its gradient.
@@ -99,6 +110,14 @@ class OptimizerPass {
     if (options_.average_decay > 0) refuse("train.ema_decay", "an average takes all rows");
   }
 
+  /// Whether an update can be made before all gradients are there.
+  bool needs_all_gradients() const {
+    return options_.accumulate || options_.loss_scale != no_value || options_.settings.clip_norm > 0;
+  }
+  bool is_early(const ParameterGradient& g) const {
+    return options_.early_updates && !needs_all_gradients() && graph_.desc(g.gradient).bytes() >= early_bytes;
+  }
+
   /// Masters follow the model's parameter order; gradients the order in which backward finishes them.
   void lay_out() {
     std::map<ValueId, std::size_t> by_master;
@@ -110,15 +129,12 @@ class OptimizerPass {
       const ValueId master = master_of(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
-      Entry entry{g.parameter, master, g.gradient, {}};
+      Entry entry{g.parameter, master, g.gradient, {}, is_early(g)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
-      if (g.parameter != master) {
-        entry.segment.low_offset = low_.reserve(entry.segment.count);
-        entry.segment.grad_offset = grad_low_.reserve(entry.segment.count);
-      } else {
-        entry.segment.grad_offset = grad_.reserve(entry.segment.count);
-      }
+      const bool low = g.parameter != master;
+      if (low) entry.segment.low_offset = low_.reserve(entry.segment.count);
+      if (!entry.early) entry.segment.grad_offset = (low ? grad_low_ : grad_).reserve(entry.segment.count);
       entries_.push_back(entry);
     }
     for (auto& [master, index] : by_master) {
@@ -159,7 +175,8 @@ class OptimizerPass {
       const bool low = e.parameter != e.master;
       view(e.master, OptimizerUpdate::master, e.segment.master_offset);
       if (low) view(e.parameter, OptimizerUpdate::low, e.segment.low_offset);
-      view(e.gradient, low ? OptimizerUpdate::grad_low : OptimizerUpdate::grad_f32, e.segment.grad_offset);
+      if (!e.early)
+        view(e.gradient, low ? OptimizerUpdate::grad_low : OptimizerUpdate::grad_f32, e.segment.grad_offset);
     }
     for (const Table& t : tables_) {
       view(t.gradient.gradient, OptimizerUpdate::grad_f32, t.grad_offset);
@@ -204,6 +221,83 @@ class OptimizerPass {
     }
   }
 
+  void add_early_update(const Entry& e) {
+    std::vector<ValueId> inputs = inputs_;
+    inputs[OptimizerUpdate::grad_f32] = e.parameter == e.master ? e.gradient : no_value;
+    inputs[OptimizerUpdate::grad_low] = e.parameter == e.master ? no_value : e.gradient;
+    early_[graph_.nodes().size()] = &e;
+    graph_.add_node(graph_.value(e.master).name + ".update",
+                    std::make_shared<OptimizerUpdate>(options_.settings, std::vector{e.segment}, UpdateCount::later),
+                    std::move(inputs), Phase::update);
+  }
+
+  /// An update that is made early.
+  struct EarlyUpdate {
+    std::size_t node;   // its own
+    std::size_t maker;  // of its gradient
+    std::size_t reads;  // behind the last node that reads its parameter
+  };
+
+  std::vector<EarlyUpdate> find_early_updates() const {
+    std::vector<std::size_t> read(graph_.values().size(), 0);  // by value: behind the last node that reads it
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (early_.contains(i)) continue;
+      for (const ValueId id : graph_.nodes()[i].inputs) {
+        if (id != no_value) read[static_cast<std::size_t>(id)] = i + 1;
+      }
+    }
+    std::vector<EarlyUpdate> updates;
+    for (const auto& [node, entry] : early_) {
+      updates.push_back(
+          {node, static_cast<std::size_t>(graph_.value(entry->gradient).producer),
+           std::max(read[static_cast<std::size_t>(entry->parameter)], read[static_cast<std::size_t>(entry->master)])});
+    }
+    return updates;
+  }
+
+  /// Whether the node that makes a gradient runs as late as it can, when most activations are gone: what it keeps alive
+  /// until then is small beside what it makes.
+  bool makes_late(const Node& node) const {
+    constexpr std::size_t small_share = 4;
+    std::size_t read = 0, made = 0;
+    for (const ValueId id : node.inputs) read += id == no_value ? 0 : graph_.desc(id).bytes();
+    for (const ValueId id : node.outputs) made += graph_.desc(id).bytes();
+    return small_share * read <= made;
+  }
+
+  /// The graph with each early update as soon as its gradient is made and its parameter has been read.
+  Graph with_early_updates() const {
+    const std::vector<Node>& nodes = graph_.nodes();
+    std::vector<EarlyUpdate> updates = find_early_updates();
+    std::set<std::size_t> late;
+    for (const EarlyUpdate& update : updates) {
+      if (makes_late(nodes[update.maker])) late.insert(update.maker);
+    }
+    Rewriter rewriter(graph_);
+    const auto update_what_is_ready = [&](std::size_t done) {
+      std::erase_if(updates, [&](const EarlyUpdate& update) {
+        const ValueId gradient = early_.at(update.node)->gradient;
+        const bool ready = rewriter.mapped(gradient) != no_value && update.reads <= done;
+        if (ready) rewriter.copy(nodes[update.node]);
+        return ready;
+      });
+    };
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (early_.contains(i) || late.contains(i)) continue;
+      const bool ends_backward = nodes[i].phase == Phase::update;
+      std::erase_if(late, [&](std::size_t node) {
+        const bool due = ends_backward || reads_from(nodes[i], nodes[node]);
+        if (!due) return false;
+        rewriter.copy(nodes[node]);
+        update_what_is_ready(i);
+        return true;
+      });
+      rewriter.copy(nodes[i]);
+      update_what_is_ready(i + 1);
+    }
+    return rewriter.finish();
+  }
+
   void add_update() {
     const bool scaled = options_.loss_scale != no_value;
     if (scaled || options_.settings.clip_norm > 0) {
@@ -214,7 +308,13 @@ class OptimizerPass {
     }
     for (const Table& t : tables_) add_table_update(t);  // before the one that counts the update
     std::vector<ParameterSegment> segments;
-    for (const Entry& e : entries_) segments.push_back(e.segment);
+    for (const Entry& e : entries_) {
+      if (e.early) {
+        add_early_update(e);
+      } else {
+        segments.push_back(e.segment);
+      }
+    }
     graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments)), inputs_,
                     Phase::update);
     if (options_.average_decay > 0) {
@@ -235,6 +335,7 @@ class OptimizerPass {
   std::vector<Table> tables_;
   FlatBuffer master_, low_, grad_, grad_low_;
   std::vector<ValueId> inputs_;
+  std::map<std::size_t, const Entry*> early_;  // by node
 };
 
 }  // namespace

@@ -29,17 +29,20 @@ struct OptimizerPassOptions {
   OptimizerSettings settings;
   /// Whether weight decay applies to a parameter, by name and shape.
   std::function<bool(std::string_view, const Shape&)> decays;
+  /// Parameters of a MiB and more are updated as soon as backward can do without them, where nothing needs all
+  /// gradients first; these gradients then live in the arena, and not to the end of the step.
+  bool early_updates = false;
   float average_decay = 0;        // of a moving average of the parameters; 0: none is kept
   bool accumulate = false;        // gradients are summed over micro-batches before the update
   ValueId loss_scale = no_value;  // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;
 };
 
-/// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low);
-/// the update phase is appended. A low-precision parameter "w@bf16" is paired with its master "w". A table with a
-/// gradient of rows lies in a buffer of its own, as its moments do, and is updated by those rows; the gradient is a
-/// view of flat::grad, so that the norm and the search for infinities take it in. Throws Error{usage} where the
-/// settings ask for what takes all rows: LARS, LAMB, sums over micro-batches, a moving average.
+/// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low),
+/// but those that are updated early; the update phase is appended. A low-precision parameter "w@bf16" is paired with
+/// its master "w". A table with a gradient of rows lies in a buffer of its own, as its moments do, and is updated by
+/// those rows; the gradient is a view of flat::grad, so that the norm and the search for infinities take it in. Throws
+/// Error{usage} where the settings ask for what takes all rows: LARS, LAMB, sums over micro-batches, a moving average.
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
 
 }  // namespace ptrain

@@ -33,6 +33,7 @@ std::set<std::string> values_to_calibrate(const Graph& graph, const std::set<std
 /// Error{failed} naming source and the layer or format that is unknown, missing or none.
 Graph quantize_layers(const Graph& graph, const QuantizationScheme& scheme);
 
+/// Of the variables that hold a layer's 8-bit weights and their scales, by the name of its fp32 weights.
 std::string quantized_name(const std::string& weights);
 std::string weight_scale_name(const std::string& weights);
 

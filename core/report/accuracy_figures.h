@@ -66,6 +66,7 @@ struct AccuracyReport : BalanceFigures {
   }
 };
 
+/// "perplexity 23.45"
 inline std::string perplexity_text(double perplexity) { return fmt::format("perplexity {:.2f}", perplexity); }
 
 /// The figure that an accuracy is known by: "top-1 0.7650".

@@ -21,6 +21,7 @@ struct BuildInfo {
   }
 };
 
+/// Of this program, as it was built.
 BuildInfo build_info();
 
 }  // namespace ptrain

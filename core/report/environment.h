@@ -74,6 +74,7 @@ struct EnvironmentReport {
   }
 };
 
+/// Of this machine, and the time now in UTC, to the second.
 CpuInfo read_cpu();
 std::string utc_time();  // "2025-01-31T12:00:00Z"
 
@@ -84,6 +85,7 @@ struct EnvironmentRequest {
   std::optional<DeviceRates> rates = {};
 };
 
+/// What a report says of the machine, its libraries and its limits; what cannot be read is left out.
 EnvironmentReport capture_environment(const EnvironmentRequest& request);
 
 }  // namespace ptrain

@@ -136,6 +136,7 @@ class Fields {
   std::string about_, version_;
 };
 
+/// The object as JSON, with the members that describe() names.
 template <Described T>
 nlohmann::json write_fields(const T& object) {
   Fields field(Fields::Use::write);
@@ -152,6 +153,7 @@ T read_fields(const nlohmann::json& source) {
   return object;
 }
 
+/// The JSON Schema of such an object.
 template <Described T>
 nlohmann::json schema_of_fields(const char* help = "") {
   T example;

@@ -55,6 +55,7 @@ struct Report {
 /// A report with config, hash and the requested flags filled in (effective as requested until told otherwise).
 Report make_report(const Config& config);
 
+/// As it is written; parsing it gives the report back.
 nlohmann::json to_json(const Report& report);
 
 /// The report's JSON Schema (draft 2020-12).

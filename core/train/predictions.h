@@ -20,6 +20,7 @@ struct Prediction {
 /// The likeliest class by `logits` [classes], of equal ones the first.
 Prediction make_prediction(std::int64_t index, std::int32_t truth, std::span<const float> logits);
 
+/// Where a run leaves them.
 inline std::filesystem::path predictions_path(const Config& config) {
   return std::filesystem::path(config.output.dir) / "predictions.jsonl";
 }

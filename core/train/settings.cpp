@@ -98,6 +98,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
     options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   }
   options.average_decay = static_cast<float>(config.train.ema_decay);
+  options.early_updates = config.memory_plan;
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
   return options;
 }

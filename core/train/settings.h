@@ -12,6 +12,7 @@ namespace ptrain {
 
 struct StepCounts;
 
+/// What the data and their loader have to know of the configuration.
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);
 /// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
@@ -20,6 +21,7 @@ PipelineOptions training_options(const Config& config, DType automatic);
 PipelineOptions evaluation_options(const Config& config, DType automatic);
 /// How the passes' graph becomes a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
+/// How gradients are exchanged between so many ranks, and the learning rate by step.
 DistributionOptions distribution_options(const Config& config, int world_size);
 Schedule make_schedule(const Config& config, const StepCounts& counts);
 

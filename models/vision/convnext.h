@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+/// ConvNeXt-T: 3, 3, 9 and 3 blocks of 96 to 768 channels.
 std::unique_ptr<Model> make_convnext_tiny(const ImageSpec& spec);
 
 }  // namespace ptrain

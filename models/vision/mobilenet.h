@@ -7,6 +7,7 @@
 
 namespace ptrain {
 
+/// In their published size, for `spec`'s classes and image size.
 std::unique_ptr<Model> make_mobilenet_v1(const ImageSpec& spec);
 std::unique_ptr<Model> make_mobilenet_v2(const ImageSpec& spec);
 std::unique_ptr<Model> make_mobilenet_v3_large(const ImageSpec& spec);

@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+/// In its published size, for `spec`'s classes and image size.
 std::unique_ptr<Model> make_regnet_y_400mf(const ImageSpec& spec);
 
 }  // namespace ptrain

@@ -2,10 +2,12 @@
 
 #include <ucontext.h>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace emulation {
@@ -24,17 +26,21 @@ struct Barrier {
   void release() { arrived = 0, ++generation; }
 };
 
-/// Lives as long as the program: a block's threads run on the fibers of the block before.
+/// Runs a block's threads one after another for as long as none waits; one that waits keeps the fiber until it has
+/// ended. Lives as long as the program.
 struct Fiber {
   std::jmp_buf state;
   std::unique_ptr<char[]> stack;
-  Index index;
-  bool ended = true;
+  Index index;                        // of its thread
+  const Barrier* waits_at = nullptr;  // null: it has no thread
+  unsigned generation = 0;            // of that barrier, when it came there
 };
 
 std::vector<Fiber> fibers(most_threads);
 std::jmp_buf scheduler;
-unsigned current, live;
+unsigned current;
+unsigned next_thread, threads_of_block, live;  // of the block: the next to start, how many, those that have not ended
+std::vector<unsigned> thread_order;            // of a block's threads
 const std::function<void()>* thread_of_kernel;
 struct WarpBarriers {
   Barrier all, low_half, high_half;
@@ -57,16 +63,40 @@ void yield() {
 
 void wait(Barrier& barrier, unsigned threads) {
   if (++barrier.arrived >= threads) return barrier.release();
-  const unsigned generation = barrier.generation;
-  while (barrier.generation == generation) yield();
+  Fiber& fiber = fibers[current];
+  fiber.waits_at = &barrier;
+  fiber.generation = barrier.generation;
+  yield();
+  fiber.waits_at = nullptr;
+}
+
+/// An order of `count` things in which neighbours are far from each other, and the first is not the first: what relies
+/// on an order that CUDA does not promise fails.
+class Shuffled {
+ public:
+  explicit Shuffled(std::uint64_t count) : count_(count), stride_(0x9e3779b1u % count + count / 2) {
+    while (std::gcd(stride_, count) != 1) ++stride_;
+    stride_ %= count;
+  }
+  std::uint64_t operator[](std::uint64_t i) const { return (count_ / 3 + i * stride_) % count_; }
+
+ private:
+  std::uint64_t count_, stride_;
+};
+
+Index index_in(const Index& extent, std::uint64_t number) {
+  return {static_cast<unsigned>(number % extent.x), static_cast<unsigned>(number / extent.x % extent.y),
+          static_cast<unsigned>(number / extent.x / extent.y)};
 }
 
 void fiber_main() {
   for (;;) {
-    (*thread_of_kernel)();
-    fibers[current].ended = true;
-    --live;
-    if (live > 0 && block_barrier.arrived >= live) block_barrier.release();
+    while (next_thread < threads_of_block) {
+      fibers[current].index = thread_index = index_in(block_extent, thread_order[next_thread++]);
+      (*thread_of_kernel)();
+      --live;
+      if (live > 0 && block_barrier.arrived >= live) block_barrier.release();
+    }
     yield();
   }
 }
@@ -89,19 +119,21 @@ void resume(unsigned number) {
 }
 
 void run_block(unsigned threads) {
-  live = threads;
+  next_thread = 0;
+  live = threads_of_block = threads;
   block_barrier = {};
   for (WarpBarriers& barriers : warp_barriers) barriers = {};
-  for (unsigned i = 0; i < threads; ++i) {
-    fibers[i].index = {i % block_extent.x, i / block_extent.x % block_extent.y, i / block_extent.x / block_extent.y};
-    fibers[i].ended = false;
-  }
-  constexpr unsigned patience = 1'000'000;
-  for (unsigned round = 0; live > 0; ++round) {
-    if (round == patience) end("a block's threads wait for each other for ever");
-    for (unsigned i = 0; i < threads; ++i) {
-      if (!fibers[i].ended) resume(i);
+  unsigned used = 0;
+  while (next_thread < threads) resume(used++);
+  while (live > 0) {
+    bool moved = false;
+    for (unsigned i = 0; i < used; ++i) {
+      const Fiber& fiber = fibers[i];
+      if (fiber.waits_at == nullptr || fiber.waits_at->generation == fiber.generation) continue;
+      moved = true;
+      resume(i);
     }
+    if (!moved) end("a block's threads wait for each other for ever");
   }
 }
 
@@ -109,12 +141,16 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
   thread_of_kernel = &thread;
   grid_extent = {grid.x, grid.y, grid.z};
   block_extent = {block.x, block.y, block.z};
-  for (unsigned z = 0; z < grid.z; ++z)
-    for (unsigned y = 0; y < grid.y; ++y)
-      for (unsigned x = 0; x < grid.x; ++x) {
-        block_index = {x, y, z};
-        run_block(block.x * block.y * block.z);
-      }
+  const unsigned threads = block.x * block.y * block.z;
+  thread_order.resize(threads);
+  const Shuffled order(threads);
+  for (unsigned i = 0; i < threads; ++i) thread_order[i] = static_cast<unsigned>(order[i]);
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const Shuffled block_order(blocks);
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    block_index = index_in(grid_extent, block_order[i]);
+    run_block(threads);
+  }
 }
 
 }  // namespace

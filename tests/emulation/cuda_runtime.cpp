@@ -83,10 +83,11 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) {
   return std::strcpy(text, address != nullptr ? address : ""), cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
   *properties = {};
   const char* const name = std::getenv("EMULATED_GPU_NAME");
   std::strcpy(properties->name, name != nullptr ? name : "an emulated GPU");
+  if (index > 0) std::strcat(properties->name, (" " + std::to_string(index)).c_str());  // others have their numbers
   properties->major = 9;
   properties->multiProcessorCount = 3;
   properties->totalGlobalMem = total_memory;

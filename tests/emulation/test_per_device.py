@@ -1,4 +1,4 @@
-"""ptrain bench --per-device on emulated GPUs: each case on each of them, alone and at once."""
+"""One of several emulated GPUs, by its number; ptrain bench --per-device: each case on each of them, alone and at once."""
 import json
 import os
 
@@ -22,6 +22,27 @@ class PerDevice(ProgramTest):
         self.assertEqual(seen, {(f"cuda:{i}", at_once) for i in (0, 1) for at_once in (False, True)})
         self.assertIn("cuda:1", result.stdout)
         self.assertIn("at_once", result.stdout)
+
+    def test_a_run_is_on_the_gpu_that_it_names(self):
+        environment = {**os.environ, "EMULATED_GPUS": "2"}
+        short = ["-o", "train.steps=2", "-o", "flags.cudnn_exhaustive_search=false", "-o", "output.save=false"]
+        names = {}
+        for device in ("cuda:0", "CUDA:1"):
+            out = self.folder / device
+            result = run("run", self.config, "--device", device, *short, "--out", out, env=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            report = json.loads((out / "report.json").read_text())
+            self.assertEqual(report["config"]["device"], device.lower())
+            names[device] = [gpu["name"] for gpu in report["environment"]["devices"]]
+        self.assertEqual(names, {"cuda:0": ["an emulated GPU"], "CUDA:1": ["an emulated GPU 1"]})
+
+    def test_a_gpu_that_is_not_there_is_refused(self):
+        environment = {**os.environ, "EMULATED_GPUS": "2"}
+        result = run("run", self.config, "--device", "cuda:2", "--out", self.folder / "out", env=environment)
+        self.assert_one_line_error(result, 1, "device: cuda:2: 2 GPUs are visible here, cuda:0 to cuda:1")
+        result = run("run", self.config, "--device", "cuda:1", "-o", "dist.ranks=2", "--out", self.folder / "out",
+                     env=environment)
+        self.assert_one_line_error(result, 2, "device: cuda:1 is one GPU, but dist.ranks is 2")
 
     def test_a_suite_that_sets_the_device_is_refused(self):
         result = run("bench", self.config, "--axis", "device=cpu,cuda", "--per-device", "--out", self.folder / "out",

@@ -19,8 +19,9 @@ float gradient(int step, std::size_t i) {
 }
 float rate(int step) { return 0.1f / static_cast<float>(step + 1); }
 
-/// The parameters after `steps` updates by the kernel.
-std::vector<float> run(const OptimizerSettings& settings, bool decay) {
+/// The parameters after `steps` updates by the kernel, which counts them or leaves that to an op that has no
+/// parameters.
+std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCount counted = UpdateCount::here) {
   const auto backend = testing::make_test_backend();
   Variables variables(*backend);
   Graph graph;
@@ -36,7 +37,12 @@ std::vector<float> run(const OptimizerSettings& settings, bool decay) {
   ParameterSegment segment;
   segment.count = static_cast<std::int64_t>(elements);
   segment.decay = decay;
-  graph.add_node("update", std::make_shared<OptimizerUpdate>(settings, std::vector{segment}), inputs, Phase::update);
+  graph.add_node("update", std::make_shared<OptimizerUpdate>(settings, std::vector{segment}, counted), inputs,
+                 Phase::update);
+  if (counted == UpdateCount::later) {
+    graph.add_node("count", std::make_shared<OptimizerUpdate>(settings, std::vector<ParameterSegment>{}), inputs,
+                   Phase::update);
+  }
   Plan plan(graph, *backend, variables, {});
   variables.allocate();
   const PlanMemory memory(*backend, {&plan});
@@ -103,6 +109,7 @@ void expect_as_published(OptimizerSettings settings) {
           << choice_name(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay "
           << decay;
     }
+    EXPECT_EQ(run(settings, decay, UpdateCount::later), actual) << choice_name(settings.kind);
   }
 }
 

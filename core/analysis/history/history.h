@@ -122,6 +122,7 @@ struct History {
 /// label `rule.since`.
 History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule);
 
+/// For a terminal, and for a pull request: first and latest value of each case and figure, and where they changed.
 std::string history_text(const History& history);
 std::string history_markdown(const History& history);
 

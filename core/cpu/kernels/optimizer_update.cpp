@@ -54,7 +54,7 @@ class OptimizerUpdateKernel final : public Kernel {
     const auto in = [&](std::size_t input) { return static_cast<float*>(args.inputs[input]); };
     StepFactors factors;
     if (!begin_step(op_.settings(), in(Input::learning_rate), in(Input::grad_norm), in(Input::loss_scale),
-                    in(Input::updates), factors))
+                    in(Input::updates), op_.counted(), factors))
       return;
     const OptimizerBuffers buffers = optimizer_buffers(args.inputs);
     for (const ParameterSegment& segment : op_.segments()) {

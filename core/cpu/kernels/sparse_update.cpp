@@ -19,9 +19,8 @@ class SparseUpdateKernel final : public Kernel {
     using Input = SparseUpdate::Input;
     const auto in = [&](std::size_t input) { return static_cast<float*>(args.inputs[input]); };
     StepFactors factors;
-    float updates = *in(Input::updates);  // counted by the update of the other parameters
     if (!begin_step(attributes_.settings, in(Input::learning_rate), in(Input::grad_norm), in(Input::loss_scale),
-                    &updates, factors))
+                    in(Input::updates), UpdateCount::later, factors))
       return;
     const auto* rows = static_cast<const std::int32_t*>(args.inputs[Input::rows]);
     const float* values = in(Input::values);

@@ -9,6 +9,7 @@
 
 namespace ptrain::cpu {
 
+/// oneDNN's name of a dtype; undef for i64, which it has not.
 inline dnnl::memory::data_type onednn_type(DType dtype) {
   switch (dtype) {
     case DType::f32:

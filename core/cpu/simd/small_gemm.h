@@ -29,6 +29,7 @@ struct SmallGemm {
 inline constexpr std::int64_t gemm_lanes = 16;
 inline std::int64_t round_to_lanes(std::int64_t n) { return (n + gemm_lanes - 1) / gemm_lanes * gemm_lanes; }
 
+/// Computes `problem` on the calling thread.
 void small_gemm(const SmallGemm<float>& problem);
 #ifdef __AVX512BF16__
 void small_gemm(const SmallGemm<Bf16Pair>& problem);

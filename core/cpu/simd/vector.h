@@ -15,14 +15,18 @@
 namespace ptrain::cpu {
 
 using f32x16 = float __attribute__((vector_size(64)));
+using u8x16 = std::uint8_t __attribute__((vector_size(16)));
+using s8x16 = std::int8_t __attribute__((vector_size(16)));
 using u16x16 = std::uint16_t __attribute__((vector_size(32)));
 using u32x16 = std::uint32_t __attribute__((vector_size(64)));
 inline constexpr int lanes = 16;
 
 #define PTRAIN_INLINE inline __attribute__((always_inline))
 
+/// `value` in every lane.
 PTRAIN_INLINE f32x16 splat(float value) { return value - f32x16{}; }
 
+/// 16 elements from or to memory, aligned or not, widened and rounded to nearest where they are of 16 bits.
 PTRAIN_INLINE f32x16 load16(const float* from) {
   f32x16 v;
   memcpy(&v, from, sizeof v);
@@ -30,6 +34,7 @@ PTRAIN_INLINE f32x16 load16(const float* from) {
 }
 PTRAIN_INLINE void store16(float* to, f32x16 v) { memcpy(to, &v, sizeof v); }
 
+/// The sum of all lanes, by halves.
 PTRAIN_INLINE float total(f32x16 v) {
   float sums[lanes];
   store16(sums, v);
@@ -39,6 +44,7 @@ PTRAIN_INLINE float total(f32x16 v) {
   return sums[0];
 }
 
+/// As of floats.
 PTRAIN_INLINE f32x16 load16(const bf16* from) {
   u16x16 bits;
   memcpy(&bits, from, sizeof bits);
@@ -84,6 +90,7 @@ PTRAIN_INLINE void store16(f16* to, f32x16 v) {
 }
 #endif
 
+/// As of floats.
 PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
 #ifdef __AVX512BF16__
   const auto bits = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
@@ -92,6 +99,30 @@ PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
   for (int i = 0; i < lanes; ++i) to[i] = bf16(v[i]);
 #endif
 }
+
+/// Ties to even; what is out of range becomes the least or the most, what is no number 0.
+template <typename Vector>
+PTRAIN_INLINE void store_integers(void* to, f32x16 v, float least, float most) {
+  v = v < splat(least) ? splat(least) : v;
+  v = v > splat(most) ? splat(most) : v;
+  const f32x16 shifted = v + splat(0x1.8p23f);  // whose low bits are the integer
+  const Vector integers = __builtin_convertvector(reinterpret_cast<u32x16>(shifted), Vector);
+  memcpy(to, &integers, sizeof integers);
+}
+
+/// As of floats, by store_integers.
+PTRAIN_INLINE f32x16 load16(const std::uint8_t* from) {
+  u8x16 v;
+  memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, f32x16);
+}
+PTRAIN_INLINE f32x16 load16(const std::int8_t* from) {
+  s8x16 v;
+  memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, f32x16);
+}
+PTRAIN_INLINE void store16(std::uint8_t* to, f32x16 v) { store_integers<u8x16>(to, v, 0.0f, 255.0f); }
+PTRAIN_INLINE void store16(std::int8_t* to, f32x16 v) { store_integers<s8x16>(to, v, -128.0f, 127.0f); }
 
 #ifdef __AVX512F__
 inline constexpr __mmask16 all_lanes = 0xffff;  // GCC 12 warns of the intrinsics without a mask

@@ -38,8 +38,8 @@ struct Buffers {
 };
 
 __global__ void begin_step_kernel(OptimizerSettings settings, const float* learning_rate, const float* norm,
-                                  const float* loss_scale, float* updates, StepState* state) {
-  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, state->factors);
+                                  const float* loss_scale, float* updates, UpdateCount counted, StepState* state) {
+  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, counted, state->factors);
 }
 
 /// This block's chunk.
@@ -257,7 +257,8 @@ class OptimizerUpdateKernel final : public Kernel {
     auto* state = reinterpret_cast<StepState*>(workspace);
     launch(begin_step_kernel, 1, 1, device_, settings_, static_cast<const float*>(in(Input::learning_rate)),
            static_cast<const float*>(in(Input::grad_norm)), static_cast<const float*>(in(Input::loss_scale)),
-           static_cast<float*>(in(Input::updates)), state);
+           static_cast<float*>(in(Input::updates)), counted_, state);
+    if (chunks_ == 0) return;
     const Buffers buffers{optimizer_buffers(args.inputs),
                           segments_.data(),
                           chunk_segments_.data(),
@@ -278,6 +279,7 @@ class OptimizerUpdateKernel final : public Kernel {
   OptimizerUpdateKernel(const KernelContext& context, Device& device, const std::vector<Segment>& segments)
       : device_(device),
         settings_(context.op_as<OptimizerUpdate>().settings()),
+        counted_(context.op_as<OptimizerUpdate>().counted()),
         per_parameter_(settings_.kind == OptimizerKind::lars || settings_.kind == OptimizerKind::lamb),
         packs_(allows_packs(context.op_as<OptimizerUpdate>().segments())),
         low_(context.inputs[OptimizerUpdate::low]),
@@ -320,6 +322,7 @@ class OptimizerUpdateKernel final : public Kernel {
 
   Device& device_;
   OptimizerSettings settings_;
+  UpdateCount counted_;
   bool per_parameter_;
   bool packs_;
   TensorDesc low_;

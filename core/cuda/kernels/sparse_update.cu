@@ -25,11 +25,9 @@ struct Rows {
   float* moment2;
 };
 
-/// `updates` is counted by the update of the other parameters.
 __global__ void begin_rows_kernel(OptimizerSettings settings, const float* learning_rate, const float* norm,
-                                  const float* loss_scale, const float* updates, StepState* state) {
-  float counted = *updates;
-  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, &counted, state->factors);
+                                  const float* loss_scale, float* updates, StepState* state) {
+  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, UpdateCount::later, state->factors);
 }
 
 __global__ void __launch_bounds__(block_threads)

@@ -13,6 +13,7 @@ namespace ptrain {
 /// Indices of a data set's samples, of each class that has any.
 using ClassSamples = std::vector<std::vector<std::int64_t>>;
 
+/// Of all samples, in their order.
 inline ClassSamples samples_by_class(const Dataset& data) {
   ClassSamples classes(static_cast<std::size_t>(data.info().classes));
   for (std::int64_t i = 0; i < data.size(); ++i) classes[static_cast<std::size_t>(data.label(i))].push_back(i);

@@ -6,6 +6,7 @@
 
 namespace ptrain {
 
+/// The Castagnoli CRC of 32 bits, which TFRecord masks.
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
 
 }  // namespace ptrain

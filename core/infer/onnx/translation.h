@@ -11,6 +11,7 @@
 
 namespace ptrain {
 
+/// A node's op as its own class.
 template <typename T>
 const T& op_of(const Node& node) {
   return static_cast<const T&>(*node.op);
@@ -73,6 +74,7 @@ std::vector<T> channels_first(const std::vector<T>& from, const Shape& s, std::i
 /// Of a convolution with filters [K,R,S,C].
 std::vector<OnnxAttribute> convolution_attributes(const Conv2dAttributes& conv, const Shape& filters);
 
+/// Each adds to `translation.to()` what stands for one node.
 void translate_quantize(const Node& node, Translation& translation);
 void translate_dequantize(const Node& node, Translation& translation);
 void translate_quantized_conv2d(const Node& node, Translation& translation);

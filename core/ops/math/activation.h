@@ -15,6 +15,7 @@ struct Normal {
   float distribution;
 };
 
+/// Both at once, for GELU and its gradient.
 PTRAIN_HD_INLINE Normal standard_normal(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float e = fast_exp(-0.5f * x * x);

@@ -29,6 +29,7 @@ struct BatchNormGradTerms {
   float offset;
 };
 
+/// `dgamma` and `dbeta` are the channel's sums over its `count` elements.
 PTRAIN_HD_INLINE BatchNormGradTerms batch_norm_grad_terms(float gamma, float invstd, float dgamma, float dbeta,
                                                           double count) {
   const double scale = static_cast<double>(gamma * invstd);

@@ -17,6 +17,7 @@ struct QuantizedFormat {
   std::string to_string() const { return fmt::format("{}*{:.6g}", name_of(dtype), scale); }
 };
 
+/// Whether a dtype is one of 8-bit integers.
 inline bool is_int8(DType dtype) { return dtype == DType::u8 || dtype == DType::s8; }
 
 }  // namespace ptrain

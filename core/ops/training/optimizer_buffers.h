@@ -49,14 +49,15 @@ PTRAIN_HD inline ParameterRun<Grad, Low> parameter_run(const OptimizerBuffers& b
           b.moment2 == nullptr ? nullptr : b.moment2 + at};
 }
 
-/// Counts the update and sets its factors; false when some gradient overflowed, so that the step is skipped. `norm` and
-/// `loss_scale` are null where there are none.
+/// Sets an update's factors, and counts it unless another op of the step will; false when some gradient overflowed, so
+/// that the step is skipped. `norm` and `loss_scale` are null where there are none.
 PTRAIN_HD inline bool begin_step(const OptimizerSettings& settings, const float* learning_rate, const float* norm,
-                                 const float* loss_scale, float* updates, StepFactors& factors) {
+                                 const float* loss_scale, float* updates, UpdateCount counted, StepFactors& factors) {
   if (norm != nullptr && norm[1] != 0.0f) return false;
-  *updates += 1.0f;
+  const float number = *updates + 1.0f;
+  if (counted == UpdateCount::here) *updates = number;
   factors = step_factors(settings, *learning_rate, loss_scale == nullptr ? 1.0f : loss_scale[LossScaleState::scale],
-                         norm == nullptr ? 0.0f : norm[0], *updates);
+                         norm == nullptr ? 0.0f : norm[0], number);
   return true;
 }
 

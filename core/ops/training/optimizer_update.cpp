@@ -21,8 +21,8 @@ int moment_count(OptimizerKind kind, float momentum) {
 }
 
 std::string OptimizerUpdate::attributes() const {
-  return fmt::format("{} parameters={} weight_decay={} clip_norm={}", choice_name(settings_.kind), segments_.size(),
-                     settings_.weight_decay, settings_.clip_norm);
+  return fmt::format("{} parameters={} weight_decay={} clip_norm={}{}", choice_name(settings_.kind), segments_.size(),
+                     settings_.weight_decay, settings_.clip_norm, counted_ == UpdateCount::later ? " not_last" : "");
 }
 
 std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> inputs) const {
@@ -30,13 +30,18 @@ std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> input
   return {};
 }
 
-Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  Cost cost{0, traffic(inputs, outputs)};
-  const double parameters = static_cast<double>(inputs[master].count());
-  const bool adam = !is_absent(inputs[moment2]);
-  cost.flops = parameters * (adam ? 14 : 6);
-  for (const int state : {master, moment1, moment2}) {
-    cost.bytes += static_cast<double>(inputs[static_cast<std::size_t>(state)].bytes());  // read and written
+Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> /*outputs*/) const {
+  const int moments = !is_absent(inputs[moment1]) + !is_absent(inputs[moment2]);
+  const auto element = [&](int input) {
+    return static_cast<double>(size_of(inputs[static_cast<std::size_t>(input)].dtype));
+  };
+  Cost cost;
+  for (const ParameterSegment& segment : segments_) {
+    const auto elements = static_cast<double>(segment.count);
+    const bool has_low = segment.low_offset >= 0;
+    cost.flops += elements * (moments == 2 ? 14 : 6);
+    cost.bytes += elements * (2 * element(master) * (1 + moments) + element(has_low ? grad_low : grad_f32) +
+                              (has_low ? element(low) : 0));
   }
   return cost;
 }

@@ -15,7 +15,10 @@ struct ParameterSegment {
   bool decay = true;               // weight decay (and LARS/LAMB trust ratio) applies
 };
 
-/// All inputs are flat; state inputs are written in place.
+/// Where a step is counted that several ops update parameters in: by this one, or by one that follows.
+enum class UpdateCount { here, later };
+
+/// State inputs are flat and written in place; gradients are flat, or those of the one parameter.
 class OptimizerUpdate final : public Op {
  public:
   enum Input : int {
@@ -32,10 +35,12 @@ class OptimizerUpdate final : public Op {
     count
   };
 
-  OptimizerUpdate(OptimizerSettings settings, std::vector<ParameterSegment> segments)
-      : settings_(settings), segments_(std::move(segments)) {}
+  OptimizerUpdate(OptimizerSettings settings, std::vector<ParameterSegment> segments,
+                  UpdateCount counted = UpdateCount::here)
+      : settings_(settings), segments_(std::move(segments)), counted_(counted) {}
   const OptimizerSettings& settings() const { return settings_; }
   const std::vector<ParameterSegment>& segments() const { return segments_; }
+  UpdateCount counted() const { return counted_; }
 
   std::string_view type() const override { return "optimizer_update"; }
   std::string attributes() const override;
@@ -47,6 +52,7 @@ class OptimizerUpdate final : public Op {
  private:
   OptimizerSettings settings_;
   std::vector<ParameterSegment> segments_;
+  UpdateCount counted_;
 };
 
 /// Moments kept per parameter: 0, 1 or 2.

@@ -20,6 +20,7 @@ struct MixDraw {
 /// area, but for what lies outside, as torchvision has it.
 MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_t number);
 
+/// Whether rows of a batch are mixed.
 inline bool mixes(const TrainConfig& train) { return train.mixup > 0 || train.cutmix > 0; }
 
 /// `batch` mixed with itself: each row with the one before it, the first with the last; clips in all frames alike. Rows

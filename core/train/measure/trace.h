@@ -13,6 +13,7 @@
 
 namespace ptrain {
 
+/// Where a run leaves it.
 inline std::filesystem::path trace_path(const Config& config) {
   return std::filesystem::path(config.output.dir) / "trace.json";
 }

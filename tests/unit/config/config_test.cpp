@@ -130,6 +130,16 @@ TEST(ConfigValues, ChoicesAndSuiteNamesIgnoreCase) {
   EXPECT_EQ(parse("", {"model.name=BERT_finetune"}).config.model.name, "bert");
 }
 
+TEST(ConfigValues, ADeviceIsAKindOrOneOfSeveral) {
+  EXPECT_EQ(parse("device: cuda\n").config.device, (DeviceChoice{DeviceKind::cuda, {}}));
+  EXPECT_EQ(parse("", {"device=CUDA:12"}).config.device, (DeviceChoice{DeviceKind::cuda, 12}));
+  EXPECT_EQ(to_json(parse("", {"device=cuda:1"}).config)["device"], "cuda:1");
+  for (const char* wrong : {"cuda:", "cuda:-1", "cuda:x", "cuda:1.5", "cuda:99999", "cpu:0", "tpu1"}) {
+    EXPECT_EQ(refusal("", {fmt::format("device={}", wrong)}),
+              fmt::format("-o device={0}: device: expected one of auto|cpu|cuda|cuda:N, got \"{0}\"", wrong));
+  }
+}
+
 TEST(ConfigValues, EmptySectionSetsNothing) { EXPECT_EQ(parse("train:\n").config.train.epochs, 1); }
 
 TEST(ConfigValues, ATableIsWrittenAsRowsOrAsColumns) {
@@ -267,6 +277,7 @@ TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
   }
   EXPECT_EQ(schema["/properties/train/properties/optimizer/properties/lr/default"_json_pointer], 0.05);
   EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["/properties/device/anyOf/1/pattern"_json_pointer], "^cuda:[0-9]+$");
   const nlohmann::json& phases = schema["/properties/train/properties/phases"_json_pointer];
   EXPECT_EQ(phases["type"], (nlohmann::json{"object", "array"}));
   EXPECT_EQ(phases["/items/properties/image_size/type"_json_pointer], "number");

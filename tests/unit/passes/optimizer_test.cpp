@@ -1,6 +1,7 @@
 // The flat buffers: every parameter and gradient has a place of its own, and the update knows it.
 #include "core/passes/optimizer.h"
 
+#include "core/passes/memory_plan.h"
 #include "core/passes/pipeline.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -163,6 +164,90 @@ TEST(OptimizerPass, MeasuresTheNormOnlyWhenSomethingNeedsIt) {
   auto types = node_types(build_training_graph(bert_graph(), options).graph);
   EXPECT_EQ(types["grad_norm"], 1);
   EXPECT_EQ(types["loss_scale_update"], 1);
+}
+
+/// The updates that stand among the backward nodes, by their place.
+std::map<std::size_t, const Node*> early_updates(const Graph& graph) {
+  std::map<std::size_t, const Node*> early;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const auto* op = dynamic_cast<const OptimizerUpdate*>(node.op.get());
+    if (op != nullptr && op->counted() == UpdateCount::later) early[i] = &node;
+  }
+  return early;
+}
+
+/// Whether `id` is the parameter of a segment, or what forward reads of it.
+bool is_parameter(const Graph& graph, ValueId id, const ParameterSegment& segment) {
+  if (id == no_value || graph.value(id).base == no_value) return false;
+  const Value& value = graph.value(id);
+  const std::string& buffer = graph.value(value.base).name;
+  return (buffer == flat::master && value.byte_offset == segment.master_offset * 4) ||
+         (buffer == flat::low && value.byte_offset == segment.low_offset * 2);
+}
+
+std::int64_t bytes_of(const Graph& graph) {
+  std::int64_t bytes = plan_memory(graph, MemoryReuse::on).arena_bytes;
+  for (const Value& value : graph.values()) {
+    if (value.storage == Storage::state && value.base == no_value)
+      bytes += static_cast<std::int64_t>(value.desc.bytes());
+  }
+  return bytes;
+}
+
+TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
+  for (const NamedGraph& model : all_models()) {
+    for (const AmpLevel level : all_levels) {
+      SCOPED_TRACE(fmt::format("{} {}", model.name, choice_name(level)));
+      PipelineOptions options = training_pipeline(level);
+      const Graph late = build_training_graph(model.graph, options).graph;
+      options.early_updates = true;
+      const Graph graph = build_training_graph(model.graph, options).graph;
+      const auto early = early_updates(graph);
+      EXPECT_EQ(early.empty(), model.name.starts_with("bert")) << "whose parameters are small";
+      std::int64_t elements = 0;
+      for (const auto& [place, node] : early) {
+        const ParameterSegment& segment = op_as<OptimizerUpdate>(*node).segments().at(0);
+        elements += segment.count;
+        const int input = segment.low_offset < 0 ? OptimizerUpdate::grad_f32 : OptimizerUpdate::grad_low;
+        const Value& gradient = graph.value(node->inputs[static_cast<std::size_t>(input)]);
+        EXPECT_EQ(gradient.base, no_value) << node->name;
+        EXPECT_GE(gradient.desc.bytes(), std::size_t{1} << 20) << node->name;
+        for (std::size_t i = place + 1; i < graph.nodes().size(); ++i) {
+          for (const ValueId id : graph.nodes()[i].inputs) {
+            EXPECT_FALSE(is_parameter(graph, id, segment)) << graph.nodes()[i].name << " reads what is updated before";
+          }
+        }
+      }
+      for (const Node& node : graph.nodes()) {
+        const auto* op = dynamic_cast<const OptimizerUpdate*>(node.op.get());
+        if (op == nullptr || op->counted() == UpdateCount::later) continue;
+        EXPECT_EQ(&node, &graph.nodes().back()) << "the step is counted when all else is done";
+        for (const ParameterSegment& segment : op->segments()) elements += segment.count;
+      }
+      std::int64_t all = 0;
+      for (const ParameterSegment& segment : update_op_of(late).segments()) all += segment.count;
+      EXPECT_EQ(elements, all) << "each parameter is updated once";
+      if (!early.empty()) {
+        EXPECT_LT(bytes_of(graph), bytes_of(late));
+      }
+    }
+  }
+}
+
+TEST(OptimizerPass, UpdatesAllAtTheEndWhereSomethingNeedsAllGradients) {
+  PipelineOptions options = training_pipeline(AmpLevel::O1);
+  options.early_updates = true;
+  PipelineOptions clipped = options, scaled = options, summed = options, exchanged = options;
+  clipped.optimizer.clip_norm = 1.0f;
+  scaled.loss_scaling = true;
+  summed.accumulate_steps = 2;
+  exchanged.distribution.emplace();
+  exchanged.distribution->world_size = 2;
+  for (const PipelineOptions& other : {clipped, scaled, summed, exchanged}) {
+    EXPECT_TRUE(early_updates(build_training_graph(resnet_graph(18), other).graph).empty());
+  }
+  EXPECT_FALSE(early_updates(build_training_graph(resnet_graph(18), options).graph).empty());
 }
 
 TEST(Pipeline, DumpsAfterEveryPassInOrder) {

@@ -39,6 +39,7 @@ RowStatistics row_statistics(const T* x, std::int64_t width, float epsilon) {
   return {mean, 1.0f / std::sqrt(total(squares) / static_cast<float>(width) + epsilon)};
 }
 
+/// y [width] = (x - mean) rstd gamma + beta, of one row.
 template <typename T, typename Y>
 void normalise_row(const T* x, RowStatistics s, const float* gamma, const float* beta, std::int64_t width, Y* y) {
   for_channels(width, [&](std::int64_t c, auto access) {
@@ -89,6 +90,7 @@ RowSums grad_row_sums(const Row& dy, const T* x, RowStatistics s, const float* g
   return {total(gradient) / static_cast<float>(width), total(projected) / static_cast<float>(width)};
 }
 
+/// dx of 16 elements of a row.
 PTRAIN_INLINE f32x16 grad_elements(f32x16 dy, f32x16 x, f32x16 gamma, RowStatistics s, RowSums sums) {
   const f32x16 normal = (x - s.mean) * s.rstd;
   return s.rstd * (dy * gamma - sums.gradient - normal * sums.projected);

@@ -3,9 +3,7 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/kernels.h"
-
-#include <cmath>
-#include <limits>
+#include "core/cpu/simd/vector.h"
 
 namespace ptrain::cpu {
 namespace {
@@ -33,14 +31,11 @@ class QuantizeKernel final : public Kernel {
  private:
   template <typename From, typename To>
   void convert(const From* x, To* y) const {
-    constexpr float least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
     const float factor = 1 / format_.scale;
     parallel_for(x_.count(), elements_at_once, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) {
-        const float value = std::min(std::max(static_cast<float>(x[i]) * factor, least), most);
-        y[i] = static_cast<To>(static_cast<std::int32_t>(std::nearbyint(value)));
-      }
+      for_channels(end - begin, [&](std::int64_t i, auto access) {
+        access.store(y + begin + i, access.load(x + begin + i) * factor);
+      });
     });
   }
 
@@ -58,8 +53,9 @@ class DequantizeKernel final : public Kernel {
       const auto* x = static_cast<const decltype(integer)*>(args.inputs[0]);
       auto* y = static_cast<float*>(args.outputs[0]);
       parallel_for(count_, elements_at_once, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<float>(x[i]) * format_.scale;
+        for_channels(end - begin, [&](std::int64_t i, auto access) {
+          access.store(y + begin + i, access.load(x + begin + i) * format_.scale);
+        });
       });
     });
   }
