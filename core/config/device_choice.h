@@ -1,0 +1,37 @@
+// `device`: a kind of device, or one GPU of several.
+#pragma once
+
+#include "core/base/choices.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ptrain {
+
+enum class DeviceKind { automatic, cpu, cuda };
+template <>
+struct Choices<DeviceKind> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "cuda"};
+};
+
+struct DeviceChoice {
+  static constexpr std::string_view numbered =
+      Choices<DeviceKind>::names[static_cast<std::size_t>(DeviceKind::cuda)];  // a number may follow
+
+  DeviceKind kind = DeviceKind::automatic;
+  std::optional<int> gpu;  // its number among those that are visible; none: the first, or of a rank that of the rank
+
+  bool operator==(const DeviceChoice&) const = default;
+};
+
+/// What messages and listings say of it.
+inline constexpr const char* device_choices = "auto|cpu|cuda|cuda:N";
+
+/// "auto", "cpu", "cuda" or "cuda:1", in letters of either case; nothing for other texts.
+std::optional<DeviceChoice> device_from_name(std::string_view name);
+std::string name_of(const DeviceChoice& device);
+/// Throws Error{usage} that names the option where `name` is none.
+DeviceChoice device_of_option(std::string_view option, std::string_view name);
+
+}  // namespace ptrain
