@@ -23,9 +23,12 @@ double rate(DeployedModel& model, const Batch& batch, double seconds) {
 }  // namespace
 
 SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const InputSet& inputs, double seconds) {
-  const InterruptibleWork interruptible;
   Loader loader(inputs, every_input_once(before, inputs, 1));
-  const Batch batch = loader.next();
+  return compare_speed(before, after, loader.next(), seconds);
+}
+
+SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const Batch& batch, double seconds) {
+  const InterruptibleWork interruptible;
   before.run(batch);
   after.run(batch);
   SpeedBeforeAndAfter speed{before.batch_size(), 5};

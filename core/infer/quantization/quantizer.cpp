@@ -27,7 +27,7 @@ class Quantizer {
     const std::set<std::string> names = values_to_calibrate(precise_->graph(), names_of_layers());
     Calibration calibrated = calibrate(*precise_, names, calibration, options_.workers);
     choose_formats(calibrated);
-    if (options_.layers == LayerChoice::faster) leave_slower_layers();
+    if (options_.layers == LayerChoice::faster) leave_slower_layers(calibrated.first);
     const Answers before = &evaluation == &calibration ? std::move(calibrated.answers)
                                                        : answer_all(*precise_, evaluation, options_.workers, {});
     QuantizedModel result;
@@ -121,7 +121,7 @@ class Quantizer {
   }
 
   /// Leaves layers real as makes the whole model fastest: integers that flow on spare their neighbours conversions.
-  void leave_slower_layers() {
+  void leave_slower_layers(const Batch& batch) {
     constexpr double worthwhile = 0.97;  // less is noise
     tell_(fmt::format("timing {} layers", layers_.size()));
     scheme_.layers = names_of_layers();
@@ -137,10 +137,25 @@ class Quantizer {
     const auto of_model = [&](const std::set<std::string>& int8) { return times.of_model(int8); };
     const auto from_all = find_fastest_layers(scheme_.layers, scheme_.layers, of_model);
     const auto from_alone = find_fastest_layers(scheme_.layers, faster_alone, of_model);
-    const auto& fastest = of_model(from_alone) < of_model(from_all) ? from_alone : from_all;
+    const auto& foretold = of_model(from_alone) < of_model(from_all) ? from_alone : from_all;
+    const std::set<std::string> fastest = faster_of(foretold, scheme_.layers, batch);
     for (QuantizedLayer& layer : layers_) {
       if (!fastest.contains(layer.name)) layer.left_because = "slower in 8 bits";
     }
+  }
+
+  /// The faster of two choices of layers as whole models, whose values lie in other caches than those of layers alone.
+  std::set<std::string> faster_of(const std::set<std::string>& a, const std::set<std::string>& b,
+                                  const Batch& batch) const {
+    constexpr double round_seconds = 0.1;
+    if (a.empty() || a == b) return a;
+    const auto deployed = [&](const std::set<std::string>& layers) {
+      QuantizationScheme scheme = scheme_;
+      scheme.layers = layers;
+      return std::make_unique<DeployedModel>(backend_, model_, *precise_, scheme, deploy_);
+    };
+    const auto first = deployed(a), second = deployed(b);
+    return compare_speed(*first, *second, batch, round_seconds).ratio > 1 ? b : a;
   }
 
   bool allowed(const QuantizeReport& report) const {

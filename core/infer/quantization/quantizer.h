@@ -43,6 +43,7 @@ void save_quantized(const DeployedModel& model, const std::filesystem::path& pat
 
 /// Both models by turns on one batch of `inputs`, at least four rounds of at least `seconds` each.
 SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const InputSet& inputs, double seconds);
+SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const Batch& batch, double seconds);
 
 /// `samples` of `inputs`, evenly spaced, so that of sorted classes each has its part; all where there are fewer.
 std::unique_ptr<InputSet> sample_evenly(const InputSet& inputs, std::int64_t samples);
