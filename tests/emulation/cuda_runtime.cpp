@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -87,7 +88,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
   *properties = {};
   const char* const name = std::getenv("EMULATED_GPU_NAME");
   std::strcpy(properties->name, name != nullptr ? name : "an emulated GPU");
-  if (index > 0) std::strcat(properties->name, (" " + std::to_string(index)).c_str());  // others have their numbers
+  if (index > 0) std::sprintf(properties->name + std::strlen(properties->name), " %d", index);
   properties->major = 9;
   properties->multiProcessorCount = 3;
   properties->totalGlobalMem = total_memory;

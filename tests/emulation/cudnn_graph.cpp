@@ -46,35 +46,39 @@ float rounded(DType dtype, float value) {
   return visit_floating(dtype, [&](auto zero) { return static_cast<float>(decltype(zero)(value)); });
 }
 
-float load(DType dtype, const void* memory, Index at) {
-  if (dtype == DType::i32) return static_cast<float>(static_cast<const std::int32_t*>(memory)[at]);
-  return visit_floating(dtype,
-                        [&](auto zero) { return static_cast<float>(static_cast<const decltype(zero)*>(memory)[at]); });
+/// Calls visit(T{}) with the type of the elements.
+template <typename Visit>
+void visit_elements(DType dtype, Visit&& visit) {
+  if (dtype == DType::i32) return visit(std::int32_t{});
+  visit_floating(dtype, std::forward<Visit>(visit));
 }
 
-void store(DType dtype, void* memory, Index at, float value) {
-  visit_floating(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    static_cast<T*>(memory)[at] = T(value);
-  });
-}
-
-/// Where an element of a bound tensor lies in memory, which holds a ragged one's sequences as far as they reach.
-std::optional<Index> position(const State& state, const Bound& b, Index n, Index c, Index h, Index w) {
-  const auto& strides = b.layout.strides;
-  const Index within = c * strides[1] + h * strides[2] + w * strides[3];
-  if (!b.offsets) return n * strides[0] + within;
-  const Values& offsets = state[*b.offsets];
-  const auto begin = static_cast<Index>(offsets.at(n, 0, 0, 0)), end = static_cast<Index>(offsets.at(n + 1, 0, 0, 0));
-  if (h >= (end - begin) / strides[2]) return std::nullopt;
-  return begin + within;
+/// Calls visit(place in memory, place among the values) for each element of a bound tensor; of a ragged one for those
+/// of its sequences as far as they reach.
+template <typename Visit>
+void for_elements(const State& state, const Bound& b, const Values& values, Visit&& visit) {
+  const Index c_stride = b.layout.strides[1], h_stride = b.layout.strides[2], w_stride = b.layout.strides[3];
+  for (Index n = 0; n < values.dims[0]; ++n) {
+    Index begin = n * b.layout.strides[0], rows = values.dims[2];
+    if (b.offsets) {
+      const Values& offsets = state[*b.offsets];
+      begin = static_cast<Index>(offsets.at(n, 0, 0, 0));
+      rows = std::min(rows, (static_cast<Index>(offsets.at(n + 1, 0, 0, 0)) - begin) / h_stride);
+    }
+    for (Index h = 0; h < rows; ++h)
+      for (Index w = 0; w < values.dims[3]; ++w) {
+        const Index from = begin + h * h_stride + w * w_stride;
+        const std::size_t place = values.place(n, 0, h, w);
+        for (Index c = 0; c < values.dims[1]; ++c) visit(from + c * c_stride, place + static_cast<std::size_t>(c));
+      }
+  }
 }
 
 void read(State& state, const Bound& b, const void* memory) {
   Values values(extents(b.layout));
-  values.each([&](Index n, Index c, Index h, Index w) {
-    const auto from = position(state, b, n, c, h, w);
-    if (from) values.at(n, c, h, w) = load(b.layout.dtype, memory, *from);
+  visit_elements(b.layout.dtype, [&](auto zero) {
+    const auto* from = static_cast<const decltype(zero)*>(memory);
+    for_elements(state, b, values, [&](Index at, std::size_t i) { values.data[i] = static_cast<float>(from[at]); });
   });
   state[b.tensor] = std::move(values);
 }
@@ -82,13 +86,14 @@ void read(State& state, const Bound& b, const void* memory) {
 void write(const State& state, const Bound& b, void* memory) {
   const Values& values = state[b.tensor];
   invariant(values.dims == extents(b.layout), "an output of an emulated cuDNN graph is bound with another shape");
-  values.each([&](Index n, Index c, Index h, Index w) {
-    const auto to = position(state, b, n, c, h, w);
-    if (to) store(b.layout.dtype, memory, *to, values.at(n, c, h, w));
+  visit_elements(b.layout.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto* to = static_cast<T*>(memory);
+    for_elements(state, b, values, [&](Index at, std::size_t i) { to[at] = static_cast<T>(values.data[i]); });
   });
 }
 
-/// Calls visit(x, w, y) for every product that a convolution y += x w adds.
+/// Calls visit(x, w, count, y) for every sum of `count` products x[i] w[i], side by side, that a convolution adds to y.
 template <typename X, typename W, typename Y, typename Visit>
 void for_products(const Conv2dAttributes& conv, X& x, W& w, Y& y, Visit&& visit) {
   const Index group_outputs = w.dims[0] / conv.groups, group_inputs = w.dims[1];
@@ -103,11 +108,14 @@ void for_products(const Conv2dAttributes& conv, X& x, W& w, Y& y, Visit&& visit)
             for (Index k = 0; k < w.dims[0]; ++k) {
               auto* xs = &x.data[x.place(n, k / group_outputs * group_inputs, h, v)];
               auto* ws = &w.data[w.place(k, 0, r, s)];
-              float result = y.at(n, k, p, q);
-              for (Index c = 0; c < group_inputs; ++c) visit(xs[c], ws[c], result);
-              if constexpr (!std::is_const_v<Y>) y.at(n, k, p, q) = result;
+              visit(xs, ws, group_inputs, y.data[y.place(n, k, p, q)]);
             }
           }
+}
+
+void add_multiple(float* sums, const float* values, Index count, float factor) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) sums[i] += factor * values[i];
 }
 
 /// One value for each of C channels.
@@ -167,7 +175,12 @@ CudnnGraph::Tensor CudnnGraph::convolution(Tensor x, Tensor w, const Conv2dAttri
     const Values &data = state[x], &weights = state[w];
     Values y({data.dims[0], weights.dims[0], conv.output_size(data.dims[2], weights.dims[2]),
               conv.output_size(data.dims[3], weights.dims[3])});
-    for_products(conv, data, weights, y, [](float a, float b, float& sum) { sum += a * b; });
+    for_products(conv, data, weights, y, [](const float* a, const float* b, Index count, float& result) {
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (Index i = 0; i < count; ++i) sum += a[i] * b[i];
+      result += sum;
+    });
     return y;
   });
 }
@@ -176,7 +189,7 @@ CudnnGraph::Tensor CudnnGraph::convolution_grad_input(Tensor dy, Tensor w, const
                                                       const TensorLayout& layout) {
   return parts_->add_operation([=](const State& state) {
     Values dx(extents(layout));
-    for_products(conv, dx, state[w], state[dy], [](float& sum, float b, float g) { sum += g * b; });
+    for_products(conv, dx, state[w], state[dy], add_multiple);
     return dx;
   });
 }
@@ -185,7 +198,8 @@ CudnnGraph::Tensor CudnnGraph::convolution_grad_weight(Tensor x, Tensor dy, cons
                                                        const TensorLayout& layout) {
   return parts_->add_operation([=](const State& state) {
     Values dw(extents(layout));
-    for_products(conv, state[x], dw, state[dy], [](float a, float& sum, float g) { sum += g * a; });
+    for_products(conv, state[x], dw, state[dy],
+                 [](const float* a, float* sums, Index count, float g) { add_multiple(sums, a, count, g); });
     return dw;
   });
 }
