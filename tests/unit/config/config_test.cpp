@@ -135,8 +135,9 @@ TEST(ConfigValues, ADeviceIsAKindOrOneOfSeveral) {
   EXPECT_EQ(parse("", {"device=CUDA:12"}).config.device, (DeviceChoice{DeviceKind::cuda, 12}));
   EXPECT_EQ(to_json(parse("", {"device=cuda:1"}).config)["device"], "cuda:1");
   for (const char* wrong : {"cuda:", "cuda:-1", "cuda:x", "cuda:1.5", "cuda:99999", "cpu:0", "tpu1"}) {
-    EXPECT_EQ(refusal("", {fmt::format("device={}", wrong)}),
-              fmt::format("-o device={0}: device: expected one of auto|cpu|cuda|cuda:N, got \"{0}\"", wrong));
+    const std::string expected =
+        fmt::format("-o device={0}: device: expected one of auto|cpu|cuda|cuda:N, got \"{0}\"", wrong);
+    EXPECT_TRUE(refusal("", {fmt::format("device={}", wrong)}).starts_with(expected)) << wrong;
   }
 }
 
