@@ -162,6 +162,7 @@ struct TrainConfig {
   double cutmix = 0.0;     // likewise, of images with a rectangle of others
   double ema_decay = 0.0;  // of the moving average of the weights that is evaluated and exported; 0: none
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
+  Tristate early_updates = Tristate::automatic;
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;

@@ -119,8 +119,7 @@ std::vector<Key> numeric_keys() {
       make_key("fusion",
                "full: merge neighbouring ops, norms into convolutions where that is faster; always: there too",
                &Config::fusion),
-      make_key("memory_plan", "share memory between tensors that do not live together, large gradients among them",
-               &Config::memory_plan),
+      make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
   };
 }
 

@@ -138,6 +138,11 @@ std::vector<Key> train_keys() {
       schedule_key("end_lr", &ScheduleConfig::end_lr, "cosine, linear: learning rate at the end").at_least(0),
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
+      train_key("early_updates", &TrainConfig::early_updates,
+                "update parameters as soon as backward has read them, with the same bits: true: those of a MiB and "
+                "more, which "
+                "saves memory and may cost time; auto: of 16 MiB and more")
+          .no_work(),
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
           .between(1, 65536),
       train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")

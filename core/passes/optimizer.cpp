@@ -15,8 +15,7 @@
 namespace ptrain {
 namespace {
 
-constexpr std::int64_t alignment = 64;                     // elements; keeps every parameter on its own cache lines
-constexpr std::size_t early_bytes = std::size_t{1} << 20;  // of a gradient that is worth an update of its own
+constexpr std::int64_t alignment = 64;  // elements; keeps every parameter on its own cache lines
 
 bool reads_from(const Node& reader, const Node& maker) {
   return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](ValueId id) {
@@ -115,7 +114,8 @@ class OptimizerPass {
     return options_.accumulate || options_.loss_scale != no_value || options_.settings.clip_norm > 0;
   }
   bool is_early(const ParameterGradient& g) const {
-    return options_.early_updates && !needs_all_gradients() && graph_.desc(g.gradient).bytes() >= early_bytes;
+    return options_.early_updates && !needs_all_gradients() &&
+           graph_.desc(g.gradient).bytes() >= *options_.early_updates;
   }
 
   /// Masters follow the model's parameter order; gradients the order in which backward finishes them.

@@ -6,6 +6,7 @@
 #include "core/passes/autodiff.h"
 
 #include <functional>
+#include <optional>
 
 namespace ptrain {
 
@@ -29,9 +30,9 @@ struct OptimizerPassOptions {
   OptimizerSettings settings;
   /// Whether weight decay applies to a parameter, by name and shape.
   std::function<bool(std::string_view, const Shape&)> decays;
-  /// Parameters of a MiB and more are updated as soon as backward can do without them, where nothing needs all
-  /// gradients first; these gradients then live in the arena, and not to the end of the step.
-  bool early_updates = false;
+  /// Parameters with gradients of so many bytes and more are updated as soon as backward can do without them, where
+  /// nothing needs all gradients first; these gradients then live in the arena, and not to the end of the step.
+  std::optional<std::size_t> early_updates;  // none: all at the end
   float average_decay = 0;        // of a moving average of the parameters; 0: none is kept
   bool accumulate = false;        // gradients are summed over micro-batches before the update
   ValueId loss_scale = no_value;  // the scaler's state, when there is one

@@ -115,7 +115,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;
   optimizer.average_decay = options.average_decay;
-  optimizer.early_updates = options.early_updates && !options.distribution;
+  if (!options.distribution) optimizer.early_updates = options.early_updates;
   optimizer.accumulate = options.accumulate_steps > 1;
   optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes number values anew
   optimizer.loss_scale_attributes = options.loss_scale;

@@ -25,8 +25,8 @@ struct PipelineOptions {
   LossScaleAttributes loss_scale;
   OptimizerSettings optimizer;
   std::function<bool(std::string_view, const Shape&)> decays;
-  float average_decay = 0;     // of a moving average of the parameters; 0: none is kept
-  bool early_updates = false;  // as OptimizerPassOptions has them; not where ranks exchange gradients
+  float average_decay = 0;                   // of a moving average of the parameters; 0: none is kept
+  std::optional<std::size_t> early_updates;  // as OptimizerPassOptions has them; not where ranks exchange gradients
   int accumulate_steps = 1;
   std::optional<DistributionOptions> distribution;  // none: one rank that exchanges nothing
   std::optional<QuantizationScheme> quantization;   // of a deployed graph

@@ -85,6 +85,18 @@ LoaderOptions loader_options(const Config& config, Split split) {
   return options;
 }
 
+namespace {
+
+/// Bytes of a gradient from which on its parameter is updated early. Each update reads its tensors into the cache that
+/// backward works in, which costs time where there are many.
+std::optional<std::size_t> early_updates(const Config& config) {
+  constexpr std::size_t large = std::size_t{1} << 20, huge = std::size_t{16} << 20;
+  if (!config.memory_plan || config.train.early_updates == Tristate::no) return std::nullopt;
+  return config.train.early_updates == Tristate::yes ? large : huge;
+}
+
+}  // namespace
+
 PipelineOptions training_options(const Config& config, DType automatic) {
   PipelineOptions options;
   options.fusion = config.fusion;
@@ -98,7 +110,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
     options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   }
   options.average_decay = static_cast<float>(config.train.ema_decay);
-  options.early_updates = config.memory_plan;
+  options.early_updates = early_updates(config);
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
   return options;
 }

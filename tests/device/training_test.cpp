@@ -67,6 +67,7 @@ TEST(DeviceTraining, PersistentBatchNormsKeepToPlainStatistics) {
 /// Enough steps that recorded ones are replayed.
 Config repeatable(Config config) {
   config.train.steps = 8;
+  config.train.early_updates = Tristate::yes;
   config.deterministic = true;
   return config;
 }

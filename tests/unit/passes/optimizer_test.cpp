@@ -201,7 +201,7 @@ TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
       SCOPED_TRACE(fmt::format("{} {}", model.name, choice_name(level)));
       PipelineOptions options = training_pipeline(level);
       const Graph late = build_training_graph(model.graph, options).graph;
-      options.early_updates = true;
+      options.early_updates = std::size_t{1} << 20;
       const Graph graph = build_training_graph(model.graph, options).graph;
       const auto early = early_updates(graph);
       EXPECT_EQ(early.empty(), model.name.starts_with("bert")) << "whose parameters are small";
@@ -237,7 +237,7 @@ TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
 
 TEST(OptimizerPass, UpdatesAllAtTheEndWhereSomethingNeedsAllGradients) {
   PipelineOptions options = training_pipeline(AmpLevel::O1);
-  options.early_updates = true;
+  options.early_updates = std::size_t{1} << 20;
   PipelineOptions clipped = options, scaled = options, summed = options, exchanged = options;
   clipped.optimizer.clip_norm = 1.0f;
   scaled.loss_scaling = true;
