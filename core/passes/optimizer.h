@@ -33,9 +33,9 @@ struct OptimizerPassOptions {
   /// Parameters with gradients of so many bytes and more are updated as soon as backward can do without them, where
   /// nothing needs all gradients first; these gradients then live in the arena, and not to the end of the step.
   std::optional<std::size_t> early_updates;  // none: all at the end
-  float average_decay = 0;        // of a moving average of the parameters; 0: none is kept
-  bool accumulate = false;        // gradients are summed over micro-batches before the update
-  ValueId loss_scale = no_value;  // the scaler's state, when there is one
+  float average_decay = 0;                   // of a moving average of the parameters; 0: none is kept
+  bool accumulate = false;                   // gradients are summed over micro-batches before the update
+  ValueId loss_scale = no_value;             // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;
 };
 
