@@ -26,8 +26,7 @@ class Docstrings(unittest.TestCase):
     def test_functions_of_headers_say_what_they_do(self):
         offences = [
             f"{path}:{line}: {declaration}"
-            for path in tree.files(("core", "cli", "models"))
-            if path.endswith(".h")
+            for path in tree.files(tree.PRODUCT, (".h",))
             for line, declaration in bare_functions(tree.read(path))
         ]
         self.assertEqual(offences, [])
