@@ -3,6 +3,8 @@
 #include "core/base/errors.h"
 #include "core/config/text.h"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 
 namespace ptrain {
@@ -26,7 +28,8 @@ std::string name_of(const DeviceChoice& device) {
 
 DeviceChoice device_of_option(std::string_view option, std::string_view name) {
   if (const auto device = device_from_name(name)) return *device;
-  fail_usage("{}: expected {}, got \"{}\"", option, device_choices, name);
+  fail_usage("{}: expected {}|{}:N, got \"{}\"", option, fmt::join(Choices<DeviceKind>::names, "|"),
+             DeviceChoice::numbered, name);
 }
 
 }  // namespace ptrain

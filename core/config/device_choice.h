@@ -25,9 +25,6 @@ struct DeviceChoice {
   bool operator==(const DeviceChoice&) const = default;
 };
 
-/// What messages and listings say of it.
-inline constexpr const char* device_choices = "auto|cpu|cuda|cuda:N";
-
 /// "auto", "cpu", "cuda" or "cuda:1", in letters of either case; nothing for other texts.
 std::optional<DeviceChoice> device_from_name(std::string_view name);
 std::string name_of(const DeviceChoice& device);
