@@ -189,7 +189,7 @@ def passed(command, outcome):
 
 def run_all(options, folder):
     options.blank = folder / "blank.yaml"
-    options.blank.write_text("model: {name: resnet18, classes: 2}\ndata: {source: synthetic}\n", encoding="utf-8")
+    options.blank.write_text("model: {name: resnet18}\ndata: {source: synthetic}\n", encoding="utf-8")
     if options.command == "epochs":
         options.folder = class_folders(options.images.resolve(), folder / "images")
     results = {"schema": "ptrain.zoo/1", "command": options.command, "models": {}}

@@ -17,7 +17,7 @@ from program import BINARY, ProgramTest, run
 
 RESNET = """\
 model: {name: resnet50, classes: 4}
-data: {source: synthetic, image_size: 32, batch_size: 8, synthetic_samples: 64, workers: 1}
+data: {source: synthetic, image_size: 16, batch_size: 8, synthetic_samples: 64, workers: 1}
 train:
   steps: 20
   optimizer: {name: momentum, lr: 3.0e-4}  # rounding grows with the steps that the weights take
@@ -61,42 +61,42 @@ class RanksTest(ProgramTest):
         for step, (loss, other) in enumerate(zip(losses, expected)):
             self.assertLess(abs(loss - other), 1e-5 * abs(other), f"{output} step {step + 1}")
 
-    def check_world_sizes(self, mpi):
+    def check_world_sizes(self):
         for name, config in (("bert", self.config), ("resnet", self.resnet)):
             for level, world_sizes in (("O0", (2, 4)), ("O1", (2,))):
-                options = ["-o", "train.steps=20", "-o", "eval.every_epochs=0", "-o", "output.save=false", "--amp", level]
+                options = ["-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false", "--amp", level]
                 one = f"{name}-{level}-1"
                 self.assertEqual(self.on_ranks(1, one, *options, config=config).returncode, 0)
                 for ranks in world_sizes:
                     output = f"{name}-{level}-{ranks}"
-                    result = self.on_ranks(ranks, output, *options, config=config, mpi=mpi)
+                    result = self.on_ranks(ranks, output, *options, config=config)
                     self.assertEqual(result.returncode, 0, result.stderr)
                     if level == "O0":
                         self.assert_losses_agree(output, self.losses(one))
                     else:  # in bf16 the order of sums shows
                         for loss, other in zip(self.losses(output), self.losses(one)):
                             self.assertLess(abs(loss - other), 2e-2 * abs(other))
-                    self.check_report(output, ranks, mpi)
+                    self.check_report(output, ranks)
 
-    def check_reproducible(self, mpi):
+    def check_reproducible(self):
         """In bf16 the order of sums shows, unless it is the data's."""
         for name, config in (("bert", self.config), ("resnet", self.resnet)):
-            options = ["--amp", "O1", "-o", "train.steps=20", "-o", "eval.every_epochs=0", "-o", "output.save=false",
+            options = ["--amp", "O1", "-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false",
                        "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
             accumulate = ["-o", "train.accumulate_steps=4"]
             self.assertEqual(self.on_ranks(1, name, *options, *accumulate, config=config, batch=2).returncode, 0)
             for ranks in (2, 4):
                 output = f"{name}-{ranks}"
                 accumulate = ["-o", f"train.accumulate_steps={4 // ranks}"]
-                result = self.on_ranks(ranks, output, *options, *accumulate, config=config, batch=2 * ranks, mpi=mpi)
+                result = self.on_ranks(ranks, output, *options, *accumulate, config=config, batch=2 * ranks)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(self.losses(output), self.losses(name), output)
-                self.check_report(output, ranks, mpi)
+                self.check_report(output, ranks)
 
-    def check_report(self, output, ranks, mpi):
+    def check_report(self, output, ranks, mpi=False, batch=8):
         report = self.report(output)
         self.assertEqual(report["status"], "ok")
-        self.assertEqual(report["global_batch_size"], 8)
+        self.assertEqual(report["global_batch_size"], batch)
         self.assertEqual(report["config"]["dist"]["ranks"], ranks)
         distributed = report["distributed"]
         self.assertEqual(distributed["world_size"], ranks)
@@ -160,10 +160,10 @@ class RanksTest(ProgramTest):
 
 class Threads(RanksTest):
     def test_they_train_what_one_rank_trains(self):
-        self.check_world_sizes(mpi=False)
+        self.check_world_sizes()
 
     def test_reproducible_losses_do_not_depend_on_the_number_of_ranks(self):
-        self.check_reproducible(mpi=False)
+        self.check_reproducible()
 
     def test_a_rank_per_thread_evaluates_every_sample_once(self):
         self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
@@ -198,17 +198,18 @@ class Threads(RanksTest):
 
 @unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
 class Processes(RanksTest):
-    def test_they_train_what_one_rank_trains(self):
-        self.check_world_sizes(mpi=True)
-
-    def test_reproducible_losses_do_not_depend_on_the_number_of_ranks(self):
-        self.check_reproducible(mpi=True)
-
     def test_processes_and_threads_give_the_same_bits(self):
-        options = ["-o", "train.steps=8", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
-        self.assertEqual(self.on_ranks(3, "threads", *options, batch=9).returncode, 0)
-        self.assertEqual(self.on_ranks(3, "processes", *options, batch=9, mpi=True).returncode, 0)
-        self.assertEqual(self.losses("threads"), self.losses("processes"))
+        """So what threads are held to above holds for processes."""
+        small = ["-o", "train.steps=4", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
+        in_order = ["--amp", "O1", "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
+        for name, config in (("bert", self.config), ("resnet", self.resnet)):
+            for ranks, options in ((2, []), (3, []), (4, in_order)):
+                batch = 9 if ranks == 3 else 8
+                for output, mpi in ((f"{name}-threads-{ranks}", False), (f"{name}-processes-{ranks}", True)):
+                    result = self.on_ranks(ranks, output, *small, *options, config=config, batch=batch, mpi=mpi)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.check_report(output, ranks, mpi, batch=batch)
+                self.assertEqual(self.losses(f"{name}-threads-{ranks}"), self.losses(f"{name}-processes-{ranks}"))
 
     def test_a_world_of_one_is_no_distribution(self):
         options = ["-o", "train.steps=8", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
