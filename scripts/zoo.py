@@ -24,6 +24,9 @@ WORSE = 0.02  # than O0's loss, as a part of it
 LAST = 20     # steps that a loss is the mean of
 # Families of depthwise convolutions, which 200 steps at the others' learning rate and batch leave far from the end.
 SLOW_STARTERS = {"MobileNet", "EfficientNet", "RegNet"}
+# Encoders in no smaller size than 768 features, whose norms stand behind their blocks: at the others' learning rate they
+# forget what they have learnt, at O0 as well. In small batches, since each step takes long.
+LARGE_POST_NORM = {"distilbert", "roberta", "ernie"}
 # Networks of the same blocks as a shallower one.
 DEEPER = {"resnet34", "resnet101", "resnet152", "resnet101_vd", "resnext101_32x8d", "wide_resnet101_2"}
 
@@ -63,10 +66,14 @@ def made_up(entry, samples):
 
 
 def levels_keys(options, entry):
-    slow = entry["family"] in SLOW_STARTERS
-    keys = {**made_up(entry, 1600), **read_keys(options, entry["name"]), "data.batch_size": 64 if slow else 16, "train.steps": 200,
+    batch, rate = 16, 5e-4
+    if entry["family"] in SLOW_STARTERS:
+        batch, rate = 64, 2e-3
+    elif entry["name"] in LARGE_POST_NORM:
+        batch, rate = 4, 5e-5
+    keys = {**made_up(entry, 1600), **read_keys(options, entry["name"]), "data.batch_size": batch, "train.steps": 200,
             "train.log_every_steps": 1, "train.optimizer.name": "adamw",
-            "train.optimizer.lr": 2e-3 if slow else 5e-4, "train.schedule.name": "cosine",
+            "train.optimizer.lr": rate, "train.schedule.name": "cosine",
             "train.schedule.warmup_steps": 20, "train.label_smoothing": 0.1,
             "eval.every_epochs": 0, "output.save": "false", "seed": 1}
     if entry["reads"] in ("images", "clips"):
