@@ -24,9 +24,10 @@ WORSE = 0.02  # than O0's loss, as a part of it
 LAST = 20     # steps that a loss is the mean of
 # Families of depthwise convolutions, which 200 steps at the others' learning rate and batch leave far from the end.
 SLOW_STARTERS = {"MobileNet", "EfficientNet", "RegNet"}
-# Encoders in no smaller size than 768 features, whose norms stand behind their blocks: at the others' learning rate they
-# forget what they have learnt, at O0 as well. In small batches, since each step takes long.
-LARGE_POST_NORM = {"distilbert", "roberta", "ernie"}
+# Networks that forget what they have learnt at the others' learning rate, at O0 or not: encoders in no smaller size than
+# 768 features, whose norms stand behind their blocks (in small batches, since each step takes long), and convolutions
+# without norms.
+UNSTEADY = {"distilbert": (4, 5e-5), "roberta": (4, 5e-5), "ernie": (4, 5e-5), "vgg16": (16, 1e-4)}
 # Networks of the same blocks as a shallower one.
 DEEPER = {"resnet34", "resnet101", "resnet152", "resnet101_vd", "resnext101_32x8d", "wide_resnet101_2"}
 
@@ -66,14 +67,10 @@ def made_up(entry, samples):
 
 
 def levels_keys(options, entry):
-    batch, rate = 16, 5e-4
-    if entry["family"] in SLOW_STARTERS:
-        batch, rate = 64, 2e-3
-    elif entry["name"] in LARGE_POST_NORM:
-        batch, rate = 4, 5e-5
+    usual = (64, 2e-3) if entry["family"] in SLOW_STARTERS else (16, 5e-4)
+    batch, rate = UNSTEADY.get(entry["name"], usual)
     keys = {**made_up(entry, 1600), **read_keys(options, entry["name"]), "data.batch_size": batch, "train.steps": 200,
-            "train.log_every_steps": 1, "train.optimizer.name": "adamw",
-            "train.optimizer.lr": rate, "train.schedule.name": "cosine",
+            "train.log_every_steps": 1, "train.optimizer.name": "adamw", "train.optimizer.lr": rate, "train.schedule.name": "cosine",
             "train.schedule.warmup_steps": 20, "train.label_smoothing": 0.1,
             "eval.every_epochs": 0, "output.save": "false", "seed": 1}
     if entry["reads"] in ("images", "clips"):

@@ -134,13 +134,7 @@ class Fuser {
 
   Differentiated run(const std::vector<ParameterGradient>& gradients) {
     for (std::size_t i = 0; i < from_.nodes().size(); ++i) emit(static_cast<NodeId>(i), from_.nodes()[i]);
-    Differentiated result;
-    for (const ParameterGradient& g : gradients) {
-      result.gradients.push_back(
-          {rewriter_.mapped(g.parameter), rewriter_.mapped(g.gradient), rewriter_.mapped(g.rows)});
-    }
-    result.graph = rewriter_.finish();
-    return result;
+    return rewriter_.finish(gradients);
   }
 
   /// By group: the nodes that fusion would replace, in the old graph, and those it made, in the new one.

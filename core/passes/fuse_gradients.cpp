@@ -31,8 +31,7 @@ const LinearGradWeightAttributes& weight_attributes(const Node& node) {
 /// By the activation's gradient, which is where the joint op will stand.
 std::map<const Node*, Joint> find_joints(const Differentiated& differentiated) {
   const Graph& graph = differentiated.graph;
-  std::vector<int> readers = count_readers(graph);
-  for (const ParameterGradient& g : differentiated.gradients) ++readers[static_cast<std::size_t>(g.gradient)];
+  const std::vector<int> readers = count_readers(differentiated);
 
   std::map<const Node*, Joint> joints;
   std::map<ValueId, Joint*> by_result;
@@ -91,11 +90,7 @@ Differentiated fuse_gradients(const Differentiated& differentiated) {
       rewriter.copy(node);
     }
   }
-  std::vector<ParameterGradient> gradients = differentiated.gradients;
-  for (ParameterGradient& g : gradients) {
-    g = {rewriter.mapped(g.parameter), rewriter.mapped(g.gradient), rewriter.mapped(g.rows)};
-  }
-  return {rewriter.finish(), std::move(gradients)};
+  return rewriter.finish(differentiated.gradients);
 }
 
 }  // namespace ptrain

@@ -5,6 +5,7 @@
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_casts.h"
+#include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
 #include "core/passes/keep_output.h"
 
@@ -103,8 +104,12 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Phase::backward);
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
   check("autodiff", differentiated.graph, options);
-  if (options.fusion != Fusion::off) differentiated = fuse_gradients(differentiated);
-  check("fuse_gradients", differentiated.graph, options);
+  if (options.fusion != Fusion::off) {
+    differentiated = fuse_gradients(differentiated);
+    check("fuse_gradients", differentiated.graph, options);
+    differentiated = fuse_gradient_sums(differentiated);
+    check("fuse_gradient_sums", differentiated.graph, options);
+  }
   if (const ChooseFusion choose = convolution_fusion(options)) {
     differentiated = fuse_convolutions(std::move(differentiated), choose);
     check("fuse_convolutions", differentiated.graph, options);

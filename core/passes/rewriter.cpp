@@ -13,6 +13,12 @@ std::vector<int> count_readers(const Graph& graph) {
   return readers;
 }
 
+std::vector<int> count_readers(const Differentiated& differentiated) {
+  std::vector<int> readers = count_readers(differentiated.graph);
+  for (const ParameterGradient& g : differentiated.gradients) ++readers[static_cast<std::size_t>(g.gradient)];
+  return readers;
+}
+
 const Node* sole_producer(const Graph& graph, const std::vector<int>& readers, ValueId id) {
   if (id == no_value || readers[static_cast<std::size_t>(id)] != 1) return nullptr;
   const NodeId producer = graph.value(id).producer;
@@ -54,6 +60,11 @@ void Rewriter::keep_view(ValueId id) {
 Graph Rewriter::finish() {
   for (const auto& [name, id] : from_.outputs()) to_.set_output(name, mapped(id));
   return std::move(to_);
+}
+
+Differentiated Rewriter::finish(std::vector<ParameterGradient> gradients) {
+  for (ParameterGradient& g : gradients) g = {mapped(g.parameter), mapped(g.gradient), mapped(g.rows)};
+  return {finish(), std::move(gradients)};
 }
 
 }  // namespace ptrain

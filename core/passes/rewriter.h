@@ -1,12 +1,14 @@
 // Rebuilds a graph node by node: what every forward pass that changes nodes is written with.
 #pragma once
 
-#include "core/graph/graph.h"
+#include "core/passes/autodiff.h"
 
 namespace ptrain {
 
 /// By value: how often nodes read it, and how many of the graph's outputs it is.
 std::vector<int> count_readers(const Graph& graph);
+/// The same, and how many parameters' gradients it is.
+std::vector<int> count_readers(const Differentiated& differentiated);
 
 /// The node whose first output `id` is, where one reader alone reads it; else null. `readers` from count_readers.
 const Node* sole_producer(const Graph& graph, const std::vector<int>& readers, ValueId id);
@@ -27,6 +29,8 @@ class Rewriter {
   void copy(const Node& node) { copy(node, mapped(node.inputs)); }
   /// Maps the graph's outputs and gives the new graph away.
   Graph finish();
+  /// Likewise, with what `gradients` of the old graph are in the new one.
+  Differentiated finish(std::vector<ParameterGradient> gradients);
 
  private:
   void keep_view(ValueId id);

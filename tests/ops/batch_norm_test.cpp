@@ -108,6 +108,39 @@ TEST(BatchNorm, GivesTheSameBitsForAnyThreadCount) {
   }
 }
 
+/// Of an output that is read in two places; in fp32 to the bit.
+TEST(BatchNorm, AddsBothPartsOfAGradient) {
+  const auto op = std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{Activation::relu, /*residual=*/true});
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const Shape& shape : {Shape{2, 3, 5, 16}, Shape{3, 3, 3, 21}}) {
+      const Shape channels{shape[-1]};
+      std::vector<HostTensor> inputs{random_tensor(dtype, shape, 1), random_tensor(dtype, shape, 2)};
+      for (const std::uint64_t seed : {3, 4, 5, 6})
+        inputs.push_back(random_tensor(DType::f32, channels, seed, 0.5, 1.5));
+      inputs.push_back(random_tensor(dtype, shape, 7));
+      std::vector<HostTensor> whole = inputs;
+      inputs.push_back(random_tensor(dtype, shape, 8));
+      std::vector<double> sum = inputs[BatchNormGrad::dy].values;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += inputs[BatchNormGrad::dy_more].values[i];
+      whole[BatchNormGrad::dy] = tensor(dtype, shape, sum);
+      const std::vector<HostTensor> actual = run_op(op, inputs), expected = run_op(op, whole);
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        if (dtype == DType::f32) {
+          EXPECT_EQ(actual[k].values, expected[k].values) << "output " << k;
+        }
+        expect_close(actual[k].values, expected[k].values, tolerance(dtype), "output");
+      }
+    }
+  }
+}
+
+TEST(BatchNorm, TakesASecondGradientOnlyWithAResidual) {
+  const TensorDesc data{DType::f32, {2, 2, 2, 8}}, channels{DType::f32, {8}};
+  const std::vector<TensorDesc> inputs{data, data, channels, channels, channels, channels, data, data};
+  EXPECT_NO_THROW(BatchNormGrad({Activation::relu, true}).infer(inputs));
+  EXPECT_THROW(BatchNormGrad({Activation::relu, false}).infer(inputs), std::invalid_argument);
+}
+
 TEST(BatchNorm, RefusesOneValuePerChannelInTraining) {
   const TensorDesc channels{DType::f32, {8}};
   const std::vector<TensorDesc> inputs{{DType::f32, {1, 1, 1, 8}}, channels, channels, channels, channels};

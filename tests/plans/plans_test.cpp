@@ -82,7 +82,7 @@ std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
     return batch_norm_graph(target(), static_cast<const BatchNorm&>(*node.op).attrs(), in[BatchNorm::x], residual);
   }
   if (type == "batch_norm_grad") {
-    return batch_norm_grad_graph(target(), static_cast<const BatchNormGrad&>(*node.op).attrs(), in[BatchNormGrad::x]);
+    return batch_norm_grad_graph(target(), static_cast<const BatchNormGrad&>(*node.op).attrs(), in);
   }
   if (type == "attention") {
     const auto& attrs = static_cast<const Attention&>(*node.op).attrs();

@@ -65,13 +65,17 @@ std::string BatchNormGrad::attributes() const {
 }
 
 std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 7, 7);
+  require_count(inputs, 7, 8);
   require_norm_activation(attributes_.activation);
   require_floating(inputs[x], "x");
   require(inputs[x].shape.rank() >= 2, "expected data [...,C], got {}", inputs[x].to_string());
   require_desc(inputs[dy], inputs[x], "dy");
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
   require_channels(inputs, gamma, saved_invstd, channels);
+  if (has_input(inputs, dy_more)) {
+    require(attributes_.residual, "a second gradient of y is added where there is a residual");
+    require_desc(inputs[dy_more], inputs[x], "dy_more");
+  }
   if (!attributes_.residual) return {inputs[x], channels, channels};
   require(attributes_.activation != Activation::none, "a residual's gradient is of use only under an activation");
   require(traits_of(attributes_.activation).saved == ActivationSaved::output, "what {} read of a residual is not kept",
@@ -87,7 +91,7 @@ int BatchNormGrad::inplace_input(int output) const {
 
 Cost BatchNormGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const double elements = static_cast<double>(inputs[x].count());
-  return {elements * (8 + (attributes_.activation != Activation::none)),
+  return {elements * (8 + (attributes_.activation != Activation::none) + has_input(inputs, dy_more)),
           traffic(inputs, outputs) + 2 * static_cast<double>(inputs[x].bytes())};
 }
 

@@ -46,11 +46,12 @@ struct BatchNormGradAttributes {
 
 /// Gradient of a training-mode batch_norm.
 /// Inputs: dy, x (of one descriptor); gamma[C], beta[C], saved_mean[C], saved_invstd[C] f32; y, absent unless there
-/// are both an activation and a residual (otherwise what the activation read is computed again from x).
-/// Outputs: dx in x's dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
+/// are both an activation and a residual (otherwise what the activation read is computed again from x); optional
+/// dy_more, only with a residual: y's gradient is dy + dy_more, where y is read in two places. Outputs: dx in x's
+/// dtype; dgamma[C], dbeta[C] f32; dresidual in x's dtype if residual is set.
 class BatchNormGrad final : public OpWith<BatchNormGradAttributes> {
  public:
-  enum Input { dy, x, gamma, beta, saved_mean, saved_invstd, y };
+  enum Input { dy, x, gamma, beta, saved_mean, saved_invstd, y, dy_more };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "batch_norm_grad"; }

@@ -1,7 +1,9 @@
 #include "core/passes/fuse_gradients.h"
+#include "core/passes/fuse_gradient_sums.h"
 
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
+#include "core/ops/normalization/batch_norm.h"
 #include "core/passes/fuse.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -61,6 +63,35 @@ TEST(FuseGradients, KeepsEveryParametersGradientAndItsOrder) {
     }
     EXPECT_EQ(after.graph.desc(after.graph.find_output("loss")), before.graph.desc(before.graph.find_output("loss")));
   }
+}
+
+TEST(FuseGradientSums, TakesThoseOfAllResidualBlocksButTheFirstInput) {
+  for (const auto& [depth, blocks] : {std::pair{18, 8}, {50, 16}}) {
+    const Differentiated before = differentiate_output(fuse(resnet_graph(depth, 64)), "loss");
+    const Differentiated after = fuse_gradient_sums(before);
+    auto types_before = gradient_types(before), types_after = gradient_types(after);
+    EXPECT_EQ(types_before["add"], blocks);
+    EXPECT_EQ(types_after["add"], 1);  // the first block's input comes from no block
+    EXPECT_EQ(types_after["batch_norm_grad"], types_before["batch_norm_grad"]);
+    int in_two_parts = 0;
+    for (const Node& node : after.graph.nodes()) {
+      in_two_parts += node.op->type() == "batch_norm_grad" && node.inputs.size() == BatchNormGrad::dy_more + 1;
+    }
+    EXPECT_EQ(in_two_parts, blocks - 1);
+    ASSERT_EQ(after.gradients.size(), before.gradients.size());
+    for (std::size_t i = 0; i < after.gradients.size(); ++i) {
+      EXPECT_EQ(after.graph.value(after.gradients[i].gradient).name,
+                before.graph.value(before.gradients[i].gradient).name);
+    }
+  }
+}
+
+TEST(FuseGradientSums, LeavesASumThatIsAnOutput) {
+  Differentiated before = differentiate_output(fuse(resnet_graph(18, 64)), "loss");
+  for (const Node& node : before.graph.nodes()) {
+    if (node.op->type() == "add") before.graph.set_output("kept " + node.name, node.outputs[0]);
+  }
+  EXPECT_EQ(gradient_types(fuse_gradient_sums(before)), gradient_types(before));
 }
 
 /// Two linear layers with an activation between them.

@@ -16,6 +16,7 @@ class BatchNormGradKernel final : public Kernel {
   explicit BatchNormGradKernel(const KernelContext& context)
       : attrs_(context.op_as<Op>().attrs()),
         dtype_(context.inputs[Op::x].dtype),
+        in_two_parts_(has_input(context.inputs, Op::dy_more)),
         rows_(context.inputs[Op::x]),
         collectives_(attrs_.sync ? context.collectives : nullptr) {}
 
@@ -43,7 +44,12 @@ class BatchNormGradKernel final : public Kernel {
     const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
     const auto* invstd = static_cast<const float*>(args.inputs[Op::saved_invstd]);
     for (std::int64_t c = 0; c < rows_.channels; ++c) scale[c] = gamma[c] * invstd[c];
-    sum<T, activation, residual>(args, scale, partial);
+    if constexpr (residual) {
+      in_two_parts_ ? sum<T, activation, true, true>(args, scale, partial)
+                    : sum<T, activation, true, false>(args, scale, partial);
+    } else {
+      sum<T, activation, false, false>(args, scale, partial);
+    }
 
     auto* dgamma = static_cast<float*>(args.outputs[1]);
     auto* dbeta = static_cast<float*>(args.outputs[2]);
@@ -71,11 +77,12 @@ class BatchNormGradKernel final : public Kernel {
     }
   }
 
-  template <typename T, Activation activation, bool residual>
+  template <typename T, Activation activation, bool residual, bool in_two_parts>
   void sum(const KernelArgs& args, const float* scale, float* partial) const {
     const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
     const auto* y = static_cast<const T*>(args.inputs[Op::y]);
+    const auto* more = in_two_parts ? static_cast<const T*>(args.inputs[Op::dy_more]) : nullptr;
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     T* dresidual = residual ? static_cast<T*>(args.outputs[3]) : nullptr;
@@ -85,6 +92,7 @@ class BatchNormGradKernel final : public Kernel {
         const std::int64_t at = row * rows_.channels + c;
         const f32x16 d = access.load(x + at) - m;
         f32x16 g = access.load(dy + at);
+        if constexpr (in_two_parts) g += access.load(more + at);
         if constexpr (residual) {
           g = activation_gradient<activation>(g, access.load(y + at));
           access.store(dresidual + at, g);
@@ -119,6 +127,7 @@ class BatchNormGradKernel final : public Kernel {
 
   Op::Attributes attrs_;
   DType dtype_;
+  bool in_two_parts_;
   RowBlocks rows_;
   Collectives* collectives_;  // null: the batch is this rank's alone
 };

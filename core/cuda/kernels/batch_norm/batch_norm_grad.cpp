@@ -16,7 +16,7 @@ class BatchNormGradKernel final : public Kernel {
         native_(device, context.inputs[Op::x].dtype, context.inputs[Op::x].count() / context.inputs[Op::x].shape[-1],
                 context.inputs[Op::x].shape[-1]) {
     persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
-      return batch_norm_grad_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[Op::x]);
+      return batch_norm_grad_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs);
     });
   }
 
@@ -35,6 +35,7 @@ class BatchNormGradKernel final : public Kernel {
               args.inputs[Op::saved_invstd]});
     if (attrs_.residual) {
       p.push_back(args.inputs[Op::y]);
+      if (void* more = second_gradient(args); more != nullptr) p.push_back(more);
     } else if (attrs_.activation != Activation::none) {
       p.push_back(args.inputs[Op::beta]);
     }
@@ -43,11 +44,15 @@ class BatchNormGradKernel final : public Kernel {
   }
 
  private:
+  static void* second_gradient(const KernelArgs& args) {
+    return args.inputs.size() > Op::dy_more ? args.inputs[Op::dy_more] : nullptr;
+  }
   NativeBatchNorm::Backward backward_tensors(const KernelArgs& args) const {
     const auto channel_input = [&](Op::Input input) { return static_cast<const float*>(args.inputs[input]); };
     return {args.inputs[Op::dy],
             args.inputs[Op::x],
             args.inputs[Op::y],
+            second_gradient(args),
             channel_input(Op::gamma),
             channel_input(Op::beta),
             channel_input(Op::saved_mean),

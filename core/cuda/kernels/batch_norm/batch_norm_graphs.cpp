@@ -20,7 +20,8 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
 }
 
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
-                                 const TensorDesc& x) {
+                                 std::span<const TensorDesc> inputs) {
+  const TensorDesc& x = inputs[BatchNormGrad::x];
   const TensorLayout data = rows_of_channels(x), channels = per_channel(x.shape[-1]);
   CudnnGraph graph(target, x.dtype);
   const auto dy = graph.input(data), input = graph.input(data), gamma = graph.input(channels);
@@ -28,7 +29,9 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
   auto masked = dy;
   if (attributes.residual) {
     // cuDNN refuses a ReLU gradient that reads the stored y, and takes the same mask as a comparison.
-    masked = graph.multiply(dy, graph.greater(graph.input(data), graph.constant(0)));
+    const auto y = graph.input(data);
+    const auto whole = has_input(inputs, BatchNormGrad::dy_more) ? graph.add(dy, graph.input(data)) : dy;
+    masked = graph.multiply(whole, graph.greater(y, graph.constant(0)));
   } else if (attributes.activation == Activation::relu) {
     masked = graph.relu_grad(dy, graph.normalize(input, mean, invstd, gamma, graph.input(channels)));
   }

@@ -9,10 +9,10 @@ namespace ptrain::cuda {
 /// Training. Bound to x, gamma, beta, the residual if there is one, y, mean, invstd.
 CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attributes& attributes, const TensorDesc& x,
                             bool has_residual);
-/// Bound to dy, x, gamma, mean, invstd; beta where the ReLU's mask comes from x, y where it comes from y; dx, dgamma,
-/// dbeta, and dresidual if there is one.
+/// Of BatchNormGrad's `inputs`. Bound to dy, x, gamma, mean, invstd; beta where the ReLU's mask comes from x, y where
+/// it comes from y; dy_more if there is one; dx, dgamma, dbeta, and dresidual if there is one.
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
-                                 const TensorDesc& x);
+                                 std::span<const TensorDesc> inputs);
 
 /// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for activation or shape.
 Planning plan_persistent(const KernelContext& context, Device& device, Activation activation,

@@ -104,10 +104,11 @@ struct GradTerm {
     state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at,
                                                                   static_cast<const T*>(t.dy) + at, d, g);
     if constexpr (residual) {
-      float y[n];
+      float y[n], more[n] = {};
       load(static_cast<const T*>(t.y) + at, y);
+      if (t.dy_more != nullptr) load(static_cast<const T*>(t.dy_more) + at, more);
 #pragma unroll
-      for (int i = 0; i < n; ++i) g[i] = activation_gradient<activation>(g[i], y[i]);
+      for (int i = 0; i < n; ++i) g[i] = activation_gradient<activation>(g[i] + more[i], y[i]);
       store(static_cast<T*>(t.dresidual) + at, g);
     }
 #pragma unroll

@@ -39,7 +39,8 @@ class NativeBatchNorm {
 
   struct Backward {
     const void *dy, *x;
-    const void* y;  // where there is a residual
+    const void* y;        // where there is a residual
+    const void* dy_more;  // likewise; null: none
     const float *gamma, *beta, *mean, *invstd;
     void* dx;
     float *dgamma, *dbeta;
