@@ -23,7 +23,8 @@ struct Server {
 /// queries that early stopping takes, or as soon as more are late than can be. Throws Interrupted.
 Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, double seconds, std::uint64_t seed);
 
-/// The highest rate that is held for options.seconds, found by bisection with short trials. Throws as run_scenario.
+/// The highest rate that is held for options.seconds: about where it is by bisection with short trials, then from above
+/// in steps of 1 %. Throws as run_scenario.
 Arrivals find_server_rate(const Server& server, const ScenarioOptions& options, const RateTried& tried);
 
 }  // namespace ptrain

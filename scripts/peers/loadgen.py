@@ -5,11 +5,13 @@
   PTRAIN_LIBRARY=PREFIX/lib/libptrain.so scripts/peers/loadgen.py MODEL --scenario single_stream --rounds 4
 
 Both measure the same kernels with the same policy, in turns: a server answers whatever waits, at most --batch at once. Of
-server, LoadGen is asked for 5 % more than ptrain found and then for less, in steps of 1 %, until it calls a run valid; both
-figures are the rate at which samples came, which is by chance not quite what was asked for.
+server, LoadGen is asked for 5 % more than ptrain found and then for less, in steps of 1 %, until it calls a run valid, each
+time with arrivals by another seed; both figures are the rate at which samples came, which is by chance not quite what was
+asked for.
 """
 import argparse
 import ctypes
+import itertools
 import json
 import pathlib
 import queue
@@ -30,6 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/examples"))
 from ptrain_model import IMAGES, INT32, UINT8, LOGITS, Model, Tensor  # noqa: E402
 
+SEEDS = itertools.count(1)
 SAMPLES = 1024  # of the library that LoadGen draws from; all have the same size, and take the same time
 SCENARIOS = {"single_stream": "SingleStream", "multi_stream": "MultiStream", "server": "Server", "offline": "Offline"}
 RESULT = {  # the line of LoadGen's summary, and its unit against ptrain's
@@ -100,6 +103,7 @@ def loadgen(answerer, arguments, rate):
     settings.min_duration_ms = int(arguments.seconds * 1000)
     settings.min_query_count = {"single_stream": 100, "multi_stream": 662, "server": 662, "offline": 1}[arguments.scenario]
     settings.server_target_qps = settings.offline_expected_qps = rate
+    settings.schedule_rng_seed = next(SEEDS)
     if arguments.bound:
         settings.server_target_latency_ns = int(arguments.bound * 1e6)
     with tempfile.TemporaryDirectory() as folder:
