@@ -27,7 +27,7 @@ SLOW_STARTERS = {"MobileNet", "EfficientNet", "RegNet"}
 # Networks that forget what they have learnt at the others' learning rate, at O0 or not: encoders in no smaller size than
 # 768 features, whose norms stand behind their blocks (in small batches, since each step takes long), and convolutions
 # without norms.
-UNSTEADY = {"distilbert": (4, 5e-5), "roberta": (4, 5e-5), "ernie": (4, 5e-5), "vgg16": (16, 1e-4)}
+UNSTEADY = {"distilbert": (4, 5e-5), "roberta": (4, 2e-5), "ernie": (4, 5e-5), "vgg16": (16, 1e-4)}
 # Networks of the same blocks as a shallower one.
 DEEPER = {"resnet34", "resnet101", "resnet152", "resnet101_vd", "resnext101_32x8d", "wide_resnet101_2"}
 
