@@ -61,38 +61,6 @@ class RanksTest(ProgramTest):
         for step, (loss, other) in enumerate(zip(losses, expected)):
             self.assertLess(abs(loss - other), 1e-5 * abs(other), f"{output} step {step + 1}")
 
-    def check_world_sizes(self):
-        for name, config in (("bert", self.config), ("resnet", self.resnet)):
-            for level, world_sizes in (("O0", (2, 4)), ("O1", (2,))):
-                options = ["-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false", "--amp", level]
-                one = f"{name}-{level}-1"
-                self.assertEqual(self.on_ranks(1, one, *options, config=config).returncode, 0)
-                for ranks in world_sizes:
-                    output = f"{name}-{level}-{ranks}"
-                    result = self.on_ranks(ranks, output, *options, config=config)
-                    self.assertEqual(result.returncode, 0, result.stderr)
-                    if level == "O0":
-                        self.assert_losses_agree(output, self.losses(one))
-                    else:  # in bf16 the order of sums shows
-                        for loss, other in zip(self.losses(output), self.losses(one)):
-                            self.assertLess(abs(loss - other), 2e-2 * abs(other))
-                    self.check_report(output, ranks)
-
-    def check_reproducible(self):
-        """In bf16 the order of sums shows, unless it is the data's."""
-        for name, config in (("bert", self.config), ("resnet", self.resnet)):
-            options = ["--amp", "O1", "-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false",
-                       "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
-            accumulate = ["-o", "train.accumulate_steps=4"]
-            self.assertEqual(self.on_ranks(1, name, *options, *accumulate, config=config, batch=2).returncode, 0)
-            for ranks in (2, 4):
-                output = f"{name}-{ranks}"
-                accumulate = ["-o", f"train.accumulate_steps={4 // ranks}"]
-                result = self.on_ranks(ranks, output, *options, *accumulate, config=config, batch=2 * ranks)
-                self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(self.losses(output), self.losses(name), output)
-                self.check_report(output, ranks)
-
     def check_report(self, output, ranks, mpi=False, batch=8):
         report = self.report(output)
         self.assertEqual(report["status"], "ok")
@@ -160,10 +128,36 @@ class RanksTest(ProgramTest):
 
 class Threads(RanksTest):
     def test_they_train_what_one_rank_trains(self):
-        self.check_world_sizes()
+        for name, config in (("bert", self.config), ("resnet", self.resnet)):
+            for level, world_sizes in (("O0", (2, 4)), ("O1", (2,))):
+                options = ["-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false", "--amp", level]
+                one = f"{name}-{level}-1"
+                self.assertEqual(self.on_ranks(1, one, *options, config=config).returncode, 0)
+                for ranks in world_sizes:
+                    output = f"{name}-{level}-{ranks}"
+                    result = self.on_ranks(ranks, output, *options, config=config)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    if level == "O0":
+                        self.assert_losses_agree(output, self.losses(one))
+                    else:  # in bf16 the order of sums shows
+                        for loss, other in zip(self.losses(output), self.losses(one)):
+                            self.assertLess(abs(loss - other), 2e-2 * abs(other))
+                    self.check_report(output, ranks)
 
     def test_reproducible_losses_do_not_depend_on_the_number_of_ranks(self):
-        self.check_reproducible()
+        """In bf16 the order of sums shows, unless it is the data's."""
+        for name, config in (("bert", self.config), ("resnet", self.resnet)):
+            options = ["--amp", "O1", "-o", "train.steps=10", "-o", "eval.every_epochs=0", "-o", "output.save=false",
+                       "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
+            accumulate = ["-o", "train.accumulate_steps=4"]
+            self.assertEqual(self.on_ranks(1, name, *options, *accumulate, config=config, batch=2).returncode, 0)
+            for ranks in (2, 4):
+                output = f"{name}-{ranks}"
+                accumulate = ["-o", f"train.accumulate_steps={4 // ranks}"]
+                result = self.on_ranks(ranks, output, *options, *accumulate, config=config, batch=2 * ranks)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(self.losses(output), self.losses(name), output)
+                self.check_report(output, ranks)
 
     def test_a_rank_per_thread_evaluates_every_sample_once(self):
         self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
