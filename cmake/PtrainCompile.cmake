@@ -46,6 +46,9 @@ endif()
 set(march $<IF:$<BOOL:${PTRAIN_NATIVE}>,-march=native,${portable}>)
 set(march $<IF:$<BOOL:$<TARGET_PROPERTY:PTRAIN_MARCH>>,-march=$<TARGET_PROPERTY:PTRAIN_MARCH>,${march}>)
 target_compile_options(ptrain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${march}> "$<$<COMPILE_LANGUAGE:CXX>:${tuning}>")
+# GCC frees its memory less often: a tenth less time, for 200 MB more.
+target_compile_options(ptrain_options INTERFACE
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:--param=ggc-min-heapsize=524288>)
 if(PTRAIN_SANITIZE)
   target_compile_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ptrain_options INTERFACE -fsanitize=${PTRAIN_SANITIZE})
@@ -63,11 +66,10 @@ function(ptrain_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
 endfunction()
 
-# ptrain_compile_together(TARGET): a dozen sources are compiled at once (UNITY_BUILD OFF where kernels take the time),
-# which compiles what headers bring once for all of them.
+# ptrain_compile_together(TARGET): sources are compiled twenty at once, and with them what headers bring once for all.
 function(ptrain_compile_together target)
   target_precompile_headers(${target} REUSE_FROM ptrain_headers)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 20)
 endfunction()
 
 # ptrain_compile_quickly(TARGET): for code that runs a few times in a process, which takes a third longer to compile at -O3

@@ -53,11 +53,11 @@ else()
   message(STATUS "MPI: none (libopenmpi-dev): ranks are threads of one process")
 endif()
 
-set(precompiled <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream>
+set(PTRAIN_PRECOMPILED <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring> <filesystem> <fstream>
   <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread>
   <unordered_map> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
-ptrain_precompiled(ptrain_headers ${precompiled})
+ptrain_precompiled(ptrain_headers ${PTRAIN_PRECOMPILED})
 if(PTRAIN_TESTS)
-  ptrain_precompiled(ptrain_test_headers ${precompiled} <gtest/gtest.h>)
+  ptrain_precompiled(ptrain_test_headers ${PTRAIN_PRECOMPILED} <gtest/gtest.h>)
   target_link_libraries(ptrain_test_headers PRIVATE GTest::gtest)
 endif()

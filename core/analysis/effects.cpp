@@ -1,5 +1,6 @@
 #include "core/analysis/effects.h"
 
+#include "core/analysis/speed.h"
 #include "core/base/errors.h"
 #include "core/report/json_file.h"
 #include "core/report/statistics.h"
@@ -15,8 +16,6 @@ namespace ptrain {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kConfidence = 0.95;
 
 /// A case as a point of the factorial, with one value per good run and its round.
 struct Cell {
@@ -82,7 +81,7 @@ class Factorial {
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
       const bool counted = response == Response::accuracy;
-      cell.centre = counted ? cell.mean : centre_interval(cell.values, kConfidence).estimate;
+      cell.centre = counted ? cell.mean : centre_interval(cell.values, kSpeedConfidence).estimate;
       cells_.push_back(std::move(cell));
     }
   }
@@ -265,7 +264,7 @@ class EffectFinder {
     interval.estimate = told(estimate, response);
     const bool counted = response == Response::accuracy && seeds_.size() == 1;
     if (noise_.freedom == 0 && !counted) return interval;
-    constexpr double part = (1 + kConfidence) / 2;
+    constexpr double part = (1 + kSpeedConfidence) / 2;
     const double runs =
         noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
     const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));

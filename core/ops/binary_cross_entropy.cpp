@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-void require_rows(const TensorDesc& logits, const TensorDesc& labels) {
+void require_logits(const TensorDesc& logits, const TensorDesc& labels) {
   require_floating(logits, "logits");
   require(logits.shape.rank() == 2 && logits.shape[1] == 1, "logits: expected [B,1], got {}", logits.to_string());
   require_desc(labels, {DType::i32, Shape{logits.shape[0]}}, "labels");
@@ -21,7 +21,7 @@ std::string BinaryCrossEntropy::attributes() const { return smoothing_text(label
 
 std::vector<TensorDesc> BinaryCrossEntropy::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_rows(inputs[logits], inputs[labels]);
+  require_logits(inputs[logits], inputs[labels]);
   return {{DType::f32, Shape{}}};
 }
 
@@ -40,7 +40,7 @@ std::string BinaryCrossEntropyGrad::attributes() const { return smoothing_text(l
 
 std::vector<TensorDesc> BinaryCrossEntropyGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 3);
-  require_rows(inputs[logits], inputs[labels]);
+  require_logits(inputs[logits], inputs[labels]);
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
   return {inputs[logits]};
 }

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-void require_rows(const TensorDesc& predictions, const TensorDesc& targets) {
+void require_predictions(const TensorDesc& predictions, const TensorDesc& targets) {
   require_floating(predictions, "predictions");
   require(predictions.shape.rank() == 2 && predictions.shape[1] == 1, "predictions: expected [B,1], got {}",
           predictions.to_string());
@@ -16,7 +16,7 @@ void require_rows(const TensorDesc& predictions, const TensorDesc& targets) {
 
 std::vector<TensorDesc> MeanSquaredError::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_rows(inputs[predictions], inputs[targets]);
+  require_predictions(inputs[predictions], inputs[targets]);
   return {{DType::f32, Shape{}}};
 }
 
@@ -34,7 +34,7 @@ Cost MeanSquaredError::cost(std::span<const TensorDesc> inputs, std::span<const 
 
 std::vector<TensorDesc> MeanSquaredErrorGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 3);
-  require_rows(inputs[predictions], inputs[targets]);
+  require_predictions(inputs[predictions], inputs[targets]);
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
   return {inputs[predictions]};
 }

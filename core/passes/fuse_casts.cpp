@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-using Norm = DropoutAddLayerNorm;
+using AddNorm = DropoutAddLayerNorm;
 
 class CastFuser {
  public:
@@ -23,9 +23,9 @@ class CastFuser {
 
  private:
   /// The node's op as a norm that computes in fp32, else null.
-  const Norm* fp32_norm(const Node& node) const {
-    const auto* norm = dynamic_cast<const Norm*>(node.op.get());
-    return norm != nullptr && graph_.desc(node.inputs[Norm::residual]).dtype == DType::f32 ? norm : nullptr;
+  const AddNorm* fp32_norm(const Node& node) const {
+    const auto* norm = dynamic_cast<const AddNorm*>(node.op.get());
+    return norm != nullptr && graph_.desc(node.inputs[AddNorm::residual]).dtype == DType::f32 ? norm : nullptr;
   }
 
   /// What was cast up to `value`; no_value where it was not.
@@ -38,33 +38,33 @@ class CastFuser {
 
   void find(const Node& node) {
     if (fp32_norm(node) != nullptr) {
-      const ValueId x = node.inputs[Norm::x];
+      const ValueId x = node.inputs[AddNorm::x];
       if (low_source(x) != no_value) --readers_[static_cast<std::size_t>(x)];
     } else if (const auto* cast = dynamic_cast<const Cast*>(node.op.get())) {
       const NodeId producer = graph_.value(node.inputs[0]).producer;
       if (producer < 0 || !is_low_precision(cast->dtype()) || fp32_norm(graph_.node(producer)) == nullptr) return;
-      if (graph_.node(producer).outputs[Norm::y] == node.inputs[0]) low_y_[&graph_.node(producer)] = &node;
+      if (graph_.node(producer).outputs[AddNorm::y] == node.inputs[0]) low_y_[&graph_.node(producer)] = &node;
     }
   }
 
   void emit(const Node& node) {
-    if (const Norm* norm = fp32_norm(node)) return emit_norm(node, *norm);
+    if (const AddNorm* norm = fp32_norm(node)) return emit_norm(node, *norm);
     const bool was_cast = node.op->type() == "cast";
     if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // a norm writes it
     if (was_cast && readers_[static_cast<std::size_t>(node.outputs[0])] == 0) return;  // norms read its source
     rewriter_.copy(node);
   }
 
-  void emit_norm(const Node& node, const Norm& norm) {
-    Norm::Attributes attributes = norm.attrs();
+  void emit_norm(const Node& node, const AddNorm& norm) {
+    AddNorm::Attributes attributes = norm.attrs();
     std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
-    if (const ValueId x = low_source(node.inputs[Norm::x]); x != no_value) inputs[Norm::x] = rewriter_.mapped(x);
+    if (const ValueId x = low_source(node.inputs[AddNorm::x]); x != no_value) inputs[AddNorm::x] = rewriter_.mapped(x);
     const auto down = low_y_.find(&node);
     if (down != low_y_.end()) attributes.low = graph_.desc(down->second->outputs[0]).dtype;
     const std::vector<ValueId> outputs =
-        rewriter_.graph().add_node(node.name, std::make_shared<Norm>(attributes), std::move(inputs), node.phase);
+        rewriter_.graph().add_node(node.name, std::make_shared<AddNorm>(attributes), std::move(inputs), node.phase);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) rewriter_.map(node.outputs[i], outputs[i]);
-    if (down != low_y_.end()) rewriter_.map(down->second->outputs[0], outputs[Norm::y_low]);
+    if (down != low_y_.end()) rewriter_.map(down->second->outputs[0], outputs[AddNorm::y_low]);
   }
 
   const Graph& graph_;

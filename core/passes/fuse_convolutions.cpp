@@ -117,9 +117,9 @@ class Analysis {
 };
 
 /// Rebuilds the graph with the norms of some groups fused.
-class Fuser {
+class ConvolutionFuser {
  public:
-  Fuser(const Differentiated& from, const std::vector<Norm>& norms, const std::vector<bool>& fused_groups)
+  ConvolutionFuser(const Differentiated& from, const std::vector<Norm>& norms, const std::vector<bool>& fused_groups)
       : from_(from.graph), rewriter_(from.graph) {
     for (const Norm& norm : norms) {
       if (!fused_groups[norm.group]) continue;
@@ -283,7 +283,7 @@ std::vector<NodeProblem> problems(const Graph& graph, const std::vector<NodeId>&
 Differentiated fuse_convolutions(Differentiated differentiated, const ChooseFusion& choose) {
   const Analysis analysis(differentiated.graph);
   std::vector<bool> groups(analysis.norms().size(), true);
-  Fuser all(differentiated, analysis.norms(), groups);
+  ConvolutionFuser all(differentiated, analysis.norms(), groups);
   Differentiated fused = all.run(differentiated.gradients);
   std::size_t chosen = 0;
   for (const auto& [group, nodes] : all.replaced) {
@@ -292,7 +292,7 @@ Differentiated fuse_convolutions(Differentiated differentiated, const ChooseFusi
   }
   if (chosen == 0) return differentiated;
   if (chosen == all.replaced.size()) return fused;
-  return Fuser(differentiated, analysis.norms(), groups).run(differentiated.gradients);
+  return ConvolutionFuser(differentiated, analysis.norms(), groups).run(differentiated.gradients);
 }
 
 }  // namespace ptrain

@@ -17,8 +17,6 @@ namespace {
 using nlohmann::json;
 using Runs = std::vector<const MeasuredRun*>;
 
-constexpr double kConfidence = 0.95;
-
 /// A case of one sweep.
 struct CaseAt {
   const SavedSweep* sweep;
@@ -109,7 +107,7 @@ Interval accuracy_of(const Runs& runs) {
 Interval memory_of(const Runs& runs) {
   std::vector<double> mib;
   for (const MeasuredRun* run : runs) mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
-  return centre_interval(mib, kConfidence);
+  return centre_interval(mib, kSpeedConfidence);
 }
 
 /// `runs` that have the figure.
@@ -168,7 +166,7 @@ std::vector<double> scaled_values(const HistorySeries& series) {
 }
 
 Interval size_between(std::span<const double> before, std::span<const double> after, Response response) {
-  Interval size = rank_sum_interval(before, after, kConfidence);
+  Interval size = rank_sum_interval(before, after, kSpeedConfidence);
   for (double* bound : {&size.estimate, &size.lower, &size.upper}) {
     *bound = 100 * (response == Response::accuracy ? *bound : std::expm1(*bound));
   }

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int side = 32;
-constexpr std::size_t plane = side * side;
+constexpr int image_side = 32;
+constexpr std::size_t plane = image_side * image_side;
 
 struct CifarForm {
   int classes;
@@ -54,11 +54,11 @@ class CifarDataset : public Dataset {
   CifarDataset(const DataSettings& settings, Split split, const CifarPlace& place)
       : form_(*place.form),
         record_bytes_(form_.label_bytes + 3 * plane),
-        transform_(settings.image_size > 0 ? settings.image_size : side,
+        transform_(settings.image_size > 0 ? settings.image_size : image_side,
                    resolve_augment(settings, split, Augmentation::crop_flip)) {
     for (const std::string& name : file_names(split)) append(place.directory / name);
     info_.kind = DataKind::image;
-    info_.image_size = settings.image_size > 0 ? settings.image_size : side;
+    info_.image_size = settings.image_size > 0 ? settings.image_size : image_side;
     info_.classes = form_.classes;
     info_.class_names = read_names(place.directory / form_.names_file, form_.classes);
     require_classes(settings, info_.class_names, place.directory.string());
@@ -74,8 +74,8 @@ class CifarDataset : public Dataset {
     for (std::size_t i = 0; i < plane; ++i) {
       for (std::size_t c = 0; c < 3; ++c) scratch.pixels[3 * i + c] = planes[c * plane + i];
     }
-    transform_.in_form(out.form).apply({scratch.pixels.data(), side * 3, 0, 0}, side, side, random, scratch,
-                                       out.pixels);
+    transform_.in_form(out.form).apply({scratch.pixels.data(), image_side * 3, 0, 0}, image_side, image_side, random,
+                                       scratch, out.pixels);
     return label(index);
   }
 

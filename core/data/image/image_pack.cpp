@@ -11,7 +11,7 @@ namespace {
 
 constexpr char magic[8] = {'p', 't', 'r', 'a', 'i', 'n', 'P', '1'};
 constexpr const char* schema = "ptrain.pack/1";
-constexpr std::uint32_t longest_side = 65535;
+constexpr std::uint32_t longest_packed_side = 65535;
 
 struct Trailer {
   std::uint64_t json_bytes;
@@ -86,8 +86,8 @@ ImagePack parse_image_pack(std::span<const std::byte> bytes, const std::string& 
   std::memcpy(pack.index.data(), index.data(), index.size());
   std::uint64_t position = sizeof magic;
   for (const PackedImage& image : pack.index) {
-    const bool sized = image.width > 0 && image.height > 0 && image.width <= longest_side &&
-                       image.height <= longest_side && pixel_bytes(image) <= pixels_end - position;
+    const bool sized = image.width > 0 && image.height > 0 && image.width <= longest_packed_side &&
+                       image.height <= longest_packed_side && pixel_bytes(image) <= pixels_end - position;
     if (!sized) fail("{}: corrupt: image {} is {} x {} px", name, pack.pixels.size(), image.width, image.height);
     if (image.label < 0 || static_cast<std::size_t>(image.label) >= pack.class_names.size()) {
       fail("{}: label {} of image {} is out of range for {} classes", name, image.label, pack.pixels.size(),

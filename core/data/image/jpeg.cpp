@@ -29,9 +29,8 @@ struct JpegState {
 
 namespace {
 
-constexpr int most_scans = 200;                     // a progressive file has about ten
-constexpr std::uint64_t pixels_per_byte = 1024;     // a block of 64 pixels takes at least a bit
-constexpr std::uint64_t most_pixels = 150'000'000;  // above any camera's
+constexpr int most_scans = 200;                  // a progressive file has about ten
+constexpr std::uint64_t pixels_per_byte = 1024;  // a block of 64 pixels takes at least a bit
 
 [[noreturn]] void escape(j_common_ptr info) {
   auto* state = static_cast<JpegState*>(info->client_data);

@@ -47,7 +47,6 @@ bool decode(PngReader& reader, PngImage& image, std::vector<std::uint8_t>& pixel
   const std::uint64_t height = png_get_image_height(reader.png, reader.info);
   const std::uint64_t raw_bytes = height * png_get_rowbytes(reader.png, reader.info);
   constexpr std::uint64_t deflate_ratio = 1032;
-  constexpr std::uint64_t most_pixels = 150'000'000;
   if (width * height > most_pixels || raw_bytes > (reader.bytes.size() + 64) * deflate_ratio) {
     png_error(reader.png, "header claims more pixels than the data can hold");
   }

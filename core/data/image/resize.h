@@ -33,6 +33,9 @@ struct ImageView {
   int y = 0;
 };
 
+/// Of an image that is decoded: above any camera's.
+inline constexpr std::uint64_t most_pixels = 150'000'000;
+
 enum class Mirror { no, horizontal };
 
 /// Writes [vertical.count, horizontal.count, 3] densely to `out`. `source` must hold the support of both axes.

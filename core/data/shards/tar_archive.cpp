@@ -12,14 +12,14 @@
 namespace ptrain {
 namespace {
 
-constexpr std::uint64_t block = 512;
+constexpr std::uint64_t block_bytes = 512;
 constexpr std::uint64_t longest_names = 1 << 20;  // bytes of a long name or of a pax header
 
 /// One header block and where it lies.
 class TarHeader {
  public:
   TarHeader(const ByteSource& archive, std::uint64_t position) : archive_(archive), position_(position) {
-    if (archive.size() - position < block) {
+    if (archive.size() - position < block_bytes) {
       fail("{}: byte {}: the archive ends without its end mark (truncated file)", archive.name(), position);
     }
     archive.read(position, bytes_);
@@ -90,7 +90,7 @@ class TarHeader {
 
   const ByteSource& archive_;
   std::uint64_t position_;
-  std::array<std::uint8_t, block> bytes_{};
+  std::array<std::uint8_t, block_bytes> bytes_{};
   bool is_end_ = false;
 };
 
@@ -144,7 +144,7 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
     const char type = header.type();
     const bool is_extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
     const bool has_no_content = type >= '1' && type <= '6';  // links, devices and directories, whatever their size says
-    TarMember member{is_extension ? "" : extension.path.value_or(header.path()), position + block,
+    TarMember member{is_extension ? "" : extension.path.value_or(header.path()), position + block_bytes,
                      has_no_content ? 0 : header.size()};
     if (extension.size && !is_extension && !has_no_content) member.size = *extension.size;
     member.is_file = !is_extension && !has_no_content && !member.path.ends_with('/');  // as old archives mark folders
@@ -165,7 +165,7 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
       visit(member);
       extension = {};
     }
-    const std::uint64_t padding = (block - member.size % block) % block;
+    const std::uint64_t padding = (block_bytes - member.size % block_bytes) % block_bytes;
     if (padding > left - member.size) {
       fail("{}: the archive ends within a member's last block (truncated file)", place);
     }

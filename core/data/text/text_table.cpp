@@ -19,8 +19,6 @@
 namespace ptrain {
 namespace {
 
-constexpr std::size_t none = TableColumns::none;
-
 void require_text(std::string_view field, const std::string& name, std::int64_t line) {
   if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name, line);
   if (!is_utf8(field)) fail("{}:{}: not UTF-8", name, line);
@@ -124,14 +122,14 @@ void read_separated(std::string_view text, TableForm form, TableLabels labels, c
   std::vector<std::string> fields;
   if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", table.name);
   TableColumns columns = columns_of_header(fields, table.name, labels, names);
-  const bool headed = columns.first != none;
+  const bool headed = columns.first != TableColumns::none;
   bool have_row = !headed;
   if (!headed) {
     columns = columns_of_data(fields, table.name, reader.line(), labels);
   } else {
     have_row = reader.next(fields);
   }
-  table.has_second = columns.second != none;
+  table.has_second = columns.second != TableColumns::none;
   for (; have_row; have_row = reader.next(fields)) {
     if (fields.size() != columns.count) {
       fail("{}:{}: expected {} columns, got {}", table.name, reader.line(), columns.count, fields.size());
@@ -140,7 +138,7 @@ void read_separated(std::string_view text, TableForm form, TableLabels labels, c
     row.line = reader.line();
     row.first = std::move(fields[columns.first]);
     if (table.has_second) row.second = std::move(fields[columns.second]);
-    if (columns.label != none) row.label = std::move(fields[columns.label]);
+    if (columns.label != TableColumns::none) row.label = std::move(fields[columns.label]);
     add_row(std::move(row), labels, table);
   }
   if (!headed && labels == TableLabels::required) refuse_header(table);
@@ -195,17 +193,17 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
     if (keys.empty()) {
       keys = object.keys();
       columns = columns_of_header(keys, table.name, labels, names);
-      if (columns.first == none) {
+      if (columns.first == TableColumns::none) {
         fail("{}: cannot tell which keys have text and label, data.columns names them; its keys are {}", table.name,
              quoted_list(keys));
       }
-      table.has_second = columns.second != none;
+      table.has_second = columns.second != TableColumns::none;
     }
     TextRow row;
     row.line = number;
     row.first = object.text(keys[columns.first]);
     if (table.has_second) row.second = object.text(keys[columns.second]);
-    if (columns.label != none) {
+    if (columns.label != TableColumns::none) {
       const std::string& key = keys[columns.label];
       row.label = labels == TableLabels::required ? object.text(key) : object.text_if_any(key);
     }
