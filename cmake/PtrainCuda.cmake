@@ -56,3 +56,6 @@ target_include_directories(ptrain_cuda_libraries SYSTEM INTERFACE ${PTRAIN_CUDNN
 target_link_libraries(ptrain_cuda_libraries INTERFACE CUDA::cudart_static ptrain_cudnn ptrain_cublas_lt ptrain_nccl CUDA::nvrtc ${CMAKE_DL_LIBS})
 target_compile_options(ptrain_cuda_libraries INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
+if(PTRAIN_TESTS)  # kernel_resources.py reads the PTX
+  target_compile_options(ptrain_cuda_libraries INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--no-compress>)
+endif()

@@ -1,10 +1,8 @@
 #include "core/cpu/kernel_search.h"
 
 #include "core/base/errors.h"
-#include "core/base/hash.h"
+#include "core/exec/kernel_choice.h"
 #include "core/exec/trial.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,16 +16,11 @@ struct Free {
 };
 using Buffer = std::unique_ptr<void, Free>;
 
-Buffer allocate(std::size_t bytes) {
+Buffer filled(const TensorDesc& desc) {
   constexpr std::size_t alignment = 64;
-  const std::size_t size = (bytes + alignment) / alignment * alignment;
+  const std::size_t size = (desc.bytes() + alignment) / alignment * alignment;
   Buffer buffer(std::aligned_alloc(alignment, size));
   if (buffer == nullptr) fail("out of memory while searching kernels: cannot allocate {} MiB", size >> 20);
-  return buffer;
-}
-
-Buffer filled(const TensorDesc& desc) {
-  Buffer buffer = allocate(desc.bytes());
   const std::vector<std::byte> values = trial_values(desc.dtype);
   for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
     std::memcpy(static_cast<std::byte*>(buffer.get()) + at, values.data(), std::min(values.size(), desc.bytes() - at));
@@ -35,60 +28,12 @@ Buffer filled(const TensorDesc& desc) {
   return buffer;
 }
 
-/// The candidates on inputs, outputs and workspace of the search's own.
-std::optional<std::size_t> fastest(const KernelContext& context,
-                                   const std::vector<std::unique_ptr<Kernel>>& candidates) {
-  std::vector<Buffer> buffers;
-  const auto pointers = [&](std::span<const TensorDesc> descs) {
-    std::vector<void*> list;
-    for (const TensorDesc& desc : descs) {
-      list.push_back(buffers.emplace_back(is_absent(desc) ? nullptr : filled(desc)).get());
-    }
-    return list;
-  };
-  const std::vector<void*> inputs = pointers(context.inputs), outputs = pointers(context.outputs);
-  std::size_t bytes = 0;
-  for (const auto& candidate : candidates) bytes = std::max(bytes, candidate->workspace_bytes());
-  const Buffer workspace = allocate(bytes);
-  std::vector<TrialLaunch> launches;
-  for (const auto& candidate : candidates) {
-    launches.push_back([&] { candidate->run({inputs, outputs, workspace.get()}); });
-  }
-  return find_fastest(*make_host_lap_timer(), launches);
-}
-
-/// The key of a choice: the problem, whether weights are packed at each run, and what there was to choose from.
-std::string question(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
-  std::string names;
-  for (const auto& candidate : candidates) names += candidate->record().implementation + "|";
-  const char* weights = context.options.constant_weights ? " constant weights" : "";
-  return fmt::format("{}{} of {:016x}", describe_problem(context), weights, fnv1a64(names));
-}
-
-/// The candidate that the environment asks for; null: none.
-std::unique_ptr<Kernel>* asked_for(std::vector<std::unique_ptr<Kernel>>& candidates) {
-  const char* part = std::getenv("PTRAIN_KERNEL");
-  if (part == nullptr || *part == '\0') return nullptr;
-  const auto found = std::find_if(candidates.begin(), candidates.end(), [part](const auto& candidate) {
-    return candidate->record().implementation.find(part) != std::string::npos;
-  });
-  return found == candidates.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
-  if (candidates.empty()) fail("no CPU implementation of {}", describe_problem(context));
-  if (auto* asked = asked_for(candidates)) return std::move(*asked);
-  if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
-  const std::string problem = question(context, candidates);
-  const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
-  for (auto& candidate : candidates) {
-    if (candidate->record().implementation == known) return std::move(candidate);
-  }
-  std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates).value_or(0)]);
-  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->record().implementation);
-  return chosen;
+  std::vector<Buffer> buffers;
+  return ptrain::choose_kernel(context, std::move(candidates), *make_host_lap_timer(),
+                               [&](const TensorDesc& desc) { return buffers.emplace_back(filled(desc)).get(); });
 }
 
 }  // namespace ptrain::cpu

@@ -7,6 +7,7 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/text/attention.h"
 #include "tests/device/agreement.h"
+#include "tests/ops/asked_for_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -126,17 +127,34 @@ TEST(LibraryAgreement, MaxPool2d) {
   }
 }
 
+OpCase linear_case(DType dtype, Activation activation) {
+  OpCase c;
+  c.op = std::make_shared<Linear>(LinearAttributes{activation, activation != Activation::none});
+  c.inputs = {random_tensor(dtype, Shape{3, 128, 384}, 1), random_tensor(dtype, Shape{512, 384}, 2, -0.1, 0.1),
+              random_tensor(dtype, Shape{512}, 3)};
+  c.gradient_inputs = {0, 1, 2};
+  return with_long_sums(std::move(c), dtype);
+}
+
 TEST(LibraryAgreement, LinearWithEveryActivation) {
   for (const DType dtype : floating_dtypes) {
     for (const Activation activation :
          {Activation::none, Activation::gelu_erf, Activation::gelu_tanh, Activation::tanh}) {
-      const LinearAttributes attributes{activation, activation != Activation::none};
-      OpCase c;
-      c.op = std::make_shared<Linear>(attributes);
-      c.inputs = {random_tensor(dtype, Shape{3, 128, 384}, 1), random_tensor(dtype, Shape{512, 384}, 2, -0.1, 0.1),
-                  random_tensor(dtype, Shape{512}, 3)};
-      c.gradient_inputs = {0, 1, 2};
-      expect_agreement(with_long_sums(c, dtype), dtype);
+      expect_agreement(linear_case(dtype, activation), dtype);
+    }
+  }
+}
+
+/// The candidates that leave bias, activation or sums to launches of their own.
+TEST(LibraryAgreement, LinearWithoutEpilogues) {
+  TestBackend searched;
+  searched.options.kernels.exhaustive_search = true;
+  for (const char* part : {"native:", "bias + native"}) {
+    const AskedForKernel asked(part);
+    for (const DType dtype : floating_dtypes) {
+      for (const Activation activation : {Activation::none, Activation::gelu_tanh}) {
+        expect_agreement(linear_case(dtype, activation), dtype, searched);
+      }
     }
   }
 }

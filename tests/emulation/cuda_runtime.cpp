@@ -16,7 +16,8 @@ struct CUevent_st {
   Clock::time_point recorded;
   // Where it was recorded last, if in a capture:
   cudaStream_t origin = nullptr, stream = nullptr;
-  std::size_t after = 0;  // what the stream had enqueued
+  std::size_t after = 0;        // what the stream had enqueued
+  std::size_t collectives = 0;  // as CUstream_st's
 };
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
@@ -43,7 +44,20 @@ cudaError_t answer(cudaError_t status) {
 /// What waits or allocates is refused while a stream is captured.
 cudaError_t unless_capturing() { return answer(captures > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess); }
 
+/// The host has waited for what a stream or an event came after.
+void ended(std::size_t collectives) {
+  emulation::ended_collectives = std::max(emulation::ended_collectives.load(), collectives);
+}
+
+/// Takes part in no capture any more.
+void restart(CUstream_st& stream) {
+  CUstream_st fresh_stream;
+  fresh_stream.collectives = stream.collectives;
+  stream = std::move(fresh_stream);
+}
+
 cudaError_t allocate(void** memory, std::size_t bytes) {
+  emulation::refuse_beside_collectives("memory is allocated");
   if (unless_capturing() != cudaSuccess) return cudaErrorStreamCaptureUnsupported;
   if (bytes > total_memory - used_memory) return answer(cudaErrorMemoryAllocation);
   *memory = std::aligned_alloc(alignment, (std::max(bytes, alignment) + alignment - 1) / alignment * alignment);
@@ -64,6 +78,12 @@ cudaError_t release(void* memory) {
 }
 
 }  // namespace
+
+void emulation::refuse_beside_collectives(const char* what) {
+  if (collectives == ended_collectives) return;
+  std::fprintf(stderr, "emulation: %s while %zu collectives are in flight\n", what, collectives - ended_collectives);
+  std::abort();
+}
 
 extern "C" {
 
@@ -135,14 +155,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return unless_capturing(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  ended(stream->collectives);
+  return unless_capturing();
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (event->origin == nullptr) {
+    stream->collectives = std::max(stream->collectives, event->collectives);
     return answer(stream->origin != nullptr ? cudaErrorStreamCaptureIsolation : cudaSuccess);
   }
   if (event->origin->origin == nullptr) return answer(cudaErrorCapturedEvent);  // of a capture that has ended
   if (stream->origin == nullptr) {
-    *stream = {};
+    restart(*stream);
     stream->origin = event->origin;
     event->origin->forked.push_back(stream);
   } else if (stream->origin == stream) {
@@ -165,28 +189,36 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->origin = stream->origin;
   event->stream = stream;
   event->after = stream->enqueued;
+  event->collectives = stream->collectives;
   return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return unless_capturing(); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  ended(event->collectives);
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ended(event->collectives);
+  return unless_capturing();
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->recorded - from->recorded).count();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  *stream = {};
+  restart(*stream);
   stream->origin = stream;
   ++captures;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   --captures;
-  const CUstream_st capture = std::exchange(*stream, {});
+  const CUstream_st capture = *stream;
+  restart(*stream);
   bool joined = true;
   for (const cudaStream_t fork : capture.forked) {
     joined = joined && fork->joined == fork->enqueued;
-    *fork = {};
+    restart(*fork);
   }
   *graph = joined ? new CUgraph_st{capture.captured} : nullptr;
   return answer(joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
@@ -206,6 +238,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   for (const auto& work : executable->work) emulation::enqueue(stream, work);
+  stream->collectives = emulation::collectives;
   return cudaSuccess;
 }
 

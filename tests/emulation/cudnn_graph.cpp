@@ -339,6 +339,7 @@ std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
 
 const std::vector<std::string>& CudnnGraph::plan_names() const { return parts_->plan_names; }
 bool CudnnGraph::build(std::size_t) {
+  emulation::refuse_beside_collectives("a plan is built");
   return !parts_->has_norm || !emulation::fails("lonely compilation") || emulation::has_company();
 }
 std::string CudnnGraph::structure() const { return "emulated"; }

@@ -103,10 +103,12 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
   if (from != to || (op != ncclSum && op != ncclAvg)) return ncclInvalidArgument;
   const float factor = op == ncclAvg ? 1.0f / static_cast<float>(communicator->ranks) : 1.0f;
   emulation::enqueue(stream, [=, recorded = communicator->recorded] {
+    ++emulation::collectives;
     if (type == ncclFloat32) communicator->all_reduce(static_cast<float*>(to), count, factor);
     if (type == ncclFloat16) communicator->all_reduce(static_cast<ptrain::f16*>(to), count, factor);
     if (type == ncclBfloat16) communicator->all_reduce(static_cast<ptrain::bf16*>(to), count, factor);
   });
+  if (stream->origin == nullptr) stream->collectives = emulation::collectives;
   return type == ncclFloat32 || type == ncclFloat16 || type == ncclBfloat16 ? ncclSuccess : ncclInvalidArgument;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -11,6 +12,7 @@ struct CUstream_st {
   CUstream_st* origin = nullptr;  // where the capture began that this stream takes part in
   std::size_t enqueued = 0;       // in it
   std::size_t joined = 0;         // of these, what the origin waits for
+  std::size_t collectives = 0;    // what is enqueued next comes after so many of the process's
 
   // Of a capture's origin:
   std::vector<std::function<void()>> captured;
@@ -18,6 +20,13 @@ struct CUstream_st {
 };
 
 namespace emulation {
+
+/// All-reduces that this process's streams have come to, and how many of them the host knows to have ended.
+inline std::atomic<std::size_t> collectives = 0, ended_collectives = 0;
+
+/// Ends the program with a line where a device would still be waiting for other ranks: what waits for all of its work,
+/// or keeps the host busy for long, may hang there.
+void refuse_beside_collectives(const char* what);
 
 inline void enqueue(cudaStream_t stream, std::function<void()> work) {
   if (stream->origin == nullptr) return work();

@@ -150,10 +150,10 @@ BertSpec bert_base_layer(std::int64_t length, Padding padding) {
 
 class ResNetPlans : public ::testing::TestWithParam<DType> {
  protected:
-  static Graph graph() {
+  static Graph graph(std::int64_t batch = 32) {
     const ResNetSpec spec = resnet50();
     const auto level = GetParam() == DType::f32 ? AmpLevel::O0 : AmpLevel::O1;
-    return training_graph(*make_resnet(spec), 32, level, GetParam());
+    return training_graph(*make_resnet(spec), batch, level, GetParam());
   }
 };
 
@@ -173,6 +173,17 @@ TEST_P(ResNetPlans, ADeployedConvolutionIsOneOperation) {
 
 TEST_P(ResNetPlans, EveryBatchNormHasAPersistentPlan) {
   EXPECT_GT(check_nodes(graph(), "batch_norm", unbounded_mib, /*compile=*/GetParam() == DType::f16), 20u);
+}
+
+/// Planned, not compiled: which batch it is decides which engines take a problem.
+TEST_P(ResNetPlans, AreThereAtEveryBatch) {
+  const Stopwatch watch;
+  for (const std::int64_t batch : {64, 128, 256, 400}) {
+    SCOPED_TRACE(batch);
+    EXPECT_GT(check_nodes(graph(batch), "conv2d", 512, /*compile=*/false), 60u);
+    EXPECT_GT(check_nodes(graph(batch), "batch_norm", unbounded_mib, /*compile=*/false), 20u);
+  }
+  RecordProperty("seconds", fmt::format("{:.1f}", watch.seconds()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, ResNetPlans, ::testing::Values(DType::f16, DType::bf16, DType::f32),
@@ -200,7 +211,7 @@ class BertPlans : public ::testing::TestWithParam<DType> {};
 
 TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
   for (const Padding padding : {Padding::max_length, Padding::none}) {
-    for (const std::int64_t length : {128, 384, 512}) {
+    for (const std::int64_t length : {64, 128, 192, 384, 512}) {
       const Graph graph = training_graph(*make_bert(bert_base_layer(length, padding)), 16, AmpLevel::O1, GetParam());
       EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u) << length;
     }

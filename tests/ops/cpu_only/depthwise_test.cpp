@@ -1,5 +1,5 @@
 // The own weight gradient of depthwise convolutions against naive sums in double precision.
-#include "tests/ops/cpu_only/asked_for_kernel.h"
+#include "tests/ops/asked_for_kernel.h"
 #include "tests/ops/reference/conv2d.h"
 
 #include <gtest/gtest.h>

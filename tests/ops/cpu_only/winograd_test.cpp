@@ -1,6 +1,6 @@
 // Winograd's convolutions, forward and both gradients, against naive sums in double precision; each size of tiles is
 // asked for by name, whatever a search would choose.
-#include "tests/ops/cpu_only/asked_for_kernel.h"
+#include "tests/ops/asked_for_kernel.h"
 #include "tests/ops/reference/activation.h"
 #include "tests/ops/reference/conv2d.h"
 

@@ -1,16 +1,18 @@
 // Fully connected layers through cuBLASLt. Bias, tanh GELU and its gradient, and bias gradients are fused into the
-// products where cuBLASLt can; other activations follow as a kernel of their own. Its tanh GELU sees the sums before
-// they are rounded.
+// products where cuBLASLt can, unless an exhaustive search finds launches of their own faster; other activations always
+// follow as a kernel of their own. Its tanh GELU sees the sums before they are rounded.
 #include "core/ops/linear.h"
 
 #include "core/cuda/device/workspace.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/linear/activation_gradient_sums.h"
 #include "core/cuda/library/gemm.h"
+#include "core/cuda/library/kernel_search.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/convert.h"
 
 #include <optional>
+#include <vector>
 
 namespace ptrain::cuda {
 namespace {
@@ -48,37 +50,59 @@ MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w) {
   return product;
 }
 
+/// Kernels for those of the epilogues that cuBLASLt has an algorithm for: the first, or after an exhaustive search the
+/// fastest with what it leaves to other launches.
+template <typename Candidate>
+std::unique_ptr<Kernel> choose_epilogue(const KernelContext& context, Device& device,
+                                        const std::vector<Epilogue>& epilogues) {
+  std::vector<std::unique_ptr<Kernel>> candidates;
+  for (const Epilogue epilogue : epilogues) {
+    auto kernel = std::make_unique<Candidate>(context, device, epilogue);
+    if (kernel->has_algorithm()) candidates.push_back(std::move(kernel));
+    if (!candidates.empty() && !context.options.exhaustive_search) break;
+  }
+  return choose_kernel(context, device, std::move(candidates));
+}
+
+bool holds_gelu(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::bias; }
+
 class LinearKernel final : public Kernel {
  public:
-  LinearKernel(const KernelContext& context, Device& device)
+  LinearKernel(const KernelContext& context, Device& device, Epilogue epilogue)
       : device_(device), product_(forward_product(context.inputs[0], context.inputs[1])) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
+    product_.epilogue = epilogue;
+    gemm_ = Gemm::make(context, device, product_);
+    if (gemm_ == nullptr) return;
     save_pre_ = attributes.save_pre;
     has_bias_ = has_input(context.inputs, Linear::bias);
     w_ = Converted(context.inputs[1], product_.in, layout_);
-    if (has_bias_) {
-      bias_dtype_ = context.inputs[2].dtype;
-      fused_bias_ = Converted(context.inputs[2], product_.out, layout_);
-    }
-    Activation left = attributes.activation;
-    if (fuse_gelu(context, left)) left = Activation::none;
-    if (gemm_ == nullptr && has_bias_) fuse(context, Epilogue::bias);
-    if (gemm_ == nullptr) {
-      product_.epilogue = Epilogue::none;
-      gemm_ = Gemm::make_plain(context, device, product_);
-    }
-    if (left != Activation::none) {
-      const ActivationOp op(left);
+    if (has_bias_) bias_dtype_ = context.inputs[2].dtype;
+    if (epilogue != Epilogue::none) fused_bias_ = Converted(context.inputs[2], product_.out, layout_);
+    if (attributes.activation != Activation::none && !holds_gelu(epilogue)) {
+      const ActivationOp op(attributes.activation);
       activation_ = make_activation({op, context.outputs.last(1), context.outputs.first(1), context.options}, device);
     }
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
+  /// Those that suit the op, the fullest first.
+  static std::vector<Epilogue> epilogues(const KernelContext& context) {
+    const LinearAttributes& attributes = context.op_as<Linear>().attrs();
+    if (!has_input(context.inputs, Linear::bias)) return {Epilogue::none};
+    if (attributes.activation != Activation::gelu_tanh || context.inputs[1].shape[0] % saved_columns_multiple != 0) {
+      return {Epilogue::bias, Epilogue::none};
+    }
+    return {attributes.save_pre ? Epilogue::gelu_tanh_aux_bias : Epilogue::gelu_tanh_bias, Epilogue::bias,
+            Epilogue::none};
+  }
+
+  bool has_algorithm() const { return gemm_ != nullptr; }
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
   KernelRecord record() const override {
     std::string text = gemm_->implementation();
-    if (product_.epilogue == Epilogue::bias) text += " bias";
-    if (product_.epilogue != Epilogue::bias && product_.epilogue != Epilogue::none) text += " bias gelu";
+    if (product_.epilogue != Epilogue::none) text += holds_gelu(product_.epilogue) ? " bias gelu" : " bias";
+    if (has_bias_ && product_.epilogue == Epilogue::none) text += " + native:bias";
     if (activation_ != nullptr) text += " + " + activation_->record().implementation;
     return {text};
   }
@@ -86,7 +110,7 @@ class LinearKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     void* y = args.outputs[0];
     void* pre = save_pre_ ? args.outputs[1] : y;
-    const bool fused_gelu = product_.epilogue != Epilogue::none && product_.epilogue != Epilogue::bias;
+    const bool fused_gelu = holds_gelu(product_.epilogue);
     Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), fused_gelu ? y : pre};
     if (product_.epilogue != Epilogue::none) operands.bias = fused_bias_.in(device_, args.inputs[2], args.workspace);
     if (product_.epilogue == Epilogue::gelu_tanh_aux_bias) operands.extra = pre;
@@ -104,20 +128,6 @@ class LinearKernel final : public Kernel {
   }
 
  private:
-  bool fuse(const KernelContext& context, Epilogue epilogue) {
-    product_.epilogue = epilogue;
-    gemm_ = Gemm::make(context, device_, product_);
-    return gemm_ != nullptr;
-  }
-
-  /// True when the product takes the activation in.
-  bool fuse_gelu(const KernelContext& context, Activation activation) {
-    if (activation != Activation::gelu_tanh || !has_bias_ || product_.columns % saved_columns_multiple != 0) {
-      return false;
-    }
-    return fuse(context, save_pre_ ? Epilogue::gelu_tanh_aux_bias : Epilogue::gelu_tanh_bias);
-  }
-
   Device& device_;
   MatrixProduct product_;
   bool save_pre_ = false;
@@ -125,37 +135,46 @@ class LinearKernel final : public Kernel {
   DType bias_dtype_ = DType::f32;
   WorkspaceLayout layout_;
   Converted w_, fused_bias_;
-  std::unique_ptr<Gemm> gemm_;
+  std::unique_ptr<Gemm> gemm_;  // null: cuBLASLt has no algorithm
   WorkspacePart gemm_workspace_;
   std::unique_ptr<Kernel> activation_;  // after the product, where it is not fused
 };
 
 class LinearGradInputKernel final : public Kernel {
  public:
-  LinearGradInputKernel(const KernelContext& context, Device& device) : device_(device) {
+  LinearGradInputKernel(const KernelContext& context, Device& device, Epilogue epilogue) : device_(device) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
     const TensorDesc &dy = context.inputs[0], &w = context.inputs[1], &dx = context.outputs[0];
     product_.inner = w.shape[0];
     product_.columns = w.shape[1];
     product_.rows = dy.count() / product_.inner;
     product_.in = product_.out = dy.dtype;
+    product_.epilogue = epilogue;
+    gemm_ = Gemm::make(context, device, product_);
+    if (gemm_ == nullptr) return;
     w_ = Converted(w, dy.dtype, layout_);
-    product_.epilogue = epilogue_for(attributes);
-    if (product_.epilogue != Epilogue::none) gemm_ = Gemm::make(context, device, product_);
-    if (gemm_ == nullptr) {
-      product_.epilogue = Epilogue::none;
-      gemm_ = Gemm::make_plain(context, device, product_);
-      if (attributes.activation != Activation::none) follow_with_activation(context, dx);
-    }
+    if (epilogue == Epilogue::none && attributes.activation != Activation::none) follow_with_activation(context, dx);
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
+  /// Those that suit the op, the fullest first.
+  static std::vector<Epilogue> epilogues(const KernelContext& context) {
+    const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
+    const DType out = context.inputs[0].dtype;
+    if (attributes.activation != Activation::gelu_tanh || context.inputs[1].shape[1] % saved_columns_multiple != 0 ||
+        attributes.bias.value_or(out) != out) {
+      return {Epilogue::none};
+    }
+    return {attributes.bias ? Epilogue::gelu_tanh_grad_sums : Epilogue::gelu_tanh_grad, Epilogue::none};
+  }
+
+  bool has_algorithm() const { return gemm_ != nullptr; }
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
   KernelRecord record() const override {
     std::string text = gemm_->implementation();
     if (product_.epilogue != Epilogue::none) text += " gelu gradient";
     if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) text += " bias gradient";
-    if (activation_ != nullptr || activation_and_bias_) text += " + native";
+    if (activation_ != nullptr || activation_and_bias_) text += " + native:activation gradient";
     return {text};
   }
 
@@ -174,14 +193,6 @@ class LinearGradInputKernel final : public Kernel {
   }
 
  private:
-  Epilogue epilogue_for(const LinearGradInputAttributes& attributes) const {
-    if (attributes.activation != Activation::gelu_tanh || product_.columns % saved_columns_multiple != 0) {
-      return Epilogue::none;
-    }
-    if (!attributes.bias) return Epilogue::gelu_tanh_grad;
-    return *attributes.bias == product_.out ? Epilogue::gelu_tanh_grad_sums : Epilogue::none;
-  }
-
   void follow_with_activation(const KernelContext& context, const TensorDesc& dx) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
     if (attributes.bias) {
@@ -207,7 +218,7 @@ class LinearGradInputKernel final : public Kernel {
 
 class LinearGradWeightKernel final : public Kernel {
  public:
-  LinearGradWeightKernel(const KernelContext& context, Device& device) : dy_(context.inputs[1]) {
+  LinearGradWeightKernel(const KernelContext& context, Device& device, Epilogue epilogue) : dy_(context.inputs[1]) {
     const TensorDesc &x = context.inputs[0], &dw = context.outputs[0];
     product_.rows = dw.shape[0];
     product_.columns = dw.shape[1];
@@ -215,22 +226,27 @@ class LinearGradWeightKernel final : public Kernel {
     product_.left_transposed = true;  // dy lies as [inner,rows]
     product_.in = x.dtype;
     product_.out = dw.dtype;
-    if (context.outputs.size() > 1) {
-      product_.epilogue = Epilogue::left_sums;
-      gemm_ = Gemm::make(context, device, product_);
-      if (gemm_ == nullptr) sums_.emplace(device, product_.inner, product_.rows);
-    }
-    if (gemm_ == nullptr) {
-      product_.epilogue = Epilogue::none;
-      gemm_ = Gemm::make_plain(context, device, product_);
+    product_.epilogue = epilogue;
+    gemm_ = Gemm::make(context, device, product_);
+    if (gemm_ == nullptr) return;
+    if (context.outputs.size() > 1 && epilogue == Epilogue::none) {
+      sums_.emplace(device, product_.inner, product_.rows);
     }
     if (sums_) sums_workspace_ = layout_.take(sums_->workspace_bytes());
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
+  /// Those that suit the op, the fullest first.
+  static std::vector<Epilogue> epilogues(const KernelContext& context) {
+    if (context.outputs.size() == 1) return {Epilogue::none};
+    return {Epilogue::left_sums, Epilogue::none};
+  }
+
+  bool has_algorithm() const { return gemm_ != nullptr; }
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
   KernelRecord record() const override {
-    return {gemm_->implementation() + (product_.epilogue == Epilogue::left_sums ? " bias gradient" : "")};
+    const char* sums = product_.epilogue == Epilogue::left_sums ? " bias gradient" : sums_ ? " + native:sums" : "";
+    return {gemm_->implementation() + sums};
   }
 
   void run(const KernelArgs& args) override {
@@ -245,20 +261,20 @@ class LinearGradWeightKernel final : public Kernel {
   MatrixProduct product_;
   WorkspaceLayout layout_;
   std::unique_ptr<Gemm> gemm_;
-  std::optional<ColumnSums> sums_;  // where cuBLASLt has no bias gradient for the shape
+  std::optional<ColumnSums> sums_;  // where the product does not make the bias gradient
   WorkspacePart gemm_workspace_, sums_workspace_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_linear(const KernelContext& context, Device& device) {
-  return std::make_unique<LinearKernel>(context, device);
+  return choose_epilogue<LinearKernel>(context, device, LinearKernel::epilogues(context));
 }
 std::unique_ptr<Kernel> make_linear_grad_input(const KernelContext& context, Device& device) {
-  return std::make_unique<LinearGradInputKernel>(context, device);
+  return choose_epilogue<LinearGradInputKernel>(context, device, LinearGradInputKernel::epilogues(context));
 }
 std::unique_ptr<Kernel> make_linear_grad_weight(const KernelContext& context, Device& device) {
-  return std::make_unique<LinearGradWeightKernel>(context, device);
+  return choose_epilogue<LinearGradWeightKernel>(context, device, LinearGradWeightKernel::epilogues(context));
 }
 
 }  // namespace ptrain::cuda

@@ -1,0 +1,13 @@
+// Exhaustive search among kernels that reach the same by different launches.
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/exec/kernel.h"
+
+namespace ptrain::cuda {
+
+/// core/exec/kernel_choice.h's, timed on the device.
+std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, const Device& device,
+                                      std::vector<std::unique_ptr<Kernel>> candidates);
+
+}  // namespace ptrain::cuda
