@@ -1,4 +1,4 @@
-"""What ptxas makes of every kernel: no spilled registers, enough warps on a multiprocessor, accesses of 16 bytes.
+"""What ptxas makes of every kernel: next to no spilled registers, enough warps on a multiprocessor, accesses of 16 bytes.
 
     kernel_resources.py PTXAS FOLDER
 
@@ -15,6 +15,9 @@ import tempfile
 
 ARCHITECTURES = (80, 90)
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor of 65,536
+# Bytes of spilled registers, stored and loaded: ptxas spills a few, outside loops, where one more warp then fits in. Asked
+# for none (__launch_bounds__(256, 2)) it takes half as many registers again for all kernels of such a source.
+MOST_SPILLED = 48
 FEWEST_KERNELS = 300  # fewer are not all
 PACK = "Li8E"         # a kernel's template argument `pack` in its name: it loads and stores as many elements at once
 
@@ -57,20 +60,21 @@ def main(ptxas, folder):
     sources = list(modules(pathlib.Path(folder)))
     tasks = [(architecture, ptx) for architecture in ARCHITECTURES for ptx in sources
              if int(re.search(r"\.target sm_(\d+)", ptx)[1]) <= architecture]
-    faults, most, count = [], {}, 0
+    faults, most, count, spilling = [], {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (architecture, _), kernels in zip(tasks, pool.map(lambda task: assemble(ptxas, *task), tasks)):
             count += len(kernels)
             for kernel, (registers, spilled) in kernels.items():
                 most[architecture] = max(most.get(architecture, (0, "")), (registers, kernel))
-                if registers > MOST_REGISTERS or spilled:
+                spilling += spilled > 0
+                if registers > MOST_REGISTERS or spilled > MOST_SPILLED:
                     faults.append(f"sm_{architecture} {kernel}: {registers} registers (at most {MOST_REGISTERS}), "
-                                  f"{spilled} bytes of them spilled")
+                                  f"{spilled} bytes spilled (at most {MOST_SPILLED})")
     faults += [f"{kernel}: no access of 16 bytes" for ptx in sources for kernel in without_wide_accesses(ptx)]
     if count < FEWEST_KERNELS:
         faults.append(f"{count} kernels in {folder}: not all of them")
     packs = sum(PACK in kernel for ptx in sources for kernel in re.findall(r"\.entry (\w+)", ptx))
-    print(f"{count} kernels ({packs} of packs); the most registers: {most}")
+    print(f"{count} kernels ({packs} of packs), {spilling} of which spill; the most registers: {most}")
     print(*faults, sep="\n")
     sys.exit(1 if faults else 0)
 
