@@ -11,19 +11,19 @@
 namespace ptrain {
 namespace {
 
-constexpr NodeId none = -1;
+constexpr NodeId no_node = -1;
 
 /// A batch norm whose convolution can make its sums.
 struct Norm {
-  NodeId node = none;
-  NodeId convolution = none;  // makes its data
+  NodeId node = no_node;
+  NodeId convolution = no_node;  // makes its data
   // Where only one convolution, whose own norm is fused, reads the result, that one applies the norm:
-  NodeId next = none, next_grad_weight = none, next_grad_input = none, gradient = none;
+  NodeId next = no_node, next_grad_weight = no_node, next_grad_input = no_node, gradient = no_node;
   // Where only another norm's residual addition reads the result, that one applies it:
-  NodeId applied_by = none;
+  NodeId applied_by = no_node;
   std::size_t group = 0;
 
-  bool is_prologue() const { return next != none; }
+  bool is_prologue() const { return next != no_node; }
 };
 
 /// Finds the norms, and the groups that can only be fused together.
@@ -35,24 +35,24 @@ class Analysis {
         if (id != no_value) readers_[static_cast<std::size_t>(id)].push_back(static_cast<NodeId>(i));
       }
     }
-    for (const auto& output : graph.outputs()) readers_[static_cast<std::size_t>(output.second)].push_back(none);
+    for (const auto& output : graph.outputs()) readers_[static_cast<std::size_t>(output.second)].push_back(no_node);
     find_norms();
     for (Norm& norm : norms_) find_prologue(norm);
     for (Norm& norm : norms_) find_application(norm);
     for (Norm& norm : norms_) {
       if (norm.is_prologue()) join(norm, *norm_after(norm.next));
-      if (norm.applied_by != none) join(norm, *find(norm.applied_by));
+      if (norm.applied_by != no_node) join(norm, *find(norm.applied_by));
     }
   }
 
   const std::vector<Norm>& norms() const { return norms_; }
 
  private:
-  bool is(NodeId id, std::string_view type) const { return id != none && graph_.node(id).op->type() == type; }
+  bool is(NodeId id, std::string_view type) const { return id != no_node && graph_.node(id).op->type() == type; }
   const std::vector<NodeId>& readers(ValueId id) const { return readers_[static_cast<std::size_t>(id)]; }
   NodeId reader(ValueId id, std::string_view type) const {
     const auto found = std::find_if(readers(id).begin(), readers(id).end(), [&](NodeId n) { return is(n, type); });
-    return found == readers(id).end() ? none : *found;
+    return found == readers(id).end() ? no_node : *found;
   }
   const BatchNorm& op_of(const Norm& norm) const { return static_cast<const BatchNorm&>(*graph_.node(norm.node).op); }
   ValueId result_of(const Norm& norm) const { return graph_.node(norm.node).outputs[0]; }
@@ -87,9 +87,9 @@ class Analysis {
     if (op_of(norm).attrs().activation != Activation::relu || residual_of(norm) != no_value) return;
     const ValueId y = result_of(norm);
     const NodeId next = reader(y, "conv2d"), grad_weight = reader(y, "conv2d_grad_weight");
-    if (readers(y).size() != 2 || next == none || grad_weight == none || norm_after(next) == nullptr) return;
+    if (readers(y).size() != 2 || next == no_node || grad_weight == no_node || norm_after(next) == nullptr) return;
     const NodeId gradient = reader(graph_.node(norm.node).outputs[2], "batch_norm_grad");
-    if (gradient == none) return;
+    if (gradient == no_node) return;
     const ValueId dy = graph_.node(gradient).inputs[BatchNormGrad::dy];
     const NodeId grad_input = graph_.value(dy).producer;
     if (!is(grad_input, "conv2d_grad_input") || readers(dy).size() != 1) return;
@@ -112,7 +112,7 @@ class Analysis {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> readers_;  // by value; none stands for the graph's output
+  std::vector<std::vector<NodeId>> readers_;  // by value; no_node stands for the graph's output
   std::vector<Norm> norms_;
 };
 
@@ -206,7 +206,7 @@ class ConvolutionFuser {
                        parts[BatchNormFinalize::scale], parts[BatchNormFinalize::offset]};
     rewriter_.map(node.outputs[1], parts[BatchNormFinalize::saved_mean]);
     rewriter_.map(node.outputs[2], parts[BatchNormFinalize::saved_invstd]);
-    if (!norm.is_prologue() && norm.applied_by == none) emit_application(id, node, norm);
+    if (!norm.is_prologue() && norm.applied_by == no_node) emit_application(id, node, norm);
   }
 
   void emit_application(NodeId id, const Node& node, const Norm& norm) {
