@@ -94,7 +94,7 @@ ServiceAnswer ModelService::model() const {
     }
   }
   const std::vector<std::int64_t> answers{-1, data_.classes};
-  json outputs{tensor_metadata(logits_output, "FP32", answers)};
+  json outputs = json::array({tensor_metadata(logits_output, "FP32", answers)});
   if (has_classes()) outputs.push_back(tensor_metadata(probabilities_output, "FP32", answers));
   return {200, text_of_json({{"name", name_},
                              {"versions", json::array()},
