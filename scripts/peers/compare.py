@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the same training in ptrain and in PyTorch by turns and prints the ratios; needs no packages itself.
+"""Runs the same training in ptrain and in its peers by turns and prints the ratios; needs no packages itself.
 
     scripts/peers/compare.py --out results/MACHINE/peers.json      # all cases: an hour or two on two cores
     scripts/peers/compare.py --cases resnet50-64 --precisions fp32 --repeats 1
@@ -7,9 +7,10 @@
     scripts/peers/compare.py --table results/MACHINE/peers.json    # only prints the table of a saved file
     scripts/peers/compare.py --table results/MACHINE/peers.json --brief    # its columns for a README
 
-Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that drift of the machine hits
-all alike. Speed: median over rounds, against the faster of eager and compiled. Memory: ptrain's largest peak against
-the smaller of PyTorch's. The result is written after every measurement; a failure is a record in it.
+The peers: PyTorch eager and compiled; with --variants also compiled by AMD's zentorch, and JAX (the usual four cases),
+each in its own environment. Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that
+drift of the machine hits all alike. Speed: median over rounds, against the fastest peer. Memory: ptrain's largest peak
+against the smallest of the peers'. A peer far behind in its first round runs in no other. The result is written after every measurement; a failure is a record in it.
 """
 import argparse
 import dataclasses
@@ -26,6 +27,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # By device: ptrain's AMP level, its dtype and what PyTorch does instead. fp16 parameters without master weights do not
 # train in PyTorch, so that O2 on a GPU is compared with autocast too.
+PEERS = ("eager", "compiled", "zentorch", "jax")
+FAR_BEHIND = 1.25  # a peer slower than the fastest by this factor does not run again
 AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2": ("O2", "bf16", "pure-bf16")},
        "cuda": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "fp16", "fp16"), "O2": ("O2", "fp16", "fp16")}}
 
@@ -39,6 +42,7 @@ class Case:
     keys: dict
     peer: list
     warmup: int = 4
+    jax: list = dataclasses.field(default_factory=list)  # of jax_peer.py, where that has the network
 
     def ptrain_keys(self, device, precision, threads):
         level, dtype, _ = AMP[device][precision]
@@ -56,7 +60,8 @@ def resnet(size, batch, steps, warmup=4):
     return Case(f"resnet50-{size}", f"ResNet-50, {size} px, batch {batch}", steps,
                 {"model.name": "resnet50", "model.classes": 1000, "model.stem": "imagenet", "data.image_size": size,
                  "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
-                ["vision_peer.py", "--size", size, "--batch", batch], warmup)
+                ["vision_peer.py", "--size", size, "--batch", batch], warmup,
+                ["resnet50", "--size", size, "--batch", batch])
 
 
 def bert(name, title, size, keys, length, batch, steps, warmup=4):
@@ -64,13 +69,14 @@ def bert(name, title, size, keys, length, batch, steps, warmup=4):
                 {"model.name": "bert", "model.classes": 2, "data.max_length": length, "data.batch_size": batch,
                  "train.optimizer.name": "adamw", "train.optimizer.lr": 2e-5, "train.optimizer.weight_decay": 0.01,
                  **keys},
-                ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup)
+                ["bert_peer.py", "--size", size, "--length", length, "--batch", batch], warmup,
+                ["bert", "--size", size, "--length", length, "--batch", batch])
 
 
 def encoder(name, title, kin, size, vocabulary):
     """One of BERT's kin, of BERT-base's width."""
     case = bert(name, title, size, {"model.name": name, "model.vocab_size": vocabulary}, 128, 8, 5, 3)
-    return dataclasses.replace(case, peer=[*case.peer, "--kin", kin, "--vocab", vocabulary])
+    return dataclasses.replace(case, peer=[*case.peer, "--kin", kin, "--vocab", vocabulary], jax=[])
 
 
 def clips(size, batch, steps):
@@ -173,14 +179,25 @@ def run_ptrain(options, case, precision):
             "step_ms": data.get("latency_ms", {}).get("step")}
 
 
-def run_peer(options, case, precision, compiled):
-    command = [options.python, ROOT / "scripts/peers" / case.peer[0], *case.peer[1:], "--device", options.device,
-               "--dtype", AMP[options.device][precision][2], "--steps", case.steps, "--warmup", case.warmup, "--threads", options.threads]
+def peer_command(options, case, precision, peer):
+    """The command of one peer; empty when it has not this case."""
+    common = ["--dtype", AMP[options.device][precision][2], "--steps", case.steps, "--warmup", case.warmup]
+    scripts = ROOT / "scripts/peers"
+    if peer == "jax":
+        return [options.jax_python, scripts / "jax_peer.py", *case.jax, *common] if case.jax and precision != "O2" else []
+    command = [options.zentorch_python if peer == "zentorch" else options.python, scripts / case.peer[0], *case.peer[1:],
+               *common, "--device", options.device, "--threads", options.threads]
+    if peer == "eager":
+        return command
+    mode = "max-autotune" if options.device == "cuda" else "default"
+    return command + ["--compile", *(["--backend", peer] if peer == "zentorch" else ["--compile-mode", mode])]
+
+
+def run_peer(options, command):
     environment = dict(os.environ)
     if options.preload:
         environment["LD_PRELOAD"] = options.preload
-    mode = "max-autotune" if options.device == "cuda" else "default"
-    out, error = run(command + (["--compile", "--compile-mode", mode] if compiled else []), environment)
+    out, error = run(command, environment)
     if error:
         return {"error": error}
     data = json.loads(out.splitlines()[-1])
@@ -231,17 +248,21 @@ def summary(runs):
             "least": min(peaks, default=None), "most": max(peaks, default=None)}
 
 
+def peers_of(entry):
+    """Summaries of the peers that ran, by name."""
+    return {name: summary(entry[name]) for name in PEERS if summary(entry.get(name, []))}
+
+
 def comparison(entry):
-    """(speed, PyTorch's speed, peak memory over PyTorch's); None where either failed."""
-    ours, eager, compiled = (summary(entry[name]) for name in ("ptrain", "eager", "compiled"))
-    peers = [peer for peer in (eager, compiled) if peer]
+    """(speed, the fastest peer's speed, peak memory over the peers' smallest); None where either failed."""
+    ours, peers = summary(entry["ptrain"]), peers_of(entry).values()
     if not ours or not peers:
         return None
     return ours["speed"], max(peer["speed"] for peer in peers), ours["most"] / min(peer["least"] for peer in peers)
 
 
 def brief_table(results):
-    lines = ["| Training | precision | ptrain samples/s | PyTorch samples/s | speed | peak memory, ptrain over PyTorch |",
+    lines = ["| Training | precision | ptrain samples/s | best peer's samples/s | speed | peak memory, ptrain over the least |",
              "| --- | --- | ---: | ---: | ---: | ---: |"]
     for entry in results["cases"]:
         compared = comparison(entry)
@@ -255,16 +276,17 @@ def brief_table(results):
 
 def table(results):
     machine = results["machine"]
-    frameworks = {run["framework"] for entry in results["cases"] for run in entry["eager"] if "framework" in run}
+    frameworks = {run["framework"] for entry in results["cases"] for name in PEERS for run in entry.get(name, [])
+                  if "framework" in run}
+    shown = [name for name in PEERS if any(entry.get(name) for entry in results["cases"])]
     lines = [f"{machine['gpu'] + '; ' if machine.get('gpu') else ''}{machine['cpu']}, {machine['threads']} threads, {' '.join(machine['isa'])}; "
              f"{', '.join(sorted(frameworks))}, allocator {os.path.basename(machine['pytorch_allocator'])}; "
              f"{machine['date']}", "",
-             "| Training | precision | ptrain /s | PyTorch /s (eager, compiled) | speed | ptrain memory | PyTorch memory "
+             f"| Training | precision | ptrain /s | peers /s ({', '.join(shown)}) | speed | ptrain memory | least of peers "
              "| memory | planned |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for entry in results["cases"]:
-        ours, eager, compiled = (summary(entry[name]) for name in ("ptrain", "eager", "compiled"))
-        compared = comparison(entry)
-        rates = ", ".join(f"{peer['speed']:.1f}" if peer else "-" for peer in (eager, compiled))
+        ours, peers, compared = summary(entry["ptrain"]), peers_of(entry), comparison(entry)
+        rates = ", ".join(f"{peers[name]['speed']:.1f}" if name in peers else "-" for name in shown)
         cells = [entry["title"], entry["precision"], f"{ours['speed']:.1f}" if ours else "failed", rates]
         if compared:
             _, best, memory = compared
@@ -283,12 +305,14 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptrain", default=ROOT / "build/release/bin/ptrain", help="the binary")
     parser.add_argument("--python", default=venv / "bin/python", help="of the environment that setup.sh makes")
+    for name in ("zentorch", "jax"):
+        parser.add_argument(f"--{name}-python", default=f"{venv}-{name}/bin/python", help="setup.sh --all makes it")
     parser.add_argument("--device", choices=list(AMP), default="cpu")
     parser.add_argument("--cases", nargs="+", choices=sorted({case.name for cases in CASES.values() for case in cases}),
                         help="default: all of the device")
     parser.add_argument("--zoo", action="store_true", help="the other networks instead of the usual four")
     parser.add_argument("--precisions", nargs="+", choices=list(AMP["cpu"]), default=list(AMP["cpu"]))
-    parser.add_argument("--variants", nargs="+", choices=["eager", "compiled"], default=["eager", "compiled"])
+    parser.add_argument("--variants", nargs="+", choices=PEERS, default=PEERS[:2])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     parser.add_argument("--preload", default=None, help="allocator library for PyTorch; '' for none; default: the best found")
@@ -302,20 +326,29 @@ def parse_options():
     return options
 
 
+def still_in(entry, variants):
+    """The peers worth another round: those that were not far behind the fastest in what they have run."""
+    fastest = max((peer["speed"] for peer in peers_of(entry).values()), default=0)
+    return [name for name in variants if not entry[name] or peers_of(entry).get(name, {"speed": 0})["speed"] > fastest / FAR_BEHIND]
+
+
 def measure_all(options, results):
     """Adds the cases to `results` as they are measured, and keeps its file up to date."""
     cases = CASES[options.device] + CASES["zoo"] if options.cases else CASES["zoo" if options.zoo else options.device]
     for case in (case for case in cases if not options.cases or case.name in options.cases):
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
-                     "ptrain": [], "eager": [], "compiled": []}
+                     "ptrain": [], **{name: [] for name in options.variants}}
             results["cases"].append(entry)
             for _ in range(options.repeats):
-                for contestant in ["ptrain", *options.variants]:
+                for contestant in ["ptrain", *still_in(entry, options.variants)]:
                     if contestant == "ptrain":
                         outcome = run_ptrain(options, case, precision)
                     else:
-                        outcome = run_peer(options, case, precision, contestant == "compiled")
+                        command = peer_command(options, case, precision, contestant)
+                        if not command:
+                            continue
+                        outcome = run_peer(options, command)
                     entry[contestant].append(outcome)
                     print(f"{case.name} {precision} {contestant}: "
                           + outcome.get("error", f"{outcome.get('samples_per_second', 0):.2f}/s"), file=sys.stderr)
@@ -340,8 +373,8 @@ def main():
         interrupted = True
         print("interrupted: the table shows what was measured until then", file=sys.stderr)
     print(table(results))
-    failed = any("error" in run for entry in results["cases"] for name in ("ptrain", "eager", "compiled")
-                 for run in entry[name])
+    failed = any("error" in run for entry in results["cases"] for name in ("ptrain", *PEERS)
+                 for run in entry.get(name, []))
     return 1 if failed or interrupted else 0
 
 

@@ -16,6 +16,7 @@ def parse_options(description, **defaults):
                         help="bf16, fp16: autocast, fp16 with GradScaler (ptrain's O1); pure-bf16: parameters too (its O2)")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
     parser.add_argument("--compile-mode", default="default", help="torch.compile's mode, such as max-autotune")
+    parser.add_argument("--backend", choices=["inductor", "zentorch"], default="inductor", help="with --compile: torch.compile's")
     parser.add_argument("--threads", type=int, default=0, help="0: all cores this process may use")
     parser.add_argument("--steps", type=int, default=20, help="timed steps")
     parser.add_argument("--warmup", type=int, default=5, help="steps before timing starts")
@@ -38,7 +39,12 @@ def prepare(options):
 
 
 def compiled(options, model):
-    return torch.compile(model, mode=options.compile_mode) if options.compile else model
+    if not options.compile:
+        return model
+    if options.backend == "zentorch":  # AMD's; it registers itself, and takes no mode
+        import zentorch
+        return torch.compile(model, backend=zentorch.__name__)
+    return torch.compile(model, mode=options.compile_mode)
 
 
 class CpuClock:
@@ -98,7 +104,7 @@ def measure(options, build, samples_per_step):
     times = clock.seconds()
     percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
     print(json.dumps({
-        "framework": "pytorch " + torch.__version__,
+        "framework": f"pytorch {torch.__version__}" + (" zentorch" if options.backend == "zentorch" else ""),
         "dtype": options.dtype,
         "device": torch.cuda.get_device_name() if cuda else "cpu",
         "compiled": options.compile_mode if options.compile else False,

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Python environment of the PyTorch peers in $PTRAIN_PEERS_VENV (default .deps/peers): about 1 GB, CPU build.
+#   usage: scripts/peers/setup.sh [--all]
+#   --all  also one for AMD's zentorch, which wants a PyTorch of its own, and one for JAX, beside it (-zentorch, -jax)
 set -euo pipefail
 . "$(dirname "$0")/../usage.sh"
 cd "$(dirname "$0")/../.."
@@ -9,12 +11,20 @@ if ! python3 -c 'import ensurepip' 2>/dev/null; then
   echo "Python's venv is missing. On Debian or Ubuntu: apt-get install python3-venv" >&2
   exit 1
 fi
+install_in() {  # install_in FOLDER PACKAGE...
+  [[ -x $1/bin/python ]] || python3 -m venv "$1"
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check "${@:2}"
+}
+if [[ ${1:-} == --all ]]; then
+  install_in "$venv-zentorch" 'torch==2.14.*' zentorch torchvision timm transformers numpy
+  install_in "$venv-jax" jax
+fi
 [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
 # PyTorch's own index has the build without CUDA; PyPI's build runs the same CPU code where that index is out of reach.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision \
   --index-url https://download.pytorch.org/whl/cpu ||
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check timm transformers safetensors numpy \
+install_in "$venv" timm transformers safetensors numpy \
   onnx onnxruntime openvino
 "$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'
 echo "Peers: $venv/bin/python"

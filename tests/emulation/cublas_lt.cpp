@@ -1,5 +1,6 @@
 // cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
 #include "core/base/dtype.h"
+#include "tests/emulation/device_memory.h"
 #include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
@@ -50,6 +51,8 @@ void write(void* memory, cudaDataType_t dtype, std::int64_t at, float value) {
       static_cast<bf16*>(memory)[at] = bf16(value);
   }
 }
+
+std::size_t bytes_of(cudaDataType_t dtype) { return dtype == CUDA_R_32F ? 4 : 2; }
 
 /// Matrix `number` of a batch, as [outer][inner] floats.
 std::vector<float> dense(const void* memory, const Matrix& m, std::int32_t number, bool inner_is_row) {
@@ -133,9 +136,19 @@ bool is_supported(const Operation& o, const Matrix& d) {
 constexpr std::size_t workspace = 4096;
 constexpr std::uint64_t first_algorithm = 100;
 
-void describe(cublasLtMatmulHeuristicResult_t& result, std::uint64_t algorithm) {
+/// What a heuristic was told of the operands: their alignment in bytes, 256 where nothing is said.
+struct Preference {
+  std::uint32_t a = 256, b = 256, d = 256;
+};
+
+/// An algorithm is for operands of that alignment, and carries it.
+cublasLtMatmulAlgo_t algorithm_for(std::uint64_t number, const Preference& aligned) {
+  return {{number, aligned.a, aligned.b, aligned.d}};
+}
+
+void describe(cublasLtMatmulHeuristicResult_t& result, const cublasLtMatmulAlgo_t& algorithm) {
   result = {};
-  result.algo.data[0] = algorithm;
+  result.algo = algorithm;
   result.workspaceSize = workspace;
   result.state = CUBLAS_STATUS_SUCCESS;
 }
@@ -146,6 +159,24 @@ auto* parts(Descriptor descriptor) {
   return reinterpret_cast<Part*>(descriptor);
 }
 
+/// As far as its last column, for all of a batch.
+void require_matrix(const char* what, const void* memory, const Matrix& m, std::uint64_t alignment) {
+  const auto elements = static_cast<std::size_t>((m.batch - 1) * m.stride + (m.columns - 1) * m.ld + m.rows);
+  emulation::require_device_memory(what, memory, elements * bytes_of(m.dtype), alignment);
+}
+
+void require_epilogue(const Operation& o, const Matrix& d) {
+  const auto rows = static_cast<std::size_t>(d.rows), columns = static_cast<std::size_t>(d.columns);
+  if (o.bias != nullptr) {
+    const bool is_of_b = o.epilogue == CUBLASLT_EPILOGUE_BGRADB;
+    emulation::require_device_memory("an epilogue's bias", o.bias, (is_of_b ? columns : rows) * bytes_of(d.dtype), 16);
+  }
+  if (o.aux != nullptr) {
+    const std::size_t elements = (columns - 1) * static_cast<std::size_t>(o.aux_ld) + rows;
+    emulation::require_device_memory("an epilogue's matrix", o.aux, elements * bytes_of(d.dtype), 16);
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -153,7 +184,7 @@ extern "C" {
 std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 const char* cublasLtGetStatusString(cublasStatus_t) { return "refused by the emulation"; }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  *handle = reinterpret_cast<cublasLtHandle_t>(new int);
+  *handle = reinterpret_cast<cublasLtHandle_t>(new Preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
@@ -220,27 +251,33 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t matrix,
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new int);
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  delete reinterpret_cast<int*>(preference);
+  delete reinterpret_cast<Preference*>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, std::size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
+                                                    std::size_t) {
+  auto& aligned = *reinterpret_cast<Preference*>(preference);
+  if (attribute == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES) std::memcpy(&aligned.a, value, sizeof aligned.a);
+  if (attribute == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES) std::memcpy(&aligned.b, value, sizeof aligned.b);
+  if (attribute == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES) std::memcpy(&aligned.d, value, sizeof aligned.d);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 /// Two algorithms, so that searches have a choice.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t, int asked,
+                                              cublasLtMatmulPreference_t preference, int asked,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
   *found = 0;
   if (!is_supported(*parts(operation), *parts(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (; *found < std::min(asked, 2); ++*found) {
-    describe(results[*found], first_algorithm + static_cast<std::uint64_t>(*found));
+    describe(results[*found], algorithm_for(first_algorithm + static_cast<std::uint64_t>(*found),
+                                            *reinterpret_cast<const Preference*>(preference)));
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -248,7 +285,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, c
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        const cublasLtMatmulAlgo_t* algorithm, cublasLtMatmulHeuristicResult_t* result) {
   if (algorithm->data[0] - first_algorithm > 1) return CUBLAS_STATUS_INVALID_VALUE;
-  describe(*result, algorithm->data[0]);
+  describe(*result, *algorithm);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
@@ -268,6 +305,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
   if (scratch_bytes < workspace) return CUBLAS_STATUS_INVALID_VALUE;
+  require_matrix("a matrix A", a, *parts(a_matrix), algorithm->data[1]);
+  require_matrix("a matrix B", b, *parts(b_matrix), algorithm->data[2]);
+  require_matrix("a matrix D", d, *parts(d_matrix), algorithm->data[3]);
+  require_epilogue(*parts(operation), *parts(d_matrix));
+  emulation::require_device_memory("a product's workspace", scratch, workspace, 16);
   const float factor = *static_cast<const float*>(alpha);
   emulation::enqueue(stream,
                      [=, o = *parts(operation), am = *parts(a_matrix), bm = *parts(b_matrix), dm = *parts(d_matrix)] {

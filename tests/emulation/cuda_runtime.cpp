@@ -1,4 +1,5 @@
 // The CUDA runtime on host memory, as far as the backend calls it.
+#include "tests/emulation/device_memory.h"
 #include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <utility>
 
 using Clock = std::chrono::steady_clock;
@@ -31,7 +33,12 @@ namespace {
 constexpr std::size_t total_memory = std::size_t{8} << 30, alignment = 256;
 constexpr int fresh = 0xff;  // a NaN in every floating dtype
 
-std::map<void*, std::size_t> allocations;
+struct Allocation {
+  std::size_t bytes;
+  bool on_device;
+};
+std::map<const void*, Allocation> allocations;
+std::mutex allocations_mutex;
 std::size_t used_memory = 0;
 int captures = 0;  // under way
 cudaError_t last_error = cudaSuccess;
@@ -56,22 +63,24 @@ void restart(CUstream_st& stream) {
   stream = std::move(fresh_stream);
 }
 
-cudaError_t allocate(void** memory, std::size_t bytes) {
+cudaError_t allocate(void** memory, std::size_t bytes, bool on_device) {
   emulation::refuse_beside_collectives("memory is allocated");
   if (unless_capturing() != cudaSuccess) return cudaErrorStreamCaptureUnsupported;
   if (bytes > total_memory - used_memory) return answer(cudaErrorMemoryAllocation);
   *memory = std::aligned_alloc(alignment, (std::max(bytes, alignment) + alignment - 1) / alignment * alignment);
   std::memset(*memory, fresh, bytes);
-  allocations[*memory] = bytes;
+  const std::lock_guard lock(allocations_mutex);
+  allocations[*memory] = {bytes, on_device};
   used_memory += bytes;
   return cudaSuccess;
 }
 
 cudaError_t release(void* memory) {
   if (memory == nullptr) return cudaSuccess;
+  const std::lock_guard lock(allocations_mutex);
   const auto allocation = allocations.find(memory);
   if (allocation == allocations.end()) return answer(cudaErrorInvalidValue);
-  used_memory -= allocation->second;
+  used_memory -= allocation->second.bytes;
   allocations.erase(allocation);
   std::free(memory);
   return cudaSuccess;
@@ -82,6 +91,23 @@ cudaError_t release(void* memory) {
 void emulation::refuse_beside_collectives(const char* what) {
   if (collectives == ended_collectives) return;
   std::fprintf(stderr, "emulation: %s while %zu collectives are in flight\n", what, collectives - ended_collectives);
+  std::abort();
+}
+
+void emulation::require_device_memory(const char* what, const void* memory, std::size_t bytes, std::size_t alignment) {
+  const auto* const begin = static_cast<const char*>(memory);
+  const char* fault = reinterpret_cast<std::uintptr_t>(memory) % alignment != 0 ? "is not aligned" : nullptr;
+  {
+    const std::lock_guard lock(allocations_mutex);
+    auto next = allocations.upper_bound(memory);
+    const bool within =
+        next != allocations.begin() &&
+        (--next, begin + bytes <= static_cast<const char*>(next->first) + std::max(next->second.bytes, alignment));
+    if (!within) fault = "reaches beyond its allocation, or has none";
+    if (within && !next->second.on_device) fault = "lies in the host's memory";
+  }
+  if (fault == nullptr) return;
+  std::fprintf(stderr, "emulation: %s (%zu bytes at %p) %s\n", what, bytes, memory, fault);
   std::abort();
 }
 
@@ -115,9 +141,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return allocate(memory, bytes); }
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return allocate(memory, bytes, true); }
 cudaError_t cudaFree(void* memory) { return release(memory); }
-cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return allocate(memory, bytes); }
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return allocate(memory, bytes, false); }
 cudaError_t cudaFreeHost(void* memory) { return release(memory); }
 cudaError_t cudaMemGetInfo(std::size_t* left, std::size_t* total) {
   *left = total_memory - used_memory;

@@ -2,6 +2,7 @@
 // cuDNN's graphs say so and when they leave a graph.
 #include "core/base/errors.h"
 #include "tests/emulation/cudnn_graph_parts.h"
+#include "tests/emulation/device_memory.h"
 #include "tests/emulation/faults.h"
 #include "tests/emulation/stream.h"
 
@@ -355,6 +356,13 @@ std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound_l
 void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
   if (emulation::fails("plan " + parts_->plan_names[plan])) fail("cuDNN: {}: emulated", parts_->plan_names[plan]);
   invariant(pointers.size() == parts_->bound.size(), "a cuDNN graph is bound wrongly");
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    const std::size_t bytes = parts_->bound[i].offsets ? 16 : bound()[i].span_bytes();  // ragged: what offsets say
+    emulation::require_device_memory("a tensor of a cuDNN graph", pointers[i], bytes, 16);
+  }
+  if (parts_->workspace > 0) {
+    emulation::require_device_memory("a cuDNN graph's workspace", workspace, parts_->workspace, 16);
+  }
   emulation::enqueue(parts_->handle->stream,
                      [this, workspace, p = std::vector<void*>(pointers.begin(), pointers.end())] {
                        if (parts_->workspace > 0)

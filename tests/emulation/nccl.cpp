@@ -1,5 +1,6 @@
 // NCCL as far as ranks that are processes of one machine call it: sums in rank order, through shared memory.
 #include "core/base/dtype.h"
+#include "tests/emulation/device_memory.h"
 #include "tests/emulation/stream.h"
 
 #include <fcntl.h>
@@ -101,6 +102,8 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
   if (from != to || (op != ncclSum && op != ncclAvg)) return ncclInvalidArgument;
+  emulation::require_device_memory("what is summed", to, count * (type == ncclFloat32 ? 4 : 2),
+                                   type == ncclFloat32 ? 4 : 2);
   const float factor = op == ncclAvg ? 1.0f / static_cast<float>(communicator->ranks) : 1.0f;
   emulation::enqueue(stream, [=, recorded = communicator->recorded] {
     ++emulation::collectives;

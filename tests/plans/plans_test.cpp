@@ -6,10 +6,12 @@
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/passes/pipeline.h"
+#include "models/registry.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/vision/resnet.h"
 #include "tests/case_name.h"
+#include "tests/described_gpu.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,15 +23,7 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr const char* h200 =
-    R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"maxGridSize":[2147483647,65535,65535],)"
-    R"("maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,)"
-    R"("maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
-    R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,)"
-    R"("isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":3201000,)"
-    R"("l2CacheSize":62914560,"totalGlobalMem":150000000000,"deviceName":"NVIDIA H200"})";
-
-CudnnTarget target() { return CudnnTarget::described(h200, 90); }
+CudnnTarget target() { return CudnnTarget::described(described_h200, 90); }
 
 PlanRules rules(DType dtype, std::size_t workspace_mib) {
   return {is_low_precision(dtype), /*deterministic=*/false, workspace_mib << 20};
@@ -206,6 +200,51 @@ TEST(ConvBatchNormPlans, AllOfResNetButTheStemAreFused) {
     EXPECT_EQ(fused, 52 + 32 + 32);
   }
 }
+
+/// The graphs that a convolution's kernel is made of where cuDNN has no plan for all of it: without what follows, or
+/// with a weight gradient in the data's dtype.
+CudnnGraph plain_graph_of(const Graph& graph, const Node& node) {
+  const std::vector<TensorDesc> in = graph.input_descs(node), out = graph.output_descs(node);
+  if (node.op->type() == "conv2d_grad_weight") {
+    const auto& attrs = static_cast<const Conv2dGradWeight&>(*node.op).attrs();
+    return convolution_grad_weight_graph(target(), attrs.conv, in[0], in[1], {in[0].dtype, out[0].shape});
+  }
+  return convolution_graph(target(), static_cast<const Conv2d&>(*node.op).attrs(), in[0], in[1], out[0], {});
+}
+
+class ImagePlans : public ::testing::TestWithParam<std::string> {};
+
+/// Grouped, depthwise and narrow ones too; planned, not compiled.
+TEST_P(ImagePlans, EveryConvolutionHasAPlanOneWayOrAnother) {
+  Config config;
+  config.model.name = GetParam();
+  const DatasetInfo data = described_data(find_model(GetParam()));
+  config.model.classes = data.classes;
+  const Graph graph = training_graph(*make_model(config, data), 16, AmpLevel::O1, DType::bf16);
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->type().starts_with("conv2d") || node.op->type() == "conv2d_grad_bias") continue;
+    if (!seen.insert(describe(graph, node)).second) continue;
+    std::optional<CudnnGraph> planned = graph_of(graph, node);
+    ASSERT_TRUE(planned.has_value()) << describe(graph, node);
+    if (!planned->plan(rules(DType::bf16, 512))) continue;
+    ASSERT_NE(node.op->type(), "conv2d_grad_input") << describe(graph, node);
+    CudnnGraph plain = plain_graph_of(graph, node);
+    const auto reason = plain.plan(rules(DType::bf16, 512));
+    EXPECT_FALSE(reason.has_value()) << describe(graph, node) << ": " << reason.value_or("");
+  }
+}
+
+std::vector<std::string> image_models() {
+  use_models(model_entries());
+  std::vector<std::string> names;
+  for (const ModelEntry& entry : known_models()) {
+    if (described_data(entry).kind == DataKind::image) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ImagePlans, ::testing::ValuesIn(image_models()), testing::case_name);
 
 class BertPlans : public ::testing::TestWithParam<DType> {};
 

@@ -30,6 +30,8 @@ __device__ inline void sum_channels(const ChannelExtent& e, const Term& term, Ch
   float first[n] = {}, second[n] = {};
   if (place.channel < e.channels) {
     auto state = term.at(place.channel);
+    // Nothing is stored on the way, so that the loads of four rows are under way at once.
+#pragma unroll 4
     for (std::int64_t r = place.row; r < e.rows; r += place.step) {
       term.add(state, r * e.channels + place.channel, first, second);
     }

@@ -25,6 +25,7 @@ __global__ void partial_sums_kernel(const T* x, std::int64_t rows, std::int64_t 
   float sum = 0;
   if (column < columns) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
+#pragma unroll 8
     for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * tile_rows + threadIdx.y; r < rows; r += step) {
       sum += to_float(x[r * columns + column]);
     }

@@ -1,15 +1,63 @@
 // Gradient of a convolution with respect to its weights.
+#include "core/cuda/device/workspace.h"
 #include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
+#include "core/cuda/primitives/convert.h"
 #include "core/ops/image/conv2d.h"
 
-namespace ptrain::cuda {
+#include <array>
 
-std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context, Device& device) {
-  return make_convolution(context, device, [&] {
+namespace ptrain::cuda {
+namespace {
+
+std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device) {
+  return [&context, &device] {
     return convolution_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2dGradWeight>().attrs().conv,
                                          context.inputs[0], context.inputs[1], context.outputs[0]);
-  });
+  };
+}
+
+/// In the data's dtype, then converted: cuDNN writes another one itself where channels are multiples of 8 alone.
+class GradWeightThenConverted final : public Kernel {
+ public:
+  GradWeightThenConverted(const KernelContext& context, Device& device)
+      : device_(device),
+        dw_(context.outputs[0]),
+        rounded_{context.inputs[0].dtype, dw_.shape},
+        rounded_part_(layout_.take(rounded_.bytes())) {
+    const std::array<TensorDesc, 1> outputs{rounded_};
+    const KernelContext rounded{context.op,      context.inputs,       outputs,
+                                context.options, context.search_cache, context.collectives};
+    gradient_ = make_convolution(rounded, device, graph_of(rounded, device));
+    gradient_workspace_ = layout_.take(gradient_->workspace_bytes());
+  }
+
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
+  KernelRecord record() const override { return {gradient_->record().implementation + ", then converted"}; }
+
+  void run(const KernelArgs& args) override {
+    void* const rounded[] = {rounded_part_.in(args.workspace)};
+    gradient_->run({args.inputs, rounded, gradient_workspace_.in(args.workspace)});
+    convert(device_, rounded_.dtype, rounded[0], dw_.dtype, args.outputs[0], dw_.count());
+  }
+
+ private:
+  Device& device_;
+  TensorDesc dw_, rounded_;
+  WorkspaceLayout layout_;
+  WorkspacePart rounded_part_, gradient_workspace_;
+  std::unique_ptr<Kernel> gradient_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context, Device& device) {
+  if (context.outputs[0].dtype == context.inputs[0].dtype) {
+    return make_convolution(context, device, graph_of(context, device));
+  }
+  std::string reason;
+  auto kernel = try_convolution(context, device, graph_of(context, device), reason);
+  return kernel != nullptr ? std::move(kernel) : std::make_unique<GradWeightThenConverted>(context, device);
 }
 
 }  // namespace ptrain::cuda
