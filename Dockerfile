@@ -9,7 +9,7 @@ ARG RUN_BASE=${CUDA:+nvidia/cuda:${CUDA}-cudnn-runtime-ubuntu24.04}
 FROM ${BUILD_BASE:-debian:12-slim} AS build
 ARG CUDA
 WORKDIR /src
-COPY scripts/install_deps.sh scripts/
+COPY scripts/install_deps.sh scripts/usage.sh scripts/
 RUN scripts/install_deps.sh ${CUDA:+--cuda}
 COPY . .
 RUN scripts/package.sh tree ${CUDA:+--cuda} --out /out
