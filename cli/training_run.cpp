@@ -16,6 +16,7 @@
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
 #include "core/train/data_report.h"
+#include "core/train/input/image_decoders.h"
 #include "core/train/measure/known_rates.h"
 #include "core/train/run_report.h"
 #include "core/train/settings.h"
@@ -55,6 +56,7 @@ class TrainingRun {
         use_(use),
         telling_(telling),
         report_(make_report(config_)),
+        decoder_place_(loaded.origins.at("data.decoder")),
         communicator_(communicator),
         observer_(config_, is_main() ? &telling : nullptr) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
@@ -126,6 +128,7 @@ class TrainingRun {
 
   void prepare() {
     workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
+    check_decoder();
     if (is_main()) tell_data();
     const std::optional<DeviceRates> rates = measure();
     report_.environment = environment_of(config_, *workload_.backend, rates);
@@ -143,6 +146,15 @@ class TrainingRun {
     on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
       if (lost != nullptr) write_loss(*lost);
     });
+  }
+
+  /// Before anything is measured, with the place that asks for it.
+  void check_decoder() {
+    try {
+      image_decoders(config_, *workload_.backend, Ranks(communicator_));
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", decoder_place_, error.what()));
+    }
   }
 
   void tell_data() {
@@ -227,6 +239,7 @@ class TrainingRun {
   std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss
+  const std::string decoder_place_;
   Communicator* communicator_;
   RunObserver observer_;
   TrainObserver silent_;

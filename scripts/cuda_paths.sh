@@ -24,7 +24,8 @@ ptrain_add_cuda_paths() {
   local folder library found folders
   found=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null || true)
   mapfile -t folders < <(ptrain_cuda_folders)
-  for library in libcudnn.so.9 libcublasLt.so.13 libcublasLt.so.12 libnvrtc.so.13 libnvrtc.so.12 libnccl.so.2; do
+  for library in libcudnn.so.9 libcublasLt.so.13 libcublasLt.so.12 libnvrtc.so.13 libnvrtc.so.12 libnccl.so.2 \
+    libnvjpeg.so.13 libnvjpeg.so.12; do
     [[ $found == *"$library"* ]] && continue
     for folder in "${folders[@]}"; do
       [[ -e $folder/$library ]] || continue

@@ -30,11 +30,8 @@ using nlohmann::json;
 json gpu_state() {
   const std::string reason = cuda::unavailable_reason();
   const BackendInfo info = cuda::cuda_info();
-  return {{"usable", reason.empty()},
-          {"reason", reason},
-          {"devices", describe_devices(info.devices)},
-          {"libraries", info.versions},
-          {"files", info.files}};
+  return {{"usable", reason.empty()},   {"reason", reason},    {"devices", describe_devices(info.devices)},
+          {"libraries", info.versions}, {"files", info.files}, {"missing", info.missing}};
 }
 
 /// What amp.level auto comes to for each kind of model.
@@ -141,6 +138,7 @@ void print_human(const json& state) {
     const std::string file = gpu["files"].value(name, "");
     line(name, text(version) + (file.empty() ? "" : fmt::format(" ({})", file)));
   }
+  for (const auto& [name, how] : gpu["missing"].items()) line(name, text(how));
   for (const json& asset : state["assets"]) {
     line(text(asset["name"]), asset["found"].get<bool>()
                                   ? "found at " + text(asset["path"])

@@ -92,6 +92,11 @@ constexpr bool is_sharded(DataSource source) {
   return source == DataSource::webdataset || source == DataSource::tfrecord;
 }
 
+/// Whether its images are encoded, JPEG or PNG.
+constexpr bool has_encoded_images(DataSource source) {
+  return source == DataSource::image_folder || source == DataSource::clip_folder || is_sharded(source);
+}
+
 /// How a text file's bytes are letters. automatic: as the bytes look (core/data/text/text_encoding.h).
 enum class TextEncoding { automatic, utf8, gb18030, utf16, big5, windows1252 };
 template <>

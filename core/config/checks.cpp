@@ -122,6 +122,9 @@ void check_data(const Config& config, const Refusal& refuse) {
     refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
            choice_name(source));
   }
+  if (config.data.decoder == Decoder::gpu && has_encoded_images(source) && config.device.kind == DeviceKind::cpu) {
+    refuse("data.decoder", "expected cpu or auto on device cpu, got gpu, which needs device cuda");
+  }
   if (source == DataSource::tsv) check_table(config.data, refuse);
   const bool is_parted =
       source == DataSource::tsv || source == DataSource::image_folder || of_clips || is_sharded(source);

@@ -38,6 +38,13 @@ struct Choices<BestMetric> {
                                                          "loss", "pearson", "spearman", "perplexity"};
 };
 
+/// What decodes JPEGs.
+enum class Decoder { automatic, cpu, gpu };
+template <>
+struct Choices<Decoder> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct Choices<DistMode> {

@@ -92,6 +92,7 @@ struct DataConfig {
   std::int64_t image_size = 224;  // px, height and width
   std::int64_t batch_size = 32;   // samples per rank and step
   std::int64_t workers = 2;       // 0: load on the training thread
+  Decoder decoder = Decoder::automatic;
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
   std::string vocab;  // vocabulary file

@@ -7,6 +7,10 @@ namespace {
 
 constexpr double kManySteps = 1e12;
 constexpr double kManySamples = 1e10;
+constexpr const char* decoder_help =
+    "what decodes JPEGs; gpu: nvJPEG, on device cuda with one rank, at full size, where cpu reduces them as it "
+    "decodes; "
+    "auto: cpu, as gpu has not been measured";
 
 template <typename Member>
 Key data_key(std::string name, Member member, std::string help) {
@@ -82,6 +86,7 @@ std::vector<Key> data_keys() {
       data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
+      data_key("decoder", &DataConfig::decoder, decoder_help),
       data_key("max_length", &DataConfig::max_length,
                "tokens per sequence, [CLS] and [SEP] included; of running text, per block")
           .between(3, 65536),

@@ -47,6 +47,7 @@ const std::vector<Rule> rules = {
     {{"data.path", "data.max_bad_samples"},
      [](const Config& c) { return c.data.source != DataSource::synthetic; },
      "data.source"},
+    {{"data.decoder"}, [](const Config& c) { return has_encoded_images(c.data.source); }, "data.source"},
     {{"data.synthetic_samples"}, [](const Config& c) { return c.data.source == DataSource::synthetic; }, "data.source"},
     {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
      [](const Config& c) { return c.amp.level != AmpLevel::O0; },

@@ -9,6 +9,7 @@
 #include "core/cuda/device/recorded_sequence.h"
 #include "core/cuda/device/staging.h"
 #include "core/cuda/library/nccl_collectives.h"
+#include "core/cuda/library/nvjpeg_decoder.h"
 #include "core/cuda/option_effects.h"
 #include "core/cuda/registry.h"
 
@@ -37,6 +38,10 @@ class CudaBackend final : public Backend {
   std::vector<std::string> take_notes() override { return device_.take_notes(); }
   std::shared_ptr<Collectives> make_collectives(HostCollectives& host) override {
     return make_nccl_collectives(device_, host);
+  }
+  MakeImageDecoder image_decoders() override {
+    if (!decoders_) decoders_ = make_nvjpeg_decoders(device_);
+    return decoders_;
   }
   bool fuses_convolutions() const override { return true; }
   DType preferred_low_precision() const override { return DType::f16; }
@@ -114,7 +119,8 @@ class CudaBackend final : public Backend {
   Device device_;
   Staging staging_;
   SearchCache cache_;
-  ProcessMemory memory_;  // of tensors, without the context and the libraries' own
+  MakeImageDecoder decoders_;  // once asked for
+  ProcessMemory memory_;       // of tensors, without the context and the libraries' own
 };
 
 }  // namespace

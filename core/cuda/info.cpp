@@ -1,6 +1,7 @@
 // Which GPUs and libraries are there.
 #include "core/cuda/backend.h"
 #include "core/cuda/device/driver_version.h"
+#include "core/cuda/library/nvjpeg_functions.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -16,12 +17,26 @@ constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled
 
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// The file that a function was loaded from; empty when it is part of the program.
-std::string file_of(const char* function) {
+/// The file that a function was loaded from; empty when it is part of the program, or nowhere.
+std::string file_of(void* address) {
   Dl_info found{};
-  void* const address = dlsym(RTLD_DEFAULT, function);
   if (address == nullptr || dladdr(address, &found) == 0 || found.dli_fname == nullptr) return {};
   return found.dli_fname;
+}
+
+/// nvJPEG is loaded by those who use it.
+void add_nvjpeg(BackendInfo& info) {
+  const NvjpegFunctions* const nvjpeg = find_nvjpeg();
+  if (nvjpeg == nullptr) {
+    info.missing["nvJPEG"] = fmt::format("none for data.decoder gpu: {}", nvjpeg_missing());
+    return;
+  }
+  int parts[3] = {};
+  for (int part = 0; part < 3; ++part) nvjpeg->get_property(part, &parts[part]);
+  info.versions["nvJPEG"] = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+  if (std::string file = file_of(reinterpret_cast<void*>(nvjpeg->get_property)); !file.empty()) {
+    info.files["nvJPEG"] = std::move(file);
+  }
 }
 
 }  // namespace
@@ -60,8 +75,9 @@ BackendInfo cuda_info() {
     info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   for (const auto& [library, function] :
        {std::pair{"cuDNN", "cudnnGetVersion"}, {"cuBLASLt", "cublasLtGetVersion"}, {"NCCL", "ncclGetVersion"}}) {
-    if (std::string file = file_of(function); !file.empty()) info.files[library] = std::move(file);
+    if (std::string file = file_of(dlsym(RTLD_DEFAULT, function)); !file.empty()) info.files[library] = std::move(file);
   }
+  add_nvjpeg(info);
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
   for (int i = 0; i < count; ++i) {

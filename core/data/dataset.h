@@ -5,10 +5,12 @@
 #include "core/base/data_kind.h"
 #include "core/base/errors.h"
 #include "core/data/sample_random.h"
+#include "core/io/image_decoder.h"
 
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -73,6 +75,8 @@ struct Scratch {
   std::vector<std::int32_t> bounds;
   std::vector<std::int32_t> first_ids;
   std::vector<std::int32_t> second_ids;
+  std::unique_ptr<ImageDecoder> decoder;  // a device's; null: the host decodes
+  std::int64_t device_decoded = 0;        // images, by it
 };
 
 /// A sample whose own bytes are wrong (truncated, corrupt, unreadable); the loader may skip it. The message names the

@@ -5,6 +5,7 @@
 #include "core/exec/kernel.h"
 #include "core/exec/rate_size.h"
 #include "core/exec/sensors.h"
+#include "core/io/image_decoder.h"
 
 #include <functional>
 #include <map>
@@ -73,9 +74,10 @@ struct DeviceInfo {
 
 /// What a run's environment holds of a backend.
 struct BackendInfo {
-  std::vector<DeviceInfo> devices;              // none where the host computes
-  std::map<std::string, std::string> versions;  // of libraries and drivers
-  std::map<std::string, std::string> files;     // where those lie that a backend found when the program started
+  std::vector<DeviceInfo> devices;                  // none where the host computes
+  std::map<std::string, std::string> versions;      // of libraries and drivers
+  std::map<std::string, std::string> files;         // where those lie that a backend found when the program started
+  std::map<std::string, std::string> missing = {};  // of libraries that were not found: for what, and how to get them
 };
 
 /// How a device's kernels multiply 8-bit integers. saturating: pairs of products are added in 16 bits, which hold them
@@ -113,6 +115,9 @@ class Backend {
   virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
   /// Null where the device has none. Throws Error{failed} saying why they cannot be read.
   virtual std::unique_ptr<Sensors> make_sensors() const { return nullptr; }
+  /// Decoders of JPEGs; empty where the device has none. The backend outlives them. Throws Error{failed} saying why
+  /// they cannot be made.
+  virtual MakeImageDecoder image_decoders() { return {}; }
   /// The work of rate_size.h in 8-bit integers, on memory of its own; null where the device has no such kernel.
   virtual std::function<void()> int8_product(const ProductSize&) { return {}; }
   virtual std::function<void()> int8_convolution(const ConvolutionSize&) { return {}; }

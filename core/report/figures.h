@@ -269,6 +269,7 @@ struct ProgressReport {
   std::int64_t planned_steps = 0;
   double epochs = 0;
   std::int64_t bad_samples = 0;
+  std::optional<std::int64_t> device_decoded;
   double wall_seconds = 0;
   double setup_seconds = 0;
   double search_seconds = 0;
@@ -281,6 +282,8 @@ struct ProgressReport {
     field("planned_steps", planned_steps, "");
     field("epochs", epochs, "");
     field("bad_samples", bad_samples, "skipped because undecodable");
+    field("device_decoded", device_decoded,
+          "of the images loaded for training, some ahead, those that the GPU decoded; null but with data.decoder gpu");
     field("wall_seconds", wall_seconds, "the whole command");
     field("setup_seconds", setup_seconds, "before the first step, search included");
     field("search_seconds", search_seconds, "choosing kernels");

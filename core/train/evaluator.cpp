@@ -26,8 +26,9 @@ Batch mirrored(const Batch& batch) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, Ranks& ranks, TrainObserver& observer)
-    : config_(config), plans_(plans), data_(data), ranks_(ranks), observer_(observer) {}
+Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
+                     Ranks& ranks, TrainObserver& observer)
+    : config_(config), plans_(plans), data_(data), decoders_(decoders), ranks_(ranks), observer_(observer) {}
 
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
@@ -52,6 +53,7 @@ EvalResult Evaluator::evaluate() {
   LoaderOptions options = loader_options(config_, Split::eval);
   ranks_.shard(options);
   options.samples = config_.eval.max_samples;
+  options.make_decoder = decoders_;
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const bool classifies = data_.info().head == Head::classification;

@@ -32,7 +32,8 @@ struct EvalResult {
 class Evaluator {
  public:
   /// `plans` have an evaluation set. All must outlive it.
-  Evaluator(const Config& config, RunPlans& plans, const Dataset& data, Ranks& ranks, TrainObserver& observer);
+  Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders, Ranks& ranks,
+            TrainObserver& observer);
 
   /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal cuts it
   /// short: then the result is neither kept nor shown.
@@ -53,6 +54,7 @@ class Evaluator {
   const Config& config_;
   RunPlans& plans_;
   const Dataset& data_;
+  const MakeImageDecoder& decoders_;
   Ranks& ranks_;
   TrainObserver& observer_;
   std::vector<EvalResult> results_;

@@ -138,6 +138,7 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.progress.planned_steps = result.total_steps;
   if (result.total_steps > 0) report.progress.epochs = result.epochs(report.progress.steps);
   report.progress.bad_samples = result.bad_samples;
+  report.progress.device_decoded = result.device_decoded;
   report.progress.setup_seconds = result.setup_seconds;
   report.progress.search_seconds = result.search_seconds;
   report.progress.resumed_from = result.resumed_from;

@@ -25,6 +25,7 @@ struct RunEnd {
   double setup_seconds = 0;                      // from the start to the first step, search included
   std::string ended_early;                       // why, where it ended in order before its last step
   std::int64_t bad_samples = 0;                  // that could not be read, of all ranks
+  std::optional<std::int64_t> device_decoded;    // of training's images, by data.decoder gpu
   std::optional<GuardFinding> batch_norm_guard;  // of all ranks; none where nothing was compared
 };
 

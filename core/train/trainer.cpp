@@ -5,6 +5,7 @@
 #include "core/base/signals.h"
 #include "core/config/choices.h"
 #include "core/io/atomic_file.h"
+#include "core/train/input/image_decoders.h"
 #include "core/train/input/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
@@ -29,6 +30,7 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       ranks_(communicator),
       measuring_(backend, ranks_, observer),
       gradients_(make_gradient_collectives(config, backend, communicator)),
+      decoders_(image_decoders(config, backend, ranks_)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
       checkpoints_(config, std::move(config_hash), model, ranks_, training.size()),
       best_(config) {}
@@ -55,7 +57,9 @@ void Trainer::prepare() {
   stepping_.emplace(
       config_, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
-  if (evaluation_data_ != nullptr) evaluator_.emplace(config_, plans_, *evaluation_data_, ranks_, observer_);
+  if (evaluation_data_ != nullptr) {
+    evaluator_.emplace(config_, plans_, *evaluation_data_, decoders_, ranks_, observer_);
+  }
   for (const NodeProfile& node : plans_.training().profile()) {
     observer_.on_detail(fmt::format("{} {}: {}", node.type, node.name, node.record.implementation));
   }
@@ -64,7 +68,7 @@ void Trainer::prepare() {
 
 void Trainer::train() {
   const SignalGuard signals;
-  PhasedLoader loader(config_, training_data_, ranks_, counts_);
+  PhasedLoader loader(config_, training_data_, ranks_, counts_, decoders_);
   start_training();
   for (std::int64_t step = start_.first_step; step < counts_.total_steps && goes_on(); ++step) {
     tell_phase(step);
@@ -207,6 +211,7 @@ void Trainer::end_measuring(const PhasedLoader& loader) {
   write_trace();
   measuring_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(measuring_.figures().flops, measuring_.figures().samples);
+  if (decoders_) outcome_.device_decoded = loader.device_decoded();
   std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
   ranks_.add_up(bad_samples);
   outcome_.bad_samples = std::llround(bad_samples[0]);

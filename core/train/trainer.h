@@ -18,7 +18,8 @@ class Trainer {
  public:
   /// Everything must outlive the trainer. `evaluation` may be null, and so may `communicator`: one rank, which
   /// exchanges nothing. With several, every rank makes the same calls; each trains on its part of a batch of
-  /// data.batch_size * world size samples, and rank 0 reads and writes the files.
+  /// data.batch_size * world size samples, and rank 0 reads and writes the files. Throws Error{usage} for keys that the
+  /// backend cannot keep.
   Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model, const Dataset& training,
           const Dataset* evaluation, TrainObserver& observer, Communicator* communicator = nullptr);
 
@@ -86,6 +87,7 @@ class Trainer {
   Ranks ranks_;
   Measuring measuring_;
   std::shared_ptr<Collectives> gradients_;  // what exchanges them; null with one rank
+  MakeImageDecoder decoders_;               // empty: the host decodes
   RunPlans plans_;
   Checkpoints checkpoints_;
 

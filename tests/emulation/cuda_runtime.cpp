@@ -40,7 +40,7 @@ struct Allocation {
 std::map<const void*, Allocation> allocations;
 std::mutex allocations_mutex;
 std::size_t used_memory = 0;
-int captures = 0;  // under way
+thread_local int captures = 0;  // under way in this thread, as the backend asks for
 cudaError_t last_error = cudaSuccess;
 
 cudaError_t answer(cudaError_t status) {

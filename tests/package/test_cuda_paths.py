@@ -72,6 +72,14 @@ class CudaPaths(unittest.TestCase):
                 self.place(f"cuda/{folder}")
                 self.assertEqual(self.run_packed(CUDA_HOME=self.root / "cuda").returncode, 7)
 
+    def test_a_library_that_the_program_loads_when_it_needs_it_is_found(self):
+        folder = self.root / "home/.local/lib/python3.11/site-packages/nvidia/nvjpeg/lib"
+        folder.mkdir(parents=True)
+        (folder / "libnvjpeg.so.13").touch()
+        result = subprocess.run(["bash", "-c", f'. {ROOT}/scripts/cuda_paths.sh; echo "$LD_LIBRARY_PATH"'],
+                                capture_output=True, text=True, timeout=60, env=self.environment)
+        self.assertIn(str(folder), result.stdout.strip().split(":"), result.stderr)
+
     def test_what_is_nowhere_is_named_with_how_to_get_it(self):
         result = self.run_packed(CUDA_HOME="/nowhere")
         self.assertEqual(result.returncode, 1)

@@ -147,6 +147,15 @@ void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const st
 void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
                                 Scratch& scratch, std::span<std::uint8_t> out) const {
   JpegDecoder decoder(bytes, name);
+  if (scratch.decoder != nullptr && decoder.is_plain()) {
+    const int width = decoder.width(), height = decoder.height();
+    const std::span<const std::uint8_t> pixels = scratch.decoder->decode(bytes, width, height);
+    if (!pixels.empty()) {
+      ++scratch.device_decoded;
+      return apply({pixels.data(), std::size_t{3} * static_cast<std::size_t>(width)}, width, height, random, scratch,
+                   out);
+    }
+  }
   const ImagePlan drawn = plan(decoder.width(), decoder.height(), random);
   // Evaluation keeps twice the pixels, so that its result stays that of a full decode and resize.
   const int reduction = decoder_reduction(drawn, augment_ == Augmentation::random_resized_crop ? 1 : 2);

@@ -43,7 +43,9 @@ class ImageTransform {
   /// From RGB8 pixels; `source` holds the whole image.
   void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
              std::span<std::uint8_t> out) const;
-  /// From the bytes of a JPEG or PNG file; throws BadSample naming it.
+  /// From the bytes of a JPEG or PNG file; throws BadSample naming it. `scratch.decoder` decodes JPEGs whole, libjpeg
+  /// what the plan uses, reduced by 2, 4 or 8 where the plan reduces it by more: otherwise both give the same, but for
+  /// rounding.
   void apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
                      Scratch& scratch, std::span<std::uint8_t> out) const;
 

@@ -23,6 +23,7 @@ struct JpegState {
   std::string name;
   std::vector<std::uint8_t> cmyk_row;
   bool created = false;
+  bool has_end = false;
 
   [[noreturn]] void report() const { throw BadSample(fmt::format("{}: corrupt JPEG: {}", name, message)); }
 };
@@ -96,6 +97,7 @@ JpegDecoder::JpegDecoder(std::span<const std::uint8_t> bytes, std::string name)
   }
   const bool four_channels = s.info.jpeg_color_space == JCS_CMYK || s.info.jpeg_color_space == JCS_YCCK;
   s.info.out_color_space = four_channels ? JCS_CMYK : JCS_RGB;
+  s.has_end = bytes[bytes.size() - 2] == 0xff && bytes.back() == JPEG_EOI;
   s.created = true;
 }
 
@@ -105,6 +107,13 @@ JpegDecoder::~JpegDecoder() {
 
 int JpegDecoder::width() const { return static_cast<int>(state_->info.image_width); }
 int JpegDecoder::height() const { return static_cast<int>(state_->info.image_height); }
+
+bool JpegDecoder::is_plain() const {
+  const jpeg_decompress_struct& info = state_->info;
+  const bool one_scan = info.progressive_mode == 0 && info.comps_in_scan == info.num_components;
+  const bool common = info.jpeg_color_space == JCS_YCbCr || info.jpeg_color_space == JCS_GRAYSCALE;
+  return state_->has_end && one_scan && info.arith_code == 0 && common;
+}
 
 void JpegDecoder::set_scale(int denominator) {
   state_->info.scale_num = 1;

@@ -35,6 +35,9 @@ class JpegDecoder {
   /// Pixels of the image at full size, as its header gives them.
   int width() const;
   int height() const;
+  /// Whether any decoder may be asked for it: whole to its last marker, one Huffman-coded scan, YCbCr or grey. Of
+  /// others libjpeg alone says what is wrong, or bounds what they cost.
+  bool is_plain() const;
   /// Sizes of the image when decoded at 1 / denominator (1, 2, 4 or 8): the full size divided, rounded up.
   void set_scale(int denominator);
   /// Decodes at least `region` (in scaled pixels) into `pixels` as RGB8; grey is replicated, CMYK converted. Once only.

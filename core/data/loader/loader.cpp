@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ptrain {
@@ -49,6 +50,10 @@ struct Loader::State {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
     for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options);
+    scratches.resize(static_cast<std::size_t>(std::max(1, options.workers)));
+    for (Scratch& scratch : scratches) {
+      if (options.make_decoder) scratch.decoder = options.make_decoder();
+    }
     if (options.order == SampleOrder::balanced) classes = samples_by_class(dataset);
   }
 
@@ -89,7 +94,7 @@ struct Loader::State {
   bool can_claim() const {
     return !paused && !past_end(filling) && filling < delivered + static_cast<std::int64_t>(slots.size()) - 1;
   }
-  void work();
+  void work(Scratch& scratch);
   const Batch& deliver(BatchSlot& ready, std::int64_t filled);
   void note(const BadRow& bad);
 
@@ -99,7 +104,7 @@ struct Loader::State {
   const std::int64_t claim;
   ClassSamples classes;  // balanced: what is drawn from
   std::vector<BatchSlot> slots;
-  Scratch inline_scratch;
+  std::vector<Scratch> scratches;  // the workers', or the caller's where there are none
   std::vector<std::thread> threads;
 
   // Batches are numbered over all epochs. Guarded by `mutex`:
@@ -110,6 +115,7 @@ struct Loader::State {
   std::int64_t next_row = 0;   // its first unclaimed row
   std::int64_t delivered = 0;  // the next batch for the caller
   int busy = 0;                // workers that hold a claim
+  std::int64_t device_decoded = 0;
   bool paused = false;
   bool stopping = false;
 
@@ -119,8 +125,7 @@ struct Loader::State {
   std::string last_bad;
 };
 
-void Loader::State::work() {
-  Scratch scratch;
+void Loader::State::work(Scratch& scratch) {
   std::unique_lock lock(mutex);
   for (;;) {
     work_ready.wait(lock, [this] { return stopping || can_claim(); });
@@ -140,6 +145,7 @@ void Loader::State::work() {
     fill(sequence, first, last, scratch);
     lock.lock();
     --busy;
+    device_decoded += std::exchange(scratch.device_decoded, 0);
     slot(sequence).rows_left -= last - first;
     batch_ready.notify_all();
   }
@@ -169,7 +175,9 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options) {
   check(dataset, options);
   state_ = std::make_unique<State>(dataset, options);
   State* const state = state_.get();
-  for (int i = 0; i < options.workers; ++i) state->threads.push_back(start_thread([state] { state->work(); }));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(options.workers); ++i) {
+    state->threads.push_back(start_thread([state, i] { state->work(state->scratches[i]); }));
+  }
 }
 
 Loader::~Loader() = default;
@@ -186,7 +194,8 @@ const Batch& Loader::next() {
     invariant(!s.past_end(sequence), "Loader::next() past the last epoch");
     if (s.options.workers == 0) {
       s.start(sequence);
-      s.fill(sequence, 0, s.rows_of(sequence), s.inline_scratch);
+      s.fill(sequence, 0, s.rows_of(sequence), s.scratches[0]);
+      s.device_decoded += std::exchange(s.scratches[0].device_decoded, 0);
     } else {
       s.batch_ready.wait(lock, [&s, sequence] { return s.filling > sequence && s.slot(sequence).rows_left == 0; });
     }
@@ -215,5 +224,10 @@ void Loader::seek(std::int64_t epoch, std::int64_t batch_index) {
 double Loader::reader_seconds() const { return state_->reader_seconds; }
 std::int64_t Loader::bad_samples() const { return static_cast<std::int64_t>(state_->bad.size()); }
 const std::string& Loader::last_bad_sample() const { return state_->last_bad; }
+
+std::int64_t Loader::device_decoded() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->device_decoded;
+}
 
 }  // namespace ptrain

@@ -30,6 +30,7 @@ struct LoaderOptions {
   std::int64_t epochs = 0;           // batches end after this many epochs; 0: never
   std::int64_t samples = 0;          // sequential: so many, evenly spaced over the data set; 0: all
   ImageForm images = {};
+  MakeImageDecoder make_decoder = {};  // for each worker; empty: the host decodes
 };
 
 /// Global batch b of an epoch is positions [b*G, (b+1)*G) of the epoch's order, G = batch_size * world_size; rank r
@@ -37,7 +38,8 @@ struct LoaderOptions {
 /// or worker count.
 class Loader {
  public:
-  /// `dataset` must outlive the loader. Throws Error when the data set has less than one global batch to give.
+  /// `dataset` must outlive the loader. Throws Error when the data set has less than one global batch to give, and what
+  /// make_decoder throws.
   Loader(const Dataset& dataset, const LoaderOptions& options);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -56,6 +58,8 @@ class Loader {
   /// Distinct bad samples met so far, and the last one's message.
   std::int64_t bad_samples() const;
   const std::string& last_bad_sample() const;
+  /// Images, of batches to come too, that options.make_decoder's decoders decoded.
+  std::int64_t device_decoded() const;
 
  private:
   struct State;

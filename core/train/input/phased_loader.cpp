@@ -16,12 +16,19 @@ Loader& PhasedLoader::at(std::int64_t step) {
 void PhasedLoader::enter(std::size_t phase) {
   earlier_bad_samples_ = bad_samples();
   earlier_bad_sample_ = last_bad_sample();
+  earlier_device_decoded_ = device_decoded();
   loader_.reset();
-  loader_.emplace(data_, loader_options(config_, counts_.phases[phase], ranks_));
+  LoaderOptions options = loader_options(config_, counts_.phases[phase], ranks_);
+  options.make_decoder = decoders_;
+  loader_.emplace(data_, options);
   phase_ = phase;
 }
 
 std::int64_t PhasedLoader::bad_samples() const { return earlier_bad_samples_ + (loader_ ? loader_->bad_samples() : 0); }
+
+std::int64_t PhasedLoader::device_decoded() const {
+  return earlier_device_decoded_ + (loader_ ? loader_->device_decoded() : 0);
+}
 
 std::string PhasedLoader::last_bad_sample() const {
   return loader_ && loader_->bad_samples() > 0 ? loader_->last_bad_sample() : earlier_bad_sample_;

@@ -10,8 +10,9 @@ namespace ptrain {
 class PhasedLoader {
  public:
   /// All must outlive it.
-  PhasedLoader(const Config& config, const Dataset& data, const Ranks& ranks, const StepCounts& counts)
-      : config_(config), data_(data), ranks_(ranks), counts_(counts) {}
+  PhasedLoader(const Config& config, const Dataset& data, const Ranks& ranks, const StepCounts& counts,
+               const MakeImageDecoder& decoders)
+      : config_(config), data_(data), ranks_(ranks), counts_(counts), decoders_(decoders) {}
 
   /// The loader whose next batches are step `step`'s, counted from 0; steps follow one another, from any one on. The
   /// reference holds until the next call.
@@ -20,6 +21,8 @@ class PhasedLoader {
   /// Distinct bad samples of each phase so far, added up, and the last one's message.
   std::int64_t bad_samples() const;
   std::string last_bad_sample() const;
+  /// Images of all phases that the device decoded.
+  std::int64_t device_decoded() const;
 
  private:
   /// Starts the loader of phase `phase`.
@@ -29,10 +32,12 @@ class PhasedLoader {
   const Dataset& data_;
   const Ranks& ranks_;
   const StepCounts& counts_;
+  const MakeImageDecoder& decoders_;
   std::optional<Loader> loader_;
   std::size_t phase_ = 0;
   std::int64_t earlier_bad_samples_ = 0;  // of the phases before
   std::string earlier_bad_sample_;
+  std::int64_t earlier_device_decoded_ = 0;
 };
 
 }  // namespace ptrain

@@ -95,6 +95,15 @@ TEST_P(JpegForms, TruncationIsABadSampleThatNamesTheFile) {
   }
 }
 
+TEST_P(JpegForms, ArePlainWhereAnyDecoderReadsThem) {
+  std::vector<std::uint8_t> bytes =
+      encode_jpeg(make_picture(photo_width, photo_height), photo_width, photo_height, GetParam());
+  const bool plain = GetParam() == JpegKind::rgb || GetParam() == JpegKind::grey;
+  EXPECT_EQ(JpegDecoder(bytes, "picture.jpg").is_plain(), plain);
+  bytes.resize(bytes.size() - 2);  // without its end marker
+  EXPECT_FALSE(JpegDecoder(bytes, "picture.jpg").is_plain());
+}
+
 INSTANTIATE_TEST_SUITE_P(AllForms, JpegForms,
                          ::testing::Values(JpegKind::rgb, JpegKind::grey, JpegKind::cmyk, JpegKind::progressive),
                          testing::case_name);

@@ -6,7 +6,9 @@
 #include <png.h>
 
 #include <cmath>
+#include <memory>
 #include <set>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -174,6 +176,39 @@ TEST(ImageTransform, JpegAndPngOfAPictureGiveTheSameInput) {
       EXPECT_LE(worst, 12) << size;
     }
   }
+}
+
+/// Stands for a device: answers with pixels of one colour, or with none.
+class OneColour final : public ImageDecoder {
+ public:
+  explicit OneColour(std::uint8_t colour) : colour_(colour) {}
+  std::span<const std::uint8_t> decode(std::span<const std::uint8_t>, int width, int height) override {
+    pixels_.assign(colour_ == 0 ? 0 : static_cast<std::size_t>(3 * width * height), colour_);
+    return pixels_;
+  }
+
+ private:
+  std::uint8_t colour_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+TEST(ImageTransform, ADevicesPixelsAreTakenWhereThereAreSome) {
+  const std::vector<std::uint8_t> picture = make_picture(400, 300);
+  const auto plain = encode_jpeg(picture, 400, 300, JpegKind::rgb);
+  const auto progressive = encode_jpeg(picture, 400, 300, JpegKind::progressive);
+  const auto result = [](const std::vector<std::uint8_t>& jpeg, std::unique_ptr<ImageDecoder> decoder) {
+    Scratch scratch;
+    scratch.decoder = std::move(decoder);
+    std::vector<std::uint8_t> out(96 * 96 * 3);
+    SampleRandom random(5, 0, 1);
+    ImageTransform(96, Augmentation::random_resized_crop).apply_encoded(jpeg, "a.jpg", random, scratch, out);
+    return std::pair(out, scratch.device_decoded);
+  };
+  const auto host = result(plain, nullptr);
+  EXPECT_EQ(result(plain, std::make_unique<OneColour>(7)),
+            (std::pair(std::vector<std::uint8_t>(96 * 96 * 3, 7), std::int64_t{1})));
+  EXPECT_EQ(result(plain, std::make_unique<OneColour>(0)), host);
+  EXPECT_EQ(result(progressive, std::make_unique<OneColour>(7)), result(progressive, nullptr));
 }
 
 TEST(ImageTransform, HandlesExtremeShapes) {

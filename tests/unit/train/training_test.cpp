@@ -1,5 +1,7 @@
 // Whole training steps on tiny models: they learn, they repeat, and switches that must not matter do not.
 #include "core/config/choices.h"
+#include "core/train/input/image_decoders.h"
+#include "tests/error_message.h"
 #include "tests/unit/train/training_run.h"
 
 #include <gtest/gtest.h>
@@ -240,6 +242,16 @@ TEST(Training, EvaluatesNoMoreSamplesThanAsked) {
   config.eval.every_epochs = 1;
   config.eval.max_samples = 6;
   EXPECT_EQ(train(config).result.evaluations.at(0).samples, 6);
+}
+
+TEST(Training, DecodesOnNoDeviceThatCannot) {
+  Config config;
+  config.data.decoder = Decoder::gpu;
+  const auto backend = make_test_backend();
+  EXPECT_FALSE(image_decoders(config, *backend, Ranks(nullptr)));  // not read: no images are encoded
+  config.data.source = DataSource::image_folder;
+  EXPECT_EQ(error_of([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
+            "data.decoder: expected cpu or auto, got gpu: device cpu decodes no images, it needs device cuda");
 }
 
 }  // namespace

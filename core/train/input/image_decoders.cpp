@@ -1,0 +1,27 @@
+#include "core/train/input/image_decoders.h"
+
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+
+namespace ptrain {
+namespace {
+
+[[noreturn]] void refuse(std::string_view why) { fail_usage("data.decoder: expected cpu or auto, got gpu: {}", why); }
+
+}  // namespace
+
+MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks) {
+  if (config.data.decoder != Decoder::gpu || !has_encoded_images(config.data.source)) return {};
+  // Memory that a loader takes on a device may wait for sums that wait for other ranks.
+  if (ranks.world_size() > 1) refuse(fmt::format("it is made for one rank, here are {}", ranks.world_size()));
+  MakeImageDecoder decoders;
+  try {
+    decoders = backend.image_decoders();
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  if (!decoders) refuse(fmt::format("device {} decodes no images, it needs device cuda", backend.name()));
+  return decoders;
+}
+
+}  // namespace ptrain
