@@ -1,6 +1,6 @@
 #include "cli/shipped.h"
 
-#include <filesystem>
+#include "core/io/shipped_folder.h"
 
 namespace ptrain {
 
@@ -8,8 +8,7 @@ std::string shipped_file(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (file.empty() || fs::exists(file, error) || fs::path(file).is_absolute()) return file;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path shipped = program.parent_path().parent_path() / "share/ptrain" / file;
+  const fs::path shipped = shipped_folder() / file;
   return fs::exists(shipped, error) ? shipped.string() : file;
 }
 

@@ -3,7 +3,7 @@
 #   gpu_validate.sh --part fast|search|peers [--out DIR] [--minutes N] [--cache ARCHIVE] [--tiny]
 # Each part takes at most ten minutes, does what is worth most first, and leaves DIR/PART.tar.gz: reports, logs and what
 # searches chose and compiled, also when it is stopped (SIGTERM, SIGINT) or its time is over.
-#   fast    doctor; ResNet-50 224 px and BERT-base 128 in O1 and O2 without search; short device tests; times by op;
+#   fast    doctor, and cuDNN's description of the GPU; ResNet-50 224 px and BERT-base 128 in O1 and O2 without search; short device tests; times by op;
 #           bf16; BERT-large 384; inference of the first two; out of memory
 #   search  exhaustive search; fusion; persistent batch norm on and off; both flags at every level; packed sequences
 #   peers   the same work in ptrain and PyTorch, eager, then compiled (python3 with torch, torchvision, transformers);
@@ -177,6 +177,8 @@ part_fast() {
   local model
   "$ptrain" doctor >"$out/doctor.txt"
   check doctor $?
+  "$ptrain" doctor --describe-gpu >"$out/device_description.json" # for scripts/compile_plans.sh
+  check device_description $?
   nvidia-smi -q -i 0 >"$out/nvidia-smi.txt" 2>&1 || true
   resnet O1_fp16 O1 fp16 "${quick[@]}"
   bert base_O1_fp16 base 128 128 O1 fp16 "${quick[@]}"

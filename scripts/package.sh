@@ -12,7 +12,8 @@
 #   --out DIR    instead of dist
 #   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
 #                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
-#                Tar and wheel are then without libptrain, which would double the device code
+#                Tar and wheel are then without libptrain, which would double the device code, and with the plans that
+#                scripts/compile_plans.sh compiled, if it did
 #   --arch       with --cuda: machine code for these GPUs alone, without PTX; the tar then has at most 45 MiB
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"

@@ -149,6 +149,7 @@ void print_human(const json& state) {
 struct DoctorOptions {
   bool as_json = false;
   bool check = false;
+  bool describe_gpu = false;
   AcceptanceOptions acceptance;
   BurnInRequest burn_in;
 };
@@ -164,6 +165,10 @@ void check(const DoctorOptions& options) {
 }
 
 void doctor(const DoctorOptions& options) {
+  if (options.describe_gpu) {
+    fmt::print("{}\n", cuda::gpu_description());
+    return;
+  }
   if (options.check || options.burn_in.minutes > 0) return check(options);
   const json state = diagnose();
   if (options.as_json) {
@@ -179,6 +184,8 @@ void add_doctor_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("doctor", "say what this machine offers and what is missing");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_flag("--json", options->as_json, "print JSON");
+  command->add_flag("--describe-gpu", options->describe_gpu,
+                    "print the GPU as cuDNN describes it, for plan --compile-for, and nothing else");
   auto* const checks = command->add_flag(
       "--check", options->check, "measure every device, and hold it to its data sheet, its own limits and --expect");
   command->add_option("--expect", options->acceptance.expected_file, "YAML of what is expected of the machine")

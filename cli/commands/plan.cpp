@@ -1,6 +1,7 @@
 // ptrain plan: parameters, arithmetic and memory of a run before anything runs.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/plan_compilation.h"
 #include "cli/plan_prediction.h"
 #include "cli/plan_scaling.h"
 #include "cli/ranks.h"
@@ -24,15 +25,24 @@ namespace {
 struct PlanCommandOptions {
   ConfigOptions config;
   ScalingOptions scaling;
+  CompilationOptions compilation;
   bool json = false;
 };
 
-void plan(const PlanCommandOptions& options) {
-  LoadedConfig loaded = options.config.load();
+Config load(const ConfigOptions& options) {
+  LoadedConfig loaded = options.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
   loaded = with_threads(std::move(loaded), threads_of_all(loaded.config));
   print_notes(loaded);
-  Config& config = loaded.config;
+  return loaded.config;
+}
+
+void plan(const PlanCommandOptions& options) {
+  Config config = load(options.config);
+  if (!options.compilation.description.empty()) {
+    fmt::print("{}\n", compile_plans(config, open_data_and_model(config), options.compilation));
+    return;
+  }
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.other_device(); !device.empty()) {
     if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every GPU that can be named is faster in low precision
@@ -102,7 +112,16 @@ void add_plan_command(CLI::App& program) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");
   command->add_option("--measured", options->scaling.measured, "with --ranks: report of a run on one rank");
-  command->add_flag("--json", options->json, "print JSON");
+  auto* const compile_for =
+      command
+          ->add_option("--compile-for", options->compilation.description,
+                       "compile cuDNN's plans for the GPU that FILE describes (doctor --describe-gpu) instead")
+          ->type_name("FILE");
+  command->add_option("--plans", options->compilation.folder, "with --compile-for: where to")
+      ->needs(compile_for)
+      ->capture_default_str()
+      ->type_name("FOLDER");
+  command->add_flag("--json", options->json, "print JSON")->excludes(compile_for);
   command->footer(
       "Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
       "  ptrain plan configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op; no GPU needed)\n"

@@ -8,6 +8,7 @@
 #include "core/cuda/device/readback.h"
 #include "core/cuda/device/recorded_sequence.h"
 #include "core/cuda/device/staging.h"
+#include "core/cuda/library/gpu_description.h"
 #include "core/cuda/library/nccl_collectives.h"
 #include "core/cuda/library/nvjpeg_decoder.h"
 #include "core/cuda/option_effects.h"
@@ -123,9 +124,7 @@ class CudaBackend final : public Backend {
   ProcessMemory memory_;       // of tensors, without the context and the libraries' own
 };
 
-}  // namespace
-
-std::unique_ptr<Backend> make_backend(int device_index) {
+void require_device(int device_index) {
   if (const std::string reason = unavailable_reason(); !reason.empty()) fail("device: cuda: {}", reason);
   int visible = 0;
   CUDA_CHECK(cudaGetDeviceCount(&visible));
@@ -134,7 +133,18 @@ std::unique_ptr<Backend> make_backend(int device_index) {
          visible == 1 ? "1 GPU is" : fmt::format("{} GPUs are", visible),
          visible == 1 ? "" : fmt::format(" to cuda:{}", visible - 1));
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(int device_index) {
+  require_device(device_index);
   return std::make_unique<CudaBackend>(device_index);
+}
+
+std::string gpu_description(int device_index) {
+  require_device(device_index);
+  return describe_gpu(Device(device_index).cudnn());
 }
 
 }  // namespace ptrain::cuda

@@ -85,6 +85,7 @@ RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
       continue;
     }
   }
+  if (ops.empty()) return {};
   if (wanted(precisions.size())) launches.back() = work.make_int8(size);
   const std::vector<double> seconds = time_by_turns(device, launches);
   RateOfEach rates{};
@@ -100,13 +101,15 @@ RateOfEach best_of(const RateOfEach& a, const RateOfEach& b) {
 }
 
 /// At the size at which fp32 takes long enough that launching and waiting do not count; `expected_fp32` is its rate as
-/// far as that is known, since a busy machine lets short work on several threads look slow. What is far behind fp32
-/// already at the smallest size, as an emulated precision is, stays with that figure: more would take seconds.
+/// far as that is known, since a busy machine lets short work on several threads look slow. Where
+/// fp32 cannot run, the smallest size. What is far behind fp32 already at that size, as an emulated precision is, stays
+/// with that figure: more would take seconds.
 RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) {
   constexpr double long_enough = 2e-3;
   constexpr double hopeless = 1.0 / 8;
   const int rounds = expected_fp32 > 0 ? 3 : 1;  // several threads wait for each other, and meet a neighbour more often
   const RateOfEach smallest = measure_size(device, work, 0, [](std::size_t) { return true; });
+  if (smallest[0] == 0) return smallest;
   const auto promising = [&](std::size_t i) { return smallest[i] > hopeless * smallest[0]; };
   std::size_t size = 0;
   for (double fp32 = std::max(expected_fp32, smallest[0]);

@@ -27,17 +27,17 @@ class PlanStoreTest : public ::testing::Test {
 };
 
 TEST_F(PlanStoreTest, FindsWhatWasStoredForTheSameKeyAndDevice) {
-  PlanStore("a GPU").store("graph", plan_);
-  const auto found = PlanStore("a GPU").find("graph");
+  cached_plans("a GPU").store("graph", plan_);
+  const auto found = cached_plans("a GPU").find("graph");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->name, plan_.name);
   EXPECT_EQ(found->code, plan_.code);
-  EXPECT_FALSE(PlanStore("a GPU").find("another graph"));
-  EXPECT_FALSE(PlanStore("another GPU").find("graph"));
+  EXPECT_FALSE(cached_plans("a GPU").find("another graph"));
+  EXPECT_FALSE(cached_plans("another GPU").find("graph"));
 }
 
 TEST_F(PlanStoreTest, TakesNoDamagedFile) {
-  const PlanStore store("a GPU");
+  const PlanStore store = cached_plans("a GPU");
   store.store("graph", plan_);
   std::ifstream file(only_file(), std::ios::binary);
   const std::string good((std::istreambuf_iterator<char>(file)), {});
@@ -56,7 +56,7 @@ TEST_F(PlanStoreTest, TakesNoDamagedFile) {
 }
 
 TEST_F(PlanStoreTest, TakesNothingFromAFolderThatOthersCanWrite) {
-  const PlanStore store("a GPU");
+  const PlanStore store = cached_plans("a GPU");
   store.store("graph", plan_);
   const std::filesystem::path folder = only_file().parent_path();
   for (const auto others : {std::filesystem::perms::group_write, std::filesystem::perms::others_write}) {
@@ -71,7 +71,7 @@ TEST_F(PlanStoreTest, TakesNothingFromAFolderThatOthersCanWrite) {
 
 TEST_F(PlanStoreTest, AFolderThatCannotBeWrittenIsNoError) {
   setenv("PTRAIN_CACHE_DIR", "/proc/none", 1);
-  const PlanStore store("a GPU");
+  const PlanStore store = cached_plans("a GPU");
   store.store("graph", plan_);
   EXPECT_FALSE(store.find("graph"));
 }

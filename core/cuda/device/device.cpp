@@ -1,6 +1,7 @@
 #include "core/cuda/device/device.h"
 
 #include "core/cuda/device/check.h"
+#include "core/cuda/library/gpu_description.h"
 #include "core/cuda/library/planned_graph.h"
 
 #include <cublasLt.h>
@@ -14,16 +15,26 @@ namespace ptrain::cuda {
 Device::Device(int index) : index_(index) {
   CUDA_CHECK(cudaSetDevice(index));
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
-  planned_graphs_ = std::make_unique<PlannedGraphs>(PlannedGraphs{{}, PlanStore(properties_.name)});
+  planned_graphs_ = std::make_unique<PlannedGraphs>(PlannedGraphs{{}, cached_plans(properties_.name)});
   // Not blocking on the default stream: nothing runs there.
   CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+}
+
+Device::Device(const GpuDescription& gpu, PlanStore plans)
+    : index_(0),
+      described_(std::make_unique<CudnnTarget>(CudnnTarget::described(gpu.json, gpu.compute_capability))),
+      planned_graphs_(std::make_unique<PlannedGraphs>(PlannedGraphs{{}, std::move(plans), PlanStore()})) {
+  gpu.name.copy(properties_.name, sizeof properties_.name - 1);
+  properties_.major = gpu.compute_capability / 10;
+  properties_.minor = gpu.compute_capability % 10;
+  properties_.multiProcessorCount = gpu.multiprocessors;
 }
 
 Device::~Device() {
   planned_graphs_.reset();  // before the handle that they were made with
   for (const auto& [thread, handle] : cudnn_) cudnnDestroy(handle);
   if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
-  cudaStreamDestroy(stream_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
 cudnnHandle_t Device::cudnn() const {
@@ -36,6 +47,8 @@ cudnnHandle_t Device::cudnn() const {
   }
   return handle;
 }
+
+CudnnTarget Device::cudnn_target() const { return described_ != nullptr ? *described_ : CudnnTarget(cudnn()); }
 
 void Device::note(const std::string& line) {
   if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);

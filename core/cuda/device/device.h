@@ -20,6 +20,9 @@ typedef struct cublasLtContext* cublasLtHandle_t;
 
 namespace ptrain::cuda {
 
+class CudnnTarget;
+class PlanStore;
+struct GpuDescription;
 struct PlannedGraphs;
 
 /// Used from the thread that made it, but for cudnn() (CUDA's current device belongs to a thread).
@@ -27,6 +30,9 @@ class Device {
  public:
   /// Throws Error{failed} when there is no such device.
   explicit Device(int index);
+  /// A GPU that is only described. Kernels' graphs are planned for it and compiled into `plans`; nothing runs, and
+  /// whatever else a kernel asks the CUDA libraries for throws Error{failed}.
+  Device(const GpuDescription& gpu, PlanStore plans);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -36,6 +42,8 @@ class Device {
   /// The calling thread's, bound to stream(): plans compile in several threads. Made at the thread's first call, which
   /// takes a moment: call it in a factory, not in Kernel::run.
   cudnnHandle_t cudnn() const;
+  /// What cuDNN plans for: cudnn(), or the description.
+  CudnnTarget cudnn_target() const;
   /// Made at the first call; the stream is an argument of each of its products.
   cublasLtHandle_t cublas_lt() const;
   const cudaDeviceProp& properties() const { return properties_; }
@@ -51,6 +59,7 @@ class Device {
 
  private:
   int index_;
+  std::unique_ptr<const CudnnTarget> described_;  // null: the GPU is there
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   mutable std::mutex cudnn_mutex_;

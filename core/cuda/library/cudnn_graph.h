@@ -21,7 +21,7 @@ class CudnnTarget {
  public:
   explicit CudnnTarget(cudnnHandle_t handle) : handle_(handle) {}
   /// `properties` is the JSON that cuDNN's device property descriptor reads and writes. Plans for such a target can be
-  /// listed, not run. Throws Error{failed} when cuDNN does not take it.
+  /// compiled, not run. Throws Error{failed} when cuDNN does not take it.
   static CudnnTarget described(const std::string& properties, int compute_capability);
 
   cudnnHandle_t handle() const { return handle_; }
@@ -131,7 +131,8 @@ class CudnnGraph {
 
   /// What tells graphs apart, with the versions of cuDNN and its frontend. Before plan().
   std::string structure() const;
-  /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU.
+  /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU, at
+  /// hand or described.
   std::vector<std::uint8_t> save() const;
   /// Instead of plan() and build(): the saved plan `name` becomes the only one. False when cuDNN does not take it.
   bool restore(const std::string& name, const std::vector<std::uint8_t>& saved);

@@ -21,9 +21,9 @@ std::uint64_t checksum(const std::vector<std::uint8_t>& code) {
 
 }  // namespace
 
-PlanStore::PlanStore(const std::string& device) {
+PlanStore cached_plans(const std::string& device) {
   const std::filesystem::path folder = cache_directory();
-  if (!folder.empty()) folder_ = folder / fmt::format("compiled-{:016x}", fnv1a64(device));
+  return folder.empty() ? PlanStore() : PlanStore(folder / fmt::format("compiled-{:016x}", fnv1a64(device)));
 }
 
 /// Checked at every use: the code of a plan runs.

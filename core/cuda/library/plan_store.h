@@ -17,9 +17,10 @@ struct StoredPlan {
 
 class PlanStore {
  public:
-  /// `device` names what plans are compiled for; they lie in a folder of their own in cache_directory(), and
-  /// are neither read nor written where another user could write that folder.
-  explicit PlanStore(const std::string& device);
+  /// Has nothing and keeps nothing.
+  PlanStore() = default;
+  /// Plans of one device lie in `folder`, and are neither read nor written where another user could write it.
+  explicit PlanStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// The plan of the graph that `key` describes. Empty when there is none, or only a damaged one.
   std::optional<StoredPlan> find(const std::string& key) const;
@@ -32,5 +33,8 @@ class PlanStore {
 
   std::filesystem::path folder_;
 };
+
+/// What was compiled on this machine for the GPU of that name: in a folder of cache_directory().
+PlanStore cached_plans(const std::string& device);
 
 }  // namespace ptrain::cuda

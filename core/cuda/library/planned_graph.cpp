@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/cuda/device/event_timer.h"
 #include "core/cuda/library/scratch.h"
+#include "core/cuda/library/shipped_plans.h"
 #include "core/exec/trial.h"
 
 #include <fmt/format.h>
@@ -194,10 +195,14 @@ Planning plan_graph(const KernelContext& context, Device& device, const PlanRule
     kept.by_problem.emplace(key, planned);
     return Planning{planned, {}};
   };
-  if (const auto stored = kept.store.find(identity)) {
-    const bool wanted = !searches || stored->name == chosen_before(context, problem);
-    if (wanted && graph.restore(stored->name, stored->code)) return keep(std::move(graph), 0);
-  }
+  const auto restored_from = [&](const PlanStore& plans) {
+    const auto stored = plans.find(identity);
+    const bool wanted = stored && (!searches || stored->name == chosen_before(context, problem));
+    return wanted && graph.restore(stored->name, stored->code);
+  };
+  if (restored_from(kept.store)) return keep(std::move(graph), 0);
+  if (!kept.shipped) kept.shipped = shipped_plans(device.cudnn());
+  if (restored_from(*kept.shipped)) return keep(std::move(graph), 0);
   if (std::optional<std::string> reason = graph.plan(rules)) return {std::nullopt, std::move(*reason)};
   const auto shared = std::make_shared<CudnnGraph>(std::move(graph));
   std::optional<CompiledPlan> chosen;

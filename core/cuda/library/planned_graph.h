@@ -39,6 +39,7 @@ class PlannedGraph {
 struct PlannedGraphs {
   std::map<std::string, PlannedGraph> by_problem;
   PlanStore store;
+  std::optional<PlanStore> shipped = {};  // asked where `store` has no plan that will do; looked for then
 };
 
 /// `planned` is empty when cuDNN has no plan, and `reason` says why.

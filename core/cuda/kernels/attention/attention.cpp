@@ -189,7 +189,7 @@ Planning plan_flash(const KernelContext& context, Device& device, const std::fun
 std::unique_ptr<Kernel> make_attention(const KernelContext& context, Device& device) {
   const AttentionAttributes& attributes = attributes_of(context);
   Planning flash = plan_flash(context, device, [&] {
-    return attention_graph(CudnnTarget(device.cudnn()), {attributes, context.inputs}, attributes);
+    return attention_graph(device.cudnn_target(), {attributes, context.inputs}, attributes);
   });
   if (flash.planned) return std::make_unique<FlashAttentionKernel>(context, device, std::move(*flash.planned));
   return std::make_unique<MathAttentionKernel>(context, device, std::move(flash.reason));
@@ -198,7 +198,7 @@ std::unique_ptr<Kernel> make_attention(const KernelContext& context, Device& dev
 std::unique_ptr<Kernel> make_attention_grad(const KernelContext& context, Device& device) {
   const AttentionAttributes& attributes = attributes_of(context);
   Planning flash = plan_flash(context, device, [&] {
-    return attention_grad_graph(CudnnTarget(device.cudnn()), {attributes, context.inputs}, attributes,
+    return attention_grad_graph(device.cudnn_target(), {attributes, context.inputs}, attributes,
                                 context.options.deterministic);
   });
   if (flash.planned) return std::make_unique<FlashAttentionGradKernel>(context, device, std::move(*flash.planned));

@@ -23,7 +23,7 @@ class BatchNormKernel final : public Kernel {
         has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
     persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
-      return batch_norm_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs[BatchNorm::x], has_residual_);
+      return batch_norm_graph(device.cudnn_target(), attrs_, context.inputs[BatchNorm::x], has_residual_);
     });
     if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
       const TensorDesc& x = context.inputs[BatchNorm::x];

@@ -15,9 +15,8 @@ class BatchNormGradKernel final : public Kernel {
       : attrs_(context.op_as<Op>().attrs()),
         native_(device, context.inputs[Op::x].dtype, context.inputs[Op::x].count() / context.inputs[Op::x].shape[-1],
                 context.inputs[Op::x].shape[-1]) {
-    persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
-      return batch_norm_grad_graph(CudnnTarget(device.cudnn()), attrs_, context.inputs);
-    });
+    persistent_ = plan_persistent(context, device, attrs_.activation,
+                                  [&] { return batch_norm_grad_graph(device.cudnn_target(), attrs_, context.inputs); });
   }
 
   std::size_t workspace_bytes() const override {

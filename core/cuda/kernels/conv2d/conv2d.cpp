@@ -20,7 +20,7 @@ ConvolutionTail tail_of(const KernelContext& context) {
 
 std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device, const ConvolutionTail& tail) {
   return [&context, &device, tail] {
-    return convolution_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2d>().attrs(), context.inputs[0],
+    return convolution_graph(device.cudnn_target(), context.op_as<Conv2d>().attrs(), context.inputs[0],
                              context.inputs[1], context.outputs[0], tail);
   };
 }

@@ -7,7 +7,7 @@ namespace ptrain::cuda {
 
 std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelContext& context, Device& device) {
   return make_convolution(context, device, [&] {
-    return convolution_grad_input_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2dGradInput>().attrs().conv,
+    return convolution_grad_input_graph(device.cudnn_target(), context.op_as<Conv2dGradInput>().attrs().conv,
                                         context.inputs[0], context.inputs[1], context.outputs[0]);
   });
 }

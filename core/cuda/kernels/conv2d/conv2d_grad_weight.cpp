@@ -12,7 +12,7 @@ namespace {
 
 std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device) {
   return [&context, &device] {
-    return convolution_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Conv2dGradWeight>().attrs().conv,
+    return convolution_grad_weight_graph(device.cudnn_target(), context.op_as<Conv2dGradWeight>().attrs().conv,
                                          context.inputs[0], context.inputs[1], context.outputs[0]);
   };
 }

@@ -234,7 +234,7 @@ std::unique_ptr<Kernel> make_conv2d_batch_norm(const KernelContext& context, Dev
   const std::vector<int> inputs =
       has_prologue ? std::vector<int>{Op::x, Op::scale, Op::offset, Op::w} : std::vector<int>{Op::x, Op::w};
   return make_kernel<SeparateConv2d>(context, device, w, inputs, [&] {
-    return conv_batch_norm_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), x, w, context.outputs[0],
+    return conv_batch_norm_graph(device.cudnn_target(), context.op_as<Op>().attrs(), x, w, context.outputs[0],
                                  has_prologue);
   });
 }
@@ -244,7 +244,7 @@ std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_input(const KernelContext& c
   const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &x = context.inputs[Op::x];
   const std::vector<int> inputs{Op::dy, Op::w, Op::x, Op::saved_mean, Op::saved_invstd, Op::gamma, Op::beta};
   return make_kernel<SeparateGradInput>(context, device, w, inputs, [&] {
-    return conv_batch_norm_grad_input_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs(), dy, w, x);
+    return conv_batch_norm_grad_input_graph(device.cudnn_target(), context.op_as<Op>().attrs(), dy, w, x);
   });
 }
 
@@ -252,7 +252,7 @@ std::unique_ptr<Kernel> make_conv2d_batch_norm_grad_weight(const KernelContext& 
   using Op = Conv2dBatchNormGradWeight;
   const TensorDesc &x = context.inputs[Op::x], &dy = context.inputs[Op::dy], &dw = context.outputs[0];
   return make_kernel<SeparateGradWeight>(context, device, dw, {Op::x, Op::scale, Op::offset, Op::dy}, [&] {
-    return conv_batch_norm_grad_weight_graph(CudnnTarget(device.cudnn()), context.op_as<Op>().attrs().conv, x, dy, dw);
+    return conv_batch_norm_grad_weight_graph(device.cudnn_target(), context.op_as<Op>().attrs().conv, x, dy, dw);
   });
 }
 
