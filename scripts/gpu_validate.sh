@@ -219,6 +219,7 @@ part_search() {
     done
   done
   bert large_search large 384 64 O1 fp16
+  bert large_mask large 384 64 O1 fp16 model.attention=flash_mask
 }
 
 part_peers() {

@@ -52,11 +52,12 @@ struct Choices<Head> {
 };
 
 /// flash never holds the S x S scores (Dao et al., "FlashAttention", 2022); math holds one head's in the workspace.
-/// Both compute the same function, dropout mask included.
-enum class AttentionAlgorithm { flash, math };
+/// Dropout drops the same weights in both and on every backend, but for flash where a library draws them itself;
+/// flash_mask is flash where none does, and is given a mask in memory instead.
+enum class AttentionAlgorithm { flash, flash_mask, math };
 template <>
 struct Choices<AttentionAlgorithm> {
-  static constexpr std::array<std::string_view, 2> names{"flash", "math"};
+  static constexpr std::array<std::string_view, 3> names{"flash", "flash_mask", "math"};
 };
 
 /// full: neighbouring ops, and norms into convolutions where the backend is faster so; always: norms without asking.

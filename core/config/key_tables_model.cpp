@@ -52,7 +52,10 @@ std::vector<Key> model_keys() {
                 "a low-pass filter before pixels are left out (Zhang 2019), as timm places it"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch as nothing (torchvision's option of that name)"),
-      model_key("attention", &ModelConfig::attention, "flash: tiled, without the score matrix; math: plain"),
+      model_key(
+          "attention", &ModelConfig::attention,
+          "flash: tiled, without the score matrix; flash_mask: dropping what the CPU drops where flash leaves that "
+          "to cuDNN; math: plain"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
       model_key("segments", &ModelConfig::segments,
                 "equal parts of a clip that a frame is read of each; 3 as Wang et al. 2016 train with")

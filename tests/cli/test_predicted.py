@@ -28,6 +28,17 @@ class Predicted(ProgramTest):
         self.assertLessEqual({node["bound"] for node in plan["nodes"]}, {"memory", "arithmetic", "launch"})
         self.assertAlmostEqual(plan["samples_per_second"], 8e3 / plan["step"]["ms"])
 
+    def test_a_mask_of_dropout_in_memory_is_written_and_read(self):
+        keys = predicted.BASE | {"amp.level": "O2", "amp.dtype": "fp16"}
+        drawn, masked = (predicted.predict(BINARY, keys | {"model.attention": form}) for form in ("flash", "flash_mask"))
+        mask = 128 * 12 * 128 * 128 * 2  # batch, heads, queries and keys in fp16
+        for prediction, masks in ((drawn, 0), (masked, 2)):
+            for op in prediction["ops"]:
+                if op["type"] in ("attention", "attention_grad"):
+                    values = 128 * 128 * 768 * 2 * (8 if op["type"] == "attention_grad" else 4)
+                    rest = op["bytes"] - op["nodes"] * (values + masks * mask)
+                    self.assertTrue(0 < rest < 0.02 * op["bytes"], (op, rest))  # lengths and lse
+
     def test_a_slower_gpu_takes_longer(self):
         steps = [self.plan("--device", device, "-o", "data.batch_size=512", "-o", "data.synthetic_samples=1024")["step"]
                  for device in ("h200", "a100", "l4")]

@@ -201,7 +201,7 @@ OpCase attention_case(DType dtype, AttentionAttributes attributes) {
 
 TEST(LibraryAgreement, AttentionInBothForms) {
   for (const DType dtype : floating_dtypes) {
-    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash_mask, AttentionAlgorithm::math}) {
       for (const float dropout : {0.0f, 0.1f}) {
         expect_agreement(attention_case(dtype, {12, dropout, 5, algorithm}), dtype);
         for (const std::int64_t max_length : {128, 136}) {  // whose masks are drawn in a run and element by element
@@ -214,7 +214,7 @@ TEST(LibraryAgreement, AttentionInBothForms) {
 
 TEST(LibraryAgreement, CausalAttentionInBothForms) {
   for (const DType dtype : floating_dtypes) {
-    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+    for (const AttentionAlgorithm algorithm : {AttentionAlgorithm::flash_mask, AttentionAlgorithm::math}) {
       expect_agreement(attention_case(dtype, {4, 0.1f, 5, algorithm, 0, true}), dtype);
       expect_agreement(attention_case(dtype, {4, 0.0f, 5, algorithm, 128, true}), dtype);
     }
@@ -225,7 +225,7 @@ TEST(LibraryAgreement, PackedAttentionWithADeterministicGradient) {
   TestBackend deterministic;
   deterministic.options.kernels.deterministic = true;
   for (const DType dtype : {DType::bf16, DType::f16}) {
-    expect_agreement(attention_case(dtype, {12, 0.1f, 5, AttentionAlgorithm::flash, 128}), dtype, deterministic);
+    expect_agreement(attention_case(dtype, {12, 0.1f, 5, AttentionAlgorithm::flash_mask, 128}), dtype, deterministic);
   }
 }
 

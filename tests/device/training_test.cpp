@@ -26,7 +26,7 @@ TEST(DeviceTraining, FollowsTheCpu) {
   std::vector<Config> models = both_models();
   models.push_back(gpt2_config());
   for (Config config : models) {
-    for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
+    for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash_mask, AttentionAlgorithm::math}) {
       if (config.model.name == "resnet18" && attention == AttentionAlgorithm::math) continue;  // it has no attention
       config.model.attention = attention;
       const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
@@ -186,7 +186,34 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
 }
 
 TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
-  expect_resumes_exactly(repeatable(bert_config()), 5, 8);
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {  // in O2 cuDNN draws attention's dropout
+    Config config = repeatable(bert_config());
+    config.amp.level = level;
+    expect_resumes_exactly(config, 5, 8);
+  }
+}
+
+/// A mask would be elements of 2 bytes, one for each pair of tokens and each head.
+TEST(DeviceTraining, DropoutThatCudnnDrawsTakesNoMaskInMemory) {
+  for (Config config : {bert_config(), packed_bert_config(), gpt2_config()}) {
+    config.amp.level = AmpLevel::O2;
+    config.data.max_length = config.model.max_positions = 128;
+    config.train.steps = 1;
+    const auto with = [&](AttentionAlgorithm attention) {
+      config.model.attention = attention;
+      return train(config).result;
+    };
+    const RunResult drawn = with(AttentionAlgorithm::flash), masked = with(AttentionAlgorithm::flash_mask);
+    for (const char* type : {"attention", "attention_grad"}) {
+      const int layers = count_kernels(drawn, type, "");
+      EXPECT_GT(layers, 0);
+      EXPECT_EQ(count_kernels(drawn, type, "flash cudnn:"), layers);
+      EXPECT_EQ(count_kernels(masked, type, "flash_mask cudnn:"), layers);
+    }
+    const std::int64_t pairs = config.data.batch_size * 128 * 128;
+    EXPECT_GE(masked.workspace_bytes, drawn.workspace_bytes + 2 * pairs);
+    EXPECT_NE(drawn.losses, masked.losses);
+  }
 }
 
 TEST(DeviceTraining, EvaluatesAsTheCpuDoes) {

@@ -1,7 +1,9 @@
 // cuDNN's attention, forward and backward, of the emulated CudnnGraph.
+#include "core/base/rng.h"
 #include "tests/emulation/cudnn_graph_parts.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -21,8 +23,22 @@ struct Softmax {
   float lse;
 };
 
+/// Dropout of the emulation's own: as cuDNN's, a function of seed, offset and the weight's place.
+struct Drawn {
+  float probability, seed, offset;
+
+  float kept(Index place) const {
+    const auto number = static_cast<std::uint64_t>(place);
+    const Philox4 words = philox({static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32),
+                                  std::bit_cast<std::uint32_t>(offset), 0},
+                                 std::bit_cast<std::uint32_t>(seed), 0);
+    return to_uniform(words.x) < probability ? 0.0f : 1 / (1 - probability);
+  }
+};
+
 struct AttentionValues {
   const Values &q, &k, &v, &lengths;
+  std::optional<Drawn> drawn;
   const Values* mask;
   float scale, mask_scale;
   bool causal;
@@ -35,13 +51,16 @@ struct AttentionValues {
         mask(inputs.mask ? &state[*inputs.mask] : nullptr),
         scale(inputs.scale),
         mask_scale(inputs.mask_scale),
-        causal(inputs.causal) {}
+        causal(inputs.causal) {
+    if (const auto& d = inputs.dropout) drawn = {d->probability, state[d->seed].data[0], state[d->offset].data[0]};
+  }
 
   Index length(Index n) const { return static_cast<Index>(lengths.at(n, 0, 0, 0)); }
   /// Keys that a query sees, from the first on.
   Index keys(Index n, Index i) const { return causal ? i + 1 : length(n); }
   Index width() const { return q.dims[3]; }
   float kept(Index n, Index head, Index i, Index j) const {
+    if (drawn) return drawn->kept(((n * q.dims[1] + head) * q.dims[2] + i) * q.dims[2] + j);
     return mask == nullptr ? 1.0f : mask->at(n, head, i, j) * mask_scale;
   }
   float dot(const Values& a, Index i, const Values& b, Index j, Index n, Index head) const {
@@ -85,6 +104,7 @@ struct AttentionValues {
 
 CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
   parts_->has_attention = true;
+  if (inputs.dropout) parts_->draws = "attention";
   const auto [out, lse] = parts_->add_operation<2>([=](const State& state) {
     const AttentionValues a(state, inputs);
     Values outs = a.result(a.width()), lses = a.result(1);
@@ -104,6 +124,7 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
 CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs& inputs, Tensor out, Tensor dout,
                                                           Tensor lse, bool /*deterministic*/) {
   parts_->has_attention = true;
+  if (inputs.dropout) parts_->draws = "attention_grad";
   const auto [dq, dk, dv] = parts_->add_operation<3>([=](const State& state) {
     const AttentionValues a(state, inputs);
     const Values &o = state[out], &g = state[dout], &logs = state[lse];

@@ -51,6 +51,7 @@ float rounded(DType dtype, float value) {
 template <typename Visit>
 void visit_elements(DType dtype, Visit&& visit) {
   if (dtype == DType::i32) return visit(std::int32_t{});
+  if (dtype == DType::i64) return visit(std::int64_t{});
   visit_floating(dtype, std::forward<Visit>(visit));
 }
 
@@ -333,6 +334,7 @@ std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
   });
   if (has_tail && !has_bias) return "emulated: what follows a convolution has a bias";
   if (parts_->has_attention && io == DType::f32) return "emulated: no flash attention in fp32";
+  if (!parts_->draws.empty() && emulation::fails("draw of " + parts_->draws)) return "emulated: no dropout";
   parts_->plan_names = {"emulated_eng0", "emulated_eng1"};
   parts_->workspace = std::min<std::size_t>(rules.workspace_limit, 4096);
   return std::nullopt;

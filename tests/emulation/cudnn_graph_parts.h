@@ -78,6 +78,7 @@ struct CudnnGraph::Parts {
   // What cuDNN's limits depend on.
   bool has_convolution = false, has_pointwise = false, has_norm = false, has_conv_batch_norm = false,
        has_attention = false;
+  std::string draws;  // the operation that draws dropout, if there is one
 
   Tensor add() { return static_cast<Tensor>(tensors++); }
 

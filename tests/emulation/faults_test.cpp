@@ -87,6 +87,24 @@ TEST(Faults, CandidatesOfABatchNormCompileAtTheSameTime) {
   EXPECT_GT(persistent, 0);
 }
 
+/// Whichever direction it is that cuDNN has no plan for.
+TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
+  Config config = short_config(bert_config());
+  config.amp.level = AmpLevel::O2;
+  config.model.attention = AttentionAlgorithm::flash_mask;
+  const std::vector<double> expected = train(config).result.losses;
+  config.model.attention = AttentionAlgorithm::flash;
+  for (const char* what : {"draw of attention", "draw of attention_grad"}) {
+    const Fault fault(what);
+    const RunResult result = train(config).result;
+    EXPECT_EQ(result.losses, expected) << what;
+    for (const NodeProfile& node : result.kernels) {
+      if (!node.type.starts_with("attention")) continue;
+      EXPECT_EQ(node.record.implementation, "flash_mask cudnn:emulated_eng0 (flash: emulated: no dropout)");
+    }
+  }
+}
+
 TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
   Config config;
   config.data.source = DataSource::image_folder;

@@ -42,7 +42,9 @@ OpCase make_packed_case(Problem p, DType dtype) {
   return c;
 }
 
+/// With dropout, flash that drops what the reference drops.
 AttentionAttributes with(int heads, AttentionAlgorithm algorithm, float dropout = 0) {
+  if (dropout > 0 && algorithm == AttentionAlgorithm::flash) algorithm = AttentionAlgorithm::flash_mask;
   return {heads, dropout, 5, algorithm};
 }
 

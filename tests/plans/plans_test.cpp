@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -126,7 +127,7 @@ ResNetSpec resnet50() {
   return spec;
 }
 
-/// One layer of BERT-base.
+/// One layer of BERT-base, with dropout.
 BertSpec bert_base_layer(std::int64_t length, Padding padding) {
   BertSpec spec;
   spec.layers = 1;
@@ -246,23 +247,42 @@ std::vector<std::string> image_models() {
 
 INSTANTIATE_TEST_SUITE_P(Models, ImagePlans, ::testing::ValuesIn(image_models()), testing::case_name);
 
-class BertPlans : public ::testing::TestWithParam<DType> {};
+/// With dropout that cuDNN draws, and with a mask.
+class BertPlans : public ::testing::TestWithParam<DType> {
+ protected:
+  static void check(const Model& model, std::int64_t batch) {
+    const Graph graph = training_graph(model, batch, AmpLevel::O1, GetParam());
+    EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u);
+  }
+};
 
-TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndMask) {
-  for (const Padding padding : {Padding::max_length, Padding::none}) {
-    for (const std::int64_t length : {64, 128, 192, 384, 512}) {
-      const Graph graph = training_graph(*make_bert(bert_base_layer(length, padding)), 16, AmpLevel::O1, GetParam());
-      EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u) << length;
+constexpr std::array flash_forms{AttentionAlgorithm::flash, AttentionAlgorithm::flash_mask};
+
+TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndDropout) {
+  for (const AttentionAlgorithm form : flash_forms) {
+    for (const Padding padding : {Padding::max_length, Padding::none}) {
+      for (const std::int64_t length : {64, 128, 192, 384, 512}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", choice_name(form), choice_name(padding), length));
+        BertSpec spec = bert_base_layer(length, padding);
+        spec.attention = form;
+        check(*make_bert(spec), 16);
+        if (length != 384) continue;
+        spec.hidden = 1024, spec.heads = 16, spec.intermediate = 4096;  // BERT-large's
+        check(*make_bert(spec), 64);
+      }
     }
   }
 }
 
 TEST_P(BertPlans, CausalAttentionHasFlashPlans) {
-  Gpt2Spec spec;
-  spec.layers = 1;
-  spec.vocab_size = 1000;
-  const Graph graph = training_graph(*make_gpt2(spec), 8, AmpLevel::O1, GetParam());
-  EXPECT_EQ(check_nodes(graph, "attention", unbounded_mib, /*compile=*/GetParam() == DType::f16), 2u);
+  for (const AttentionAlgorithm form : flash_forms) {
+    SCOPED_TRACE(choice_name(form));
+    Gpt2Spec spec;
+    spec.layers = 1;
+    spec.vocab_size = 1000;
+    spec.attention = form;
+    check(*make_gpt2(spec), 8);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, BertPlans, ::testing::Values(DType::f16, DType::bf16), testing::case_name);

@@ -1,5 +1,6 @@
 #include "core/cuda/device/device.h"
 
+#include "core/base/errors.h"
 #include "core/cuda/device/check.h"
 #include "core/cuda/library/gpu_description.h"
 #include "core/cuda/library/planned_graph.h"
@@ -38,6 +39,7 @@ Device::~Device() {
 }
 
 cudnnHandle_t Device::cudnn() const {
+  invariant(described_ == nullptr, "a GPU that is only described is asked for cuDNN's handle");
   const std::lock_guard lock(cudnn_mutex_);
   cudnnHandle_t& handle = cudnn_[std::this_thread::get_id()];
   if (handle == nullptr) {

@@ -245,6 +245,9 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
                         .set_causal_mask(inputs.causal)
                         .set_seq_len_q(parts_->at(inputs.query_lengths))
                         .set_seq_len_kv(parts_->at(inputs.key_lengths));
+  if (const auto& drawn = inputs.dropout) {
+    attributes.set_dropout(drawn->probability, parts_->at(drawn->seed), parts_->at(drawn->offset));
+  }
   if (inputs.mask) attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(inputs.mask_scale));
   const auto results =
       parts_->graph.sdpa(parts_->at(inputs.q), parts_->at(inputs.k), parts_->at(inputs.v), std::move(attributes));
@@ -261,6 +264,9 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
                         .set_seq_len_q(parts_->at(inputs.query_lengths))
                         .set_seq_len_kv(parts_->at(inputs.key_lengths))
                         .set_deterministic_algorithm(deterministic);
+  if (const auto& drawn = inputs.dropout) {
+    attributes.set_dropout(drawn->probability, parts_->at(drawn->seed), parts_->at(drawn->offset));
+  }
   if (inputs.mask) {
     attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(inputs.mask_scale),
                            parts_->graph.tensor(1.0f / inputs.mask_scale));

@@ -99,15 +99,21 @@ class CudnnGraph {
   /// dgamma, dbeta, and the factors of dy, x and 1 in dx, of a batch norm's gradient.
   std::array<Tensor, 5> batch_norm_grad_sums(Tensor dy, Tensor x, Tensor mean, Tensor invstd, Tensor gamma);
 
+  /// Dropout drawn by cuDNN's Philox, from seed and offset i64 [1,1,1,1]: forward and backward alike where both are.
+  struct DrawnDropout {
+    Tensor seed, offset;
+    float probability;
+  };
   /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (what dropout keeps, as 0 and 1)
   /// [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length come out undefined.
   struct AttentionInputs {
     Tensor q, k, v;
     Tensor query_lengths, key_lengths;
-    float scale = 1;                  // of the scores
-    std::optional<Tensor> mask = {};  // dropout
-    float mask_scale = 1;             // of what the mask keeps
-    bool causal = false;              // a query sees the keys up to its own place
+    float scale = 1;                           // of the scores
+    std::optional<DrawnDropout> dropout = {};  // or
+    std::optional<Tensor> mask = {};
+    float mask_scale = 1;  // of what the mask keeps
+    bool causal = false;   // a query sees the keys up to its own place
   };
   struct Attended {
     Tensor out, lse;

@@ -32,9 +32,10 @@ struct AttentionDims {
 ///          offsets i32 [B+1] of packed sequences: see require_offsets.
 /// outputs: out [B, S, heads*D] or [T, heads*D] in qkv's dtype, 0 in the padding; lse f32 [B, heads, S], the log of
 ///          each score row's sum of exponentials (0 beyond the length).
-/// Packed sequences get the mask that they would have padded. The cost counts a product of all S keys for every token;
-/// packed, where lengths are not known before the step, as many keys as if the tokens were shared out evenly; causal,
-/// those that are seen: (S + 1) / 2 on average.
+/// Packed sequences get the mask that they would have padded; one that a library draws (flash) is its own affair, but
+/// the same for the gradient. The cost counts a product of all S keys for every token; packed, where lengths are not
+/// known before the step, as many keys as if the tokens were shared out evenly; causal, those that are seen: (S + 1) /
+/// 2 on average.
 class Attention final : public OpWith<AttentionAttributes> {
  public:
   enum Input { qkv, lengths, rng, offsets };

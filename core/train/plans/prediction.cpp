@@ -1,5 +1,6 @@
 #include "core/train/plans/prediction.h"
 
+#include "core/ops/text/attention.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -22,6 +23,20 @@ double attained_flops(std::string_view type, DType dtype, const GpuRates& rates,
   if (type.starts_with("linear")) return product_share * rates.flops(dtype, tf32);
   if (type.starts_with("attention")) return attention_share * rates.flops(dtype, tf32);
   return vector_share * rates.fp32;
+}
+
+/// Bytes of the mask in memory that the CUDA backend's attention: flash_mask draws for dropout, and reads.
+double mask_bytes(const NodeProblem& problem) {
+  const std::string_view type = problem.op->type();
+  if (!type.starts_with("attention")) return 0;
+  const AttentionAttributes& attributes = type == "attention" ? static_cast<const Attention&>(*problem.op).attrs()
+                                                              : static_cast<const AttentionGrad&>(*problem.op).attrs();
+  const TensorDesc& qkv = problem.inputs[Attention::qkv];
+  const bool is_masked = attributes.algorithm == AttentionAlgorithm::flash_mask && attributes.dropout > 0;
+  if (!is_masked || !is_low_precision(qkv.dtype)) return 0;
+  const AttentionDims dims(attributes, qkv, problem.inputs[Attention::lengths]);
+  return 2.0 * static_cast<double>(dims.batch * dims.heads * dims.length * dims.length) *
+         static_cast<double>(size_of(qkv.dtype));
 }
 
 double seconds_of(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
@@ -58,6 +73,7 @@ NodePrediction predict(const NodeProblem& problem, const GpuRates& rates, bool t
   NodePrediction prediction;
   prediction.type = problem.op->type();
   prediction.cost = problem.op->cost(problem.inputs, problem.outputs);
+  prediction.cost.bytes += mask_bytes(problem);
   const DType dtype = problem.inputs.empty() ? DType::f32 : problem.inputs[0].dtype;
   const double memory = prediction.cost.bytes / (bandwidth_share * rates.bandwidth);
   const double arithmetic = prediction.cost.flops / attained_flops(prediction.type, dtype, rates, tf32);

@@ -110,6 +110,7 @@ struct CudnnGraph::Parts {
     typename Graph::AttentionInputs own{find(inputs.q), find(inputs.k), find(inputs.v), find(inputs.query_lengths),
                                         find(inputs.key_lengths)};
     own.scale = inputs.scale;
+    if (const auto& drawn = inputs.dropout) own.dropout = {find(drawn->seed), find(drawn->offset), drawn->probability};
     if (inputs.mask) own.mask = find(*inputs.mask);
     own.mask_scale = inputs.mask_scale;
     own.causal = inputs.causal;

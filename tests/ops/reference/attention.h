@@ -6,12 +6,17 @@
 #include "tests/ops/op_case.h"
 
 #include <cmath>
+#include <functional>
 
 namespace ptrain::testing {
 
-/// {out, lse} of inputs qkv, lengths, with dropout rng, and of packed sequences their offsets.
+/// What dropout multiplies the weight of (row, key) by, row counting (b, head, query).
+using AttentionFactor = std::function<double(std::int64_t row, std::int64_t key)>;
+
+/// {out, lse} of inputs qkv, lengths, with dropout rng, and of packed sequences their offsets. Dropout drops what
+/// DropoutMask says, unless `factor` says otherwise.
 inline std::vector<std::vector<double>> attention_reference(const std::vector<HostTensor>& in,
-                                                            const AttentionAttributes& a) {
+                                                            const AttentionAttributes& a, AttentionFactor factor = {}) {
   const Shape& shape = in[0].desc.shape;
   const bool packed = a.max_length > 0;
   const std::int64_t batch = in[1].desc.shape[0], length = packed ? a.max_length : shape[1];
@@ -22,6 +27,12 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
   const bool dropped = a.dropout > 0;
   const DropoutMask mask(a.dropout, dropped ? static_cast<std::uint64_t>(in[2].values[0]) : 0,
                          dropped ? static_cast<std::uint64_t>(in[2].values[1]) : 0, a.stream);
+  if (!factor) {
+    factor = [&](std::int64_t row, std::int64_t key) {
+      const std::uint64_t row_start = static_cast<std::uint64_t>(row) * attention_mask_stride(length);
+      return static_cast<double>(mask.factor(row_start + static_cast<std::uint64_t>(key)));
+    };
+  }
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t part, std::int64_t h, std::int64_t d) {
     return in[0].values[static_cast<std::size_t>((((first(b) + t) * 3 + part) * heads + h) * depth + d)];
   };
@@ -44,9 +55,7 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
         lse[static_cast<std::size_t>(row)] = std::log(sum);
         for (std::int64_t k = 0; k < seen; ++k) {
           double weight = std::exp(scores[static_cast<std::size_t>(k)]) / sum;
-          const std::uint64_t element =
-              static_cast<std::uint64_t>(row) * attention_mask_stride(length) + static_cast<std::uint64_t>(k);
-          if (dropped) weight *= static_cast<double>(mask.factor(element));
+          if (dropped) weight *= factor(row, k);
           for (std::int64_t d = 0; d < depth; ++d) {
             out[static_cast<std::size_t>(((first(b) + q) * heads + h) * depth + d)] += weight * at(b, k, 2, h, d);
           }

@@ -12,7 +12,7 @@ AttentionShape::AttentionShape(const AttentionAttributes& attributes, std::span<
       causal(attributes.causal) {
   constexpr std::int64_t flash_queries = 48;
   constexpr std::int64_t flash_keys = 128;
-  const bool flash = attributes.algorithm == AttentionAlgorithm::flash;
+  const bool flash = attributes.algorithm != AttentionAlgorithm::math;
   query_tile = flash ? std::min(flash_queries, length) : length;
   key_tile = flash ? std::min(flash_keys, padded_length) : padded_length;
 }

@@ -1,5 +1,6 @@
-// flash is cuDNN's SDPA, math the composed form. Both drop the weights that the CPU drops: cuDNN is given the mask,
-// drawn into the workspace, instead of drawing its own.
+// flash and flash_mask are cuDNN's SDPA, math the composed form. Of flash, cuDNN draws dropout's mask where it has
+// plans for that; the others drop the weights that the CPU drops, and cuDNN is given the mask, drawn into the
+// workspace.
 #include "core/ops/text/attention.h"
 
 #include "core/cuda/kernels.h"
@@ -8,37 +9,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace ptrain::cuda {
 namespace {
 
+enum class Direction { forward, backward };
+
+Direction direction_of(const KernelContext& context) {
+  return context.op.type() == "attention" ? Direction::forward : Direction::backward;
+}
+
+/// The op and its gradient carry the same attributes.
 const AttentionAttributes& attributes_of(const KernelContext& context) {
-  // The op and its gradient carry the same attributes.
-  return context.op.type() == "attention" ? context.op_as<Attention>().attrs() : context.op_as<AttentionGrad>().attrs();
+  const bool is_forward = direction_of(context) == Direction::forward;
+  return is_forward ? context.op_as<Attention>().attrs() : context.op_as<AttentionGrad>().attrs();
 }
 
 // Inputs of packed sequences.
 constexpr std::size_t offsets_input = 3, gradient_offsets_input = 6;
 
+/// What a form says of itself: why flash does not run, if it was asked for.
+std::string describe(AttentionAlgorithm form, const std::string& implementation, const std::string& refusal) {
+  const std::string text = fmt::format("{} {}", choice_name(form), implementation);
+  return refusal.empty() ? text : fmt::format("{} (flash: {})", text, refusal);
+}
+
+/// cuDNN's form of attention, flash or flash_mask, if it has one, and why it is not the one that was asked for.
+struct FlashPlanning {
+  std::optional<PlannedGraph> graph = {};
+  AttentionAlgorithm form = AttentionAlgorithm::flash;
+  std::string refusal = {};
+};
+
 class FlashKernel : public Kernel {
  public:
-  FlashKernel(const KernelContext& context, Device& device, PlannedGraph graph)
+  FlashKernel(const KernelContext& context, Device& device, FlashPlanning planning)
       : device_(device),
         attributes_(attributes_of(context)),
         e_(attributes_, context.inputs),
-        graph_(std::move(graph)) {
+        graph_(std::move(*planning.graph)),
+        refusal_(std::move(planning.refusal)) {
+    attributes_.algorithm = planning.form;
     const std::size_t offsets_bytes = static_cast<std::size_t>(e_.batch + 1) * sizeof(std::int32_t);
     if (e_.packed) qkv_offsets_ = layout_.take(offsets_bytes), out_offsets_ = layout_.take(offsets_bytes);
-    if (attributes_.dropout > 0) mask_ = layout_.take(e_.bytes(e_.scores()));
+    if (attributes_.dropout > 0) take_dropout();
     graph_workspace_ = layout_.take(graph_.workspace_bytes());
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
-  KernelRecord record() const override { return {"flash " + graph_.implementation()}; }
+  KernelRecord record() const override { return {describe(attributes_.algorithm, graph_.implementation(), refusal_)}; }
 
  protected:
-  /// Draws the mask and binds q, k, v, the lengths, the offsets and the mask.
+  /// Binds q, k, v, the lengths and the offsets, and draws and binds what dropout reads.
   void bind_inputs(const KernelArgs& args, const AttentionSequences& sequences) {
     pointers_.clear();
     bind_parts(args.inputs[0]);
@@ -47,9 +71,7 @@ class FlashKernel : public Kernel {
       bind_offsets(sequences, 3 * e_.part_offset(), qkv_offsets_.as<std::int32_t>(args.workspace));
       bind_offsets(sequences, e_.part_offset(), out_offsets_.as<std::int32_t>(args.workspace));
     }
-    if (attributes_.dropout <= 0) return;
-    make_attention_mask(device_, e_, attributes_, args.inputs[2], mask_.in(args.workspace));
-    pointers_.push_back(mask_.in(args.workspace));
+    if (attributes_.dropout > 0) bind_dropout(args.inputs[2], args.workspace);
   }
   void bind(void* pointer) { pointers_.push_back(pointer); }
   /// Binds q, k and v, or their gradients, where they lie in the first token.
@@ -68,9 +90,30 @@ class FlashKernel : public Kernel {
     bind(offsets);
   }
 
+  bool has_mask() const { return attributes_.algorithm == AttentionAlgorithm::flash_mask; }
+  void take_dropout() {
+    if (has_mask()) {
+      mask_ = layout_.take(e_.bytes(e_.scores()));
+    } else {
+      seed_ = layout_.take(sizeof(std::int64_t)), offset_ = layout_.take(sizeof(std::int64_t));
+    }
+  }
+  void bind_dropout(const void* rng, void* workspace) {
+    if (has_mask()) {
+      make_attention_mask(device_, e_, attributes_, rng, mask_.in(workspace));
+      bind(mask_.in(workspace));
+      return;
+    }
+    auto *seed = seed_.as<std::int64_t>(workspace), *offset = offset_.as<std::int64_t>(workspace);
+    make_attention_seed(device_, attributes_, rng, seed, offset);
+    bind(seed);
+    bind(offset);
+  }
+
   PlannedGraph graph_;
+  std::string refusal_;
   WorkspaceLayout layout_;
-  WorkspacePart qkv_offsets_, out_offsets_, mask_, graph_workspace_;
+  WorkspacePart qkv_offsets_, out_offsets_, mask_, seed_, offset_, graph_workspace_;
   std::vector<void*> pointers_;
 };
 
@@ -105,11 +148,6 @@ class FlashAttentionGradKernel final : public FlashKernel {
   }
 };
 
-/// What the composed form says of itself: why flash does not run, if it was asked for.
-std::string describe_math(const std::string& products, const std::string& refusal) {
-  return refusal.empty() ? "math " + products : fmt::format("math {} (flash: {})", products, refusal);
-}
-
 /// The composed form of one direction: `Products` is MathAttention or MathAttentionGrad.
 template <typename Products>
 class MathKernel : public Kernel {
@@ -121,7 +159,9 @@ class MathKernel : public Kernel {
         refusal_(std::move(refusal)) {}
 
   std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
-  KernelRecord record() const override { return {describe_math(math_.implementation(), refusal_)}; }
+  KernelRecord record() const override {
+    return {describe(AttentionAlgorithm::math, math_.implementation(), refusal_)};
+  }
 
  protected:
   AttentionSequences sequences(const KernelArgs& args, std::size_t offsets) const { return {e_, args.inputs, offsets}; }
@@ -156,53 +196,79 @@ class MathAttentionGradKernel final : public MathKernel<MathAttentionGrad> {
   }
 };
 
-/// Empty where flash was not asked for or cuDNN has no plan; then the reason says why (empty: not asked for).
-Planning plan_flash(const KernelContext& context, Device& device, const std::function<CudnnGraph()>& build) {
-  if (attributes_of(context).algorithm == AttentionAlgorithm::math) return {};
-  if (!is_low_precision(context.inputs[0].dtype)) return {std::nullopt, "fp32"};
-  // Layers differ in the stream of their dropout, which is not in the graph: without it they share one.
-  AttentionAttributes shared = attributes_of(context);
-  shared.stream = 0;
-  const Attention forward(shared);
-  const AttentionGrad backward(shared);
-  const Op& op = context.op.type() == forward.type() ? static_cast<const Op&>(forward) : backward;
-  // Nor is the number of packed tokens: those graphs are the ones of the most tokens.
-  std::vector<TensorDesc> inputs(context.inputs.begin(), context.inputs.end());
-  std::vector<TensorDesc> outputs(context.outputs.begin(), context.outputs.end());
-  const AttentionExtents e(shared, context.inputs);
-  if (e.packed && e.batch * e.length * 3 * e.part_offset() > std::numeric_limits<std::int32_t>::max()) {
-    return {std::nullopt, "offsets beyond 32 bits"};
+/// The inputs of a layer's forward op, from either direction's kernel. The number of packed tokens is not in the
+/// graphs: those are the ones of the most tokens.
+std::vector<TensorDesc> forward_inputs(const KernelContext& context, const AttentionExtents& e) {
+  const auto first = context.inputs.first(std::min(context.inputs.size(), offsets_input));
+  std::vector<TensorDesc> inputs(first.begin(), first.end());
+  if (!e.packed) return inputs;
+  inputs[Attention::qkv].shape = Shape{e.batch * e.length, 3 * e.part_offset()};
+  inputs.push_back(context.inputs.back());
+  return inputs;
+}
+
+/// Plans one direction of the layer that the kernel of `context` belongs to.
+Planning plan_direction(const KernelContext& context, Device& device, const AttentionAttributes& attributes,
+                        Direction direction) {
+  const AttentionExtents e(attributes, context.inputs);
+  const Attention forward(attributes);
+  const AttentionGrad backward(attributes);
+  const bool is_forward = direction == Direction::forward;
+  std::vector<TensorDesc> inputs = forward_inputs(context, e), outputs = forward.infer(inputs);
+  if (!is_forward) {
+    if (inputs.size() < offsets_input) inputs.push_back(absent_input());
+    inputs.insert(inputs.begin() + AttentionGrad::out, {outputs[0], outputs[1], outputs[0]});
+    outputs = {inputs[AttentionGrad::qkv]};
   }
-  for (std::vector<TensorDesc>* tensors : {&inputs, &outputs}) {
-    for (TensorDesc& tensor : *tensors) {
-      const bool is_tokens = is_floating(tensor.dtype) && tensor.shape.rank() == 2;
-      if (is_tokens) tensor.shape = Shape{e.batch * e.length, tensor.shape[1]};
-    }
-  }
+  const Op& op = is_forward ? static_cast<const Op&>(forward) : backward;
   // Not searched: on scratch memory the lengths would mean nothing.
   return plan_graph({op, inputs, outputs, context.options, context.search_cache}, device, unbounded_rules(context),
-                    Search::no, build);
+                    Search::no, [&] {
+                      const CudnnTarget target = device.cudnn_target();
+                      return is_forward ? attention_graph(target, e, attributes)
+                                        : attention_grad_graph(target, e, attributes, context.options.deterministic);
+                    });
+}
+
+FlashPlanning plan_flash(const KernelContext& context, Device& device) {
+  AttentionAttributes attributes = attributes_of(context);
+  if (attributes.algorithm == AttentionAlgorithm::math) return {};
+  if (!is_low_precision(context.inputs[0].dtype)) return {.refusal = "fp32"};
+  const AttentionExtents e(attributes, context.inputs);
+  if (e.packed && e.batch * e.length * 3 * e.part_offset() > std::numeric_limits<std::int32_t>::max()) {
+    return {.refusal = "offsets beyond 32 bits"};
+  }
+  // Layers differ in the stream of their dropout, which is not in the graph: without it they share one.
+  attributes.stream = 0;
+  const Direction direction = direction_of(context);
+  std::string refusal;
+  if (attributes.algorithm == AttentionAlgorithm::flash && attributes.dropout > 0) {
+    // Whether cuDNN draws is one answer for both directions, which must drop the same weights.
+    Planning forward = plan_direction(context, device, attributes, Direction::forward);
+    Planning backward = plan_direction(context, device, attributes, Direction::backward);
+    if (forward.planned && backward.planned) {
+      return {std::move(direction == Direction::forward ? forward : backward).planned, attributes.algorithm, {}};
+    }
+    refusal = forward.planned ? std::move(backward.reason) : std::move(forward.reason);
+    attributes.algorithm = AttentionAlgorithm::flash_mask;
+  }
+  Planning planning = plan_direction(context, device, attributes, direction);
+  if (!planning.planned) return {.refusal = std::move(planning.reason)};
+  return {std::move(planning.planned), attributes.algorithm, std::move(refusal)};
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_attention(const KernelContext& context, Device& device) {
-  const AttentionAttributes& attributes = attributes_of(context);
-  Planning flash = plan_flash(context, device, [&] {
-    return attention_graph(device.cudnn_target(), {attributes, context.inputs}, attributes);
-  });
-  if (flash.planned) return std::make_unique<FlashAttentionKernel>(context, device, std::move(*flash.planned));
-  return std::make_unique<MathAttentionKernel>(context, device, std::move(flash.reason));
+  FlashPlanning flash = plan_flash(context, device);
+  if (flash.graph) return std::make_unique<FlashAttentionKernel>(context, device, std::move(flash));
+  return std::make_unique<MathAttentionKernel>(context, device, std::move(flash.refusal));
 }
 
 std::unique_ptr<Kernel> make_attention_grad(const KernelContext& context, Device& device) {
-  const AttentionAttributes& attributes = attributes_of(context);
-  Planning flash = plan_flash(context, device, [&] {
-    return attention_grad_graph(device.cudnn_target(), {attributes, context.inputs}, attributes,
-                                context.options.deterministic);
-  });
-  if (flash.planned) return std::make_unique<FlashAttentionGradKernel>(context, device, std::move(*flash.planned));
-  return std::make_unique<MathAttentionGradKernel>(context, device, std::move(flash.reason));
+  FlashPlanning flash = plan_flash(context, device);
+  if (flash.graph) return std::make_unique<FlashAttentionGradKernel>(context, device, std::move(flash));
+  return std::make_unique<MathAttentionGradKernel>(context, device, std::move(flash.refusal));
 }
 
 }  // namespace ptrain::cuda

@@ -41,6 +41,22 @@ struct DeclaredInputs {
   RaggedTensors ragged;
 };
 
+/// Declares what dropout reads.
+void declare_dropout(CudnnGraph& graph, const AttentionExtents& e, const AttentionAttributes& attributes,
+                     CudnnGraph::AttentionInputs& inputs) {
+  if (attributes.dropout <= 0) return;
+  if (attributes.algorithm == AttentionAlgorithm::flash) {
+    // On compute capability 10 cuDNN takes no i32 here (https://github.com/pytorch/pytorch/pull/146734).
+    const TensorLayout number{DType::i64, {1, 1, 1, 1}, {1, 1, 1, 1}};
+    const auto seed = graph.input(number), offset = graph.input(number);
+    inputs.dropout = {seed, offset, attributes.dropout};
+    return;
+  }
+  const std::int64_t square = e.length * e.length;
+  inputs.mask = graph.input({e.dtype, {e.batch, e.heads, e.length, e.length}, {e.heads * square, square, e.length, 1}});
+  inputs.mask_scale = DropoutMask(attributes.dropout, 0, 0, 0).scale;
+}
+
 DeclaredInputs declare_inputs(CudnnGraph& graph, const AttentionExtents& e, const AttentionAttributes& attributes) {
   const TensorLayout lengths{DType::i32, {e.batch, 1, 1, 1}, {1, 1, 1, 1}};
   CudnnGraph::AttentionInputs inputs;
@@ -50,12 +66,7 @@ DeclaredInputs declare_inputs(CudnnGraph& graph, const AttentionExtents& e, cons
   for (const auto part : {inputs.q, inputs.k, inputs.v}) ragged.lies_in_qkv(part);
   inputs.scale = e.scale;
   inputs.causal = e.causal;
-  if (attributes.dropout > 0) {
-    const std::int64_t square = e.length * e.length;
-    inputs.mask =
-        graph.input({e.dtype, {e.batch, e.heads, e.length, e.length}, {e.heads * square, square, e.length, 1}});
-    inputs.mask_scale = DropoutMask(attributes.dropout, 0, 0, 0).scale;
-  }
+  declare_dropout(graph, e, attributes, inputs);
   return {inputs, ragged};
 }
 

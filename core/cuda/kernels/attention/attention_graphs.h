@@ -7,10 +7,11 @@
 namespace ptrain::cuda {
 
 /// Bound to q, k, v (where they lie among the tokens of qkv); the lengths, twice; packed, element_offsets of qkv and of
-/// out; the mask with dropout; out; lse. The number of packed tokens is not in the graph.
+/// out; with dropout, of flash seed and offset, of flash_mask the mask; out; lse. The number of packed tokens is not in
+/// the graph.
 CudnnGraph attention_graph(const CudnnTarget& target, const AttentionExtents& e, const AttentionAttributes& attributes);
-/// Bound to q, k, v; the lengths, twice; the offsets, packed; the mask with dropout; out; dout; lse; dq, dk, dv (among
-/// the tokens of dqkv).
+/// Bound to q, k, v; the lengths, twice; the offsets, packed; seed and offset, or the mask; out; dout; lse; dq, dk, dv
+/// (among the tokens of dqkv).
 CudnnGraph attention_grad_graph(const CudnnTarget& target, const AttentionExtents& e,
                                 const AttentionAttributes& attributes, bool deterministic);
 

@@ -41,6 +41,15 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// 64 drawn bits are the seed. The offset is left at 0: how far a generator counts from there is its own affair, and
+/// neighbouring offsets might draw the same numbers for other elements.
+__global__ void seed_kernel(std::uint32_t stream, const std::int64_t* rng, std::int64_t* seed, std::int64_t* offset) {
+  const RandomStream random{static_cast<std::uint64_t>(rng[0]), static_cast<std::uint64_t>(rng[1]), stream};
+  const Philox4 drawn = random.block(static_cast<std::uint64_t>(rng[2]));
+  *seed = static_cast<std::int64_t>(static_cast<std::uint64_t>(drawn.y) << 32 | drawn.x);
+  *offset = 0;
+}
+
 /// Where element i of heads [parts][B,heads,S,D] lies among the tokens [B,S,parts,heads,D] or [T,parts,heads,D];
 /// nowhere among packed ones where it is not valid.
 struct TokenPlace {
@@ -188,6 +197,11 @@ void make_attention_mask(const Device& device, const AttentionExtents& e, const 
              attributes.dropout, attributes.stream, state, static_cast<decltype(zero)*>(mask));
     });
   }
+}
+
+void make_attention_seed(const Device& device, const AttentionAttributes& attributes, const void* rng,
+                         std::int64_t* seed, std::int64_t* offset) {
+  launch(seed_kernel, 1, 1, device, attributes.stream, static_cast<const std::int64_t*>(rng), seed, offset);
 }
 
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,

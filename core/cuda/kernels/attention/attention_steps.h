@@ -1,5 +1,5 @@
-// What surrounds the products of attention: heads gathered and spread, softmax by rows, dropout's mask, cleared
-// padding, places of packed sequences.
+// What surrounds the products of attention: heads gathered and spread, softmax by rows, dropout's mask or the seed of a
+// library's, cleared padding, places of packed sequences.
 #pragma once
 
 #include "core/base/host_device.h"
@@ -41,6 +41,10 @@ struct AttentionSequences {
 /// Enqueues mask [B,heads,S,S] of `e.dtype`: 1 where dropout keeps the weight, 0 where not; the same as on the CPU.
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
                          const void* rng, void* mask);
+/// Enqueues seed and offset, one number each, of a generator that draws the run's mask in that one's place: another
+/// pair for every stream, seed, step and part.
+void make_attention_seed(const Device& device, const AttentionAttributes& attributes, const void* rng,
+                         std::int64_t* seed, std::int64_t* offset);
 
 /// heads [parts][B,heads,S,D] = tokens [B,S,parts,heads,D] or packed [T,parts,heads,D], 0 beyond the lengths.
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
