@@ -136,4 +136,4 @@ make_image_if_possible() {
 }
 
 for form in "${forms[@]}"; do "make_$form"; done
-du -sh "$out"/*
+find "$out" -mindepth 1 -maxdepth 1 -exec du -sh {} + # none where an image alone was made
