@@ -9,8 +9,7 @@ constexpr double kManySteps = 1e12;
 constexpr double kManySamples = 1e10;
 constexpr const char* decoder_help =
     "what decodes JPEGs; gpu: nvJPEG, on device cuda with one rank, at full size, where cpu reduces them as it "
-    "decodes; "
-    "auto: cpu, as gpu has not been measured";
+    "decodes; auto: cpu, as gpu has not been measured";
 
 template <typename Member>
 Key data_key(std::string name, Member member, std::string help) {

@@ -328,8 +328,9 @@ def parse_options():
 
 def still_in(entry, variants):
     """The peers worth another round: those that were not far behind the fastest in what they have run."""
-    fastest = max((peer["speed"] for peer in peers_of(entry).values()), default=0)
-    return [name for name in variants if not entry[name] or peers_of(entry).get(name, {"speed": 0})["speed"] > fastest / FAR_BEHIND]
+    speeds = {name: peer["speed"] for name, peer in peers_of(entry).items()}
+    slowest = max(speeds.values(), default=0) / FAR_BEHIND
+    return [name for name in variants if not entry[name] or speeds.get(name, 0) > slowest]
 
 
 def measure_all(options, results):

@@ -5,14 +5,13 @@ Plain functions over one tree of parameters in fp32, the whole step compiled by 
 autocast means, convolutions and products in bf16, norms, softmax and loss in fp32.
 """
 import argparse
-import json
 import math
-import resource
-import statistics
 import time
 
 import jax
 import jax.numpy as jnp
+
+from peer_report import peak_rss_bytes, print_report
 
 SIZES = {"base": (12, 768, 12, 3072), "minilm-l6": (6, 384, 12, 1536)}  # layers, hidden, heads, intermediate
 
@@ -202,17 +201,8 @@ def main():
         jax.block_until_ready(parameters)
         if index >= options.warmup:
             times.append(time.perf_counter() - before)
-    percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
-    print(json.dumps({
-        "framework": "jax " + jax.__version__, "dtype": options.dtype, "device": "cpu", "compiled": "jit",
-        "samples_per_second": options.batch * len(times) / sum(times),
-        "step_ms": {"mean": 1e3 * statistics.fmean(times), "p50": 1e3 * percentiles[49], "p90": 1e3 * percentiles[89],
-                    "p99": 1e3 * percentiles[98]},
-        "steps": len(times), "peak_bytes": peak_rss_bytes(), "baseline_bytes": baseline, "losses": losses}))
-
-
-def peak_rss_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print_report(options.batch, times, framework="jax " + jax.__version__, dtype=options.dtype, device="cpu", compiled="jit",
+                 peak_bytes=peak_rss_bytes(), baseline_bytes=baseline, losses=losses)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """What the PyTorch peers share: options, best-practice settings, the timed loop and its one line of JSON."""
 import argparse
 import contextlib
-import json
-import resource
-import statistics
 import time
 
 import torch
+
+from peer_report import peak_rss_bytes, print_report
 
 
 def parse_options(description, **defaults):
@@ -76,11 +75,6 @@ class CudaClock:
         return [before.elapsed_time(after) / 1e3 for before, after in zip(self.marks, self.marks[1:])]
 
 
-
-def peak_rss_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def measure(options, build, samples_per_step):
     """Calls build() -> (step_loss, optimizer): step_loss(index) runs the forward pass and returns the loss. Prints JSON."""
     cuda = options.device == "cuda"
@@ -102,18 +96,13 @@ def measure(options, build, samples_per_step):
         if index >= options.warmup:
             clock.mark()
     times = clock.seconds()
-    percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
-    print(json.dumps({
-        "framework": f"pytorch {torch.__version__}" + (" zentorch" if options.backend == "zentorch" else ""),
-        "dtype": options.dtype,
-        "device": torch.cuda.get_device_name() if cuda else "cpu",
-        "compiled": options.compile_mode if options.compile else False,
-        "threads": torch.get_num_threads(),
-        "samples_per_second": samples_per_step * len(times) / sum(times),
-        "step_ms": {"mean": 1e3 * statistics.fmean(times), "p50": 1e3 * percentiles[49],
-                    "p90": 1e3 * percentiles[89], "p99": 1e3 * percentiles[98]},
-        "steps": len(times),
-        "peak_bytes": torch.cuda.max_memory_reserved() if cuda else peak_rss_bytes(),
-        "baseline_bytes": baseline,
-        "losses": [loss.item() for loss in losses],
-    }))
+    print_report(
+        samples_per_step, times,
+        framework=f"pytorch {torch.__version__}" + (" zentorch" if options.backend == "zentorch" else ""),
+        dtype=options.dtype,
+        device=torch.cuda.get_device_name() if cuda else "cpu",
+        compiled=options.compile_mode if options.compile else False,
+        threads=torch.get_num_threads(),
+        peak_bytes=torch.cuda.max_memory_reserved() if cuda else peak_rss_bytes(),
+        baseline_bytes=baseline,
+        losses=[loss.item() for loss in losses])

@@ -19,12 +19,8 @@ if [[ ${1:-} == --all ]]; then
   install_in "$venv-zentorch" 'torch==2.14.*' zentorch torchvision timm transformers numpy
   install_in "$venv-jax" jax
 fi
-[[ -x $venv/bin/python ]] || python3 -m venv "$venv"
 # PyTorch's own index has the build without CUDA; PyPI's build runs the same CPU code where that index is out of reach.
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision \
-  --index-url https://download.pytorch.org/whl/cpu ||
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch torchvision
-install_in "$venv" timm transformers safetensors numpy \
-  onnx onnxruntime openvino
+install_in "$venv" torch torchvision --index-url https://download.pytorch.org/whl/cpu || install_in "$venv" torch torchvision
+install_in "$venv" timm transformers safetensors numpy onnx onnxruntime openvino
 "$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'
 echo "Peers: $venv/bin/python"
