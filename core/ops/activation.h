@@ -1,6 +1,7 @@
 // Elementwise activations and their gradients. Their arithmetic is in ops/math/activation.h.
 #pragma once
 
+#include "core/base/host_device.h"
 #include "core/graph/op.h"
 
 #include <array>
@@ -42,6 +43,11 @@ constexpr const ActivationTraits& traits_of(Activation activation) {
   return activations[static_cast<std::size_t>(activation)];
 }
 constexpr std::string_view name_of(Activation activation) { return traits_of(activation).name; }
+
+/// Whether the derivative is 0 or 1 everywhere, so that a mask of one bit an element is all that the gradient needs.
+PTRAIN_HD constexpr bool is_gate(Activation activation) {
+  return activation == Activation::relu || activation == Activation::relu6;
+}
 
 /// inputs: x [...].  outputs: y [...] in x's dtype.
 class ActivationOp final : public Op {

@@ -44,6 +44,12 @@ inline void require_norm_activation(Activation activation) {
   require(traits_of(activation).in_norms, "a batch norm takes in no {}", name_of(activation));
 }
 
+/// An activation of `data` whose gradient reads a mask (mask_of).
+inline void require_gate(Activation activation, const TensorDesc& data) {
+  require(is_gate(activation), "what {} read of a residual is not kept", name_of(activation));
+  require(data.shape[-1] % 8 == 0, "a mask: expected channels in eights, got {}", data.to_string());
+}
+
 /// Inputs `first` to `last` hold one value for each channel.
 inline void require_channels(std::span<const TensorDesc> inputs, int first, int last, const TensorDesc& channels) {
   for (int i = first; i <= last; ++i) {

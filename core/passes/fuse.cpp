@@ -54,7 +54,7 @@ class Fuser {
     if (!traits_of(activation_of(activation)).in_norms) return {};
     if (const Node* norm = sole_producer(activation.inputs[0], "batch_norm")) return {norm};
     const Node* add = sole_producer(activation.inputs[0], "add");
-    if (add == nullptr || traits_of(activation_of(activation)).saved == ActivationSaved::input) return {};
+    if (add == nullptr || !is_gate(activation_of(activation)) || !in_eights(activation)) return {};
     // The later of the two batch norms takes the other side in, so that it is made before it is read.
     const Node* best = nullptr;
     int side = 0;
@@ -69,6 +69,8 @@ class Fuser {
     return {best, add, residual};
   }
 
+  /// Whether masks have whole bytes for the node's channels.
+  bool in_eights(const Node& node) const { return graph_.desc(node.inputs[0]).shape[-1] % 8 == 0; }
   static Activation activation_of(const Node& node) { return static_cast<const ActivationOp&>(*node.op).activation(); }
 
   static bool is_plain_norm(const Node& node) {

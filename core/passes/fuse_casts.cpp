@@ -1,6 +1,7 @@
 #include "core/passes/fuse_casts.h"
 
 #include "core/ops/elementwise.h"
+#include "core/ops/image/normalize_image.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/passes/rewriter.h"
 
@@ -42,15 +43,21 @@ class CastFuser {
       if (low_source(x) != no_value) --readers_[static_cast<std::size_t>(x)];
     } else if (const auto* cast = dynamic_cast<const Cast*>(node.op.get())) {
       const NodeId producer = graph_.value(node.inputs[0]).producer;
-      if (producer < 0 || !is_low_precision(cast->dtype()) || fp32_norm(graph_.node(producer)) == nullptr) return;
-      if (graph_.node(producer).outputs[AddNorm::y] == node.inputs[0]) low_y_[&graph_.node(producer)] = &node;
+      if (producer < 0 || !is_low_precision(cast->dtype())) return;
+      const Node& source = graph_.node(producer);
+      const bool alone = readers_[static_cast<std::size_t>(node.inputs[0])] == 1;
+      const bool writes_both = fp32_norm(source) != nullptr && source.outputs[AddNorm::y] == node.inputs[0];
+      if (writes_both || (alone && pixels(source) != nullptr)) low_y_[&source] = &node;
     }
   }
 
+  static const NormalizeImage* pixels(const Node& node) { return dynamic_cast<const NormalizeImage*>(node.op.get()); }
+
   void emit(const Node& node) {
     if (const AddNorm* norm = fp32_norm(node)) return emit_norm(node, *norm);
+    if (pixels(node) != nullptr && low_y_.contains(&node)) return emit_pixels(node, *pixels(node));
     const bool was_cast = node.op->type() == "cast";
-    if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // a norm writes it
+    if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // what it casts writes it
     if (was_cast && readers_[static_cast<std::size_t>(node.outputs[0])] == 0) return;  // norms read its source
     rewriter_.copy(node);
   }
@@ -67,10 +74,18 @@ class CastFuser {
     if (down != low_y_.end()) rewriter_.map(down->second->outputs[0], outputs[AddNorm::y_low]);
   }
 
+  void emit_pixels(const Node& node, const NormalizeImage& op) {
+    const ValueId low = low_y_.at(&node)->outputs[0];
+    NormalizeImage::Attributes attributes = op.attrs();
+    attributes.dtype = graph_.desc(low).dtype;
+    rewriter_.map(low, rewriter_.graph().add(node.name, std::make_shared<NormalizeImage>(attributes),
+                                             rewriter_.mapped(node.inputs), node.phase));
+  }
+
   const Graph& graph_;
   Rewriter rewriter_;
   std::vector<int> readers_;                  // by value, of those that read the value itself afterwards
-  std::map<const Node*, const Node*> low_y_;  // the cast of a norm's y
+  std::map<const Node*, const Node*> low_y_;  // the cast of a norm's y, or of normalised pixels
 };
 
 }  // namespace

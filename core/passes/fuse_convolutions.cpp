@@ -88,7 +88,7 @@ class Analysis {
     const ValueId y = result_of(norm);
     const NodeId next = reader(y, "conv2d"), grad_weight = reader(y, "conv2d_grad_weight");
     if (readers(y).size() != 2 || next == no_node || grad_weight == no_node || norm_after(next) == nullptr) return;
-    const NodeId gradient = reader(graph_.node(norm.node).outputs[2], "batch_norm_grad");
+    const NodeId gradient = reader(graph_.node(norm.node).outputs[BatchNorm::saved_invstd], "batch_norm_grad");
     if (gradient == no_node) return;
     const ValueId dy = graph_.node(gradient).inputs[BatchNormGrad::dy];
     const NodeId grad_input = graph_.value(dy).producer;
@@ -204,8 +204,8 @@ class ConvolutionFuser {
                            norm);
     statistics_[id] = {parts[BatchNormFinalize::saved_mean], parts[BatchNormFinalize::saved_invstd],
                        parts[BatchNormFinalize::scale], parts[BatchNormFinalize::offset]};
-    rewriter_.map(node.outputs[1], parts[BatchNormFinalize::saved_mean]);
-    rewriter_.map(node.outputs[2], parts[BatchNormFinalize::saved_invstd]);
+    rewriter_.map(node.outputs[BatchNorm::saved_mean], parts[BatchNormFinalize::saved_mean]);
+    rewriter_.map(node.outputs[BatchNorm::saved_invstd], parts[BatchNormFinalize::saved_invstd]);
     if (!norm.is_prologue() && norm.applied_by == no_node) emit_application(id, node, norm);
   }
 
@@ -221,10 +221,11 @@ class ConvolutionFuser {
         inputs[3] = rewriter_.mapped(residual);
       }
     }
-    const Activation activation = op_as<BatchNorm>(node).attrs().activation;
-    const auto outputs = add(node, ".apply", std::make_shared<BatchNormApply>(BatchNormApply::Attributes{activation}),
-                             std::move(inputs), norm);
-    rewriter_.map(node.outputs[0], outputs[0]);
+    const BatchNormApply::Attributes attributes{op_as<BatchNorm>(node).attrs().activation,
+                                                node.outputs.size() > BatchNorm::mask};
+    const auto outputs = add(node, ".apply", std::make_shared<BatchNormApply>(attributes), std::move(inputs), norm);
+    rewriter_.map(node.outputs[BatchNorm::y], outputs[BatchNormApply::y]);
+    if (attributes.mask) rewriter_.map(node.outputs[BatchNorm::mask], outputs[BatchNormApply::mask]);
   }
 
   void emit_grad_weight(NodeId id, const Node& node, const Norm& norm) {

@@ -76,8 +76,19 @@ void for_elements(const State& state, const Bound& b, const Values& values, Visi
   }
 }
 
+/// Where bit `at` of a mask lies in its byte.
+int bit_of(Index at) { return static_cast<int>(emulation::fails("order of masks") ? 7 - at % 8 : at % 8); }
+
 void read(State& state, const Bound& b, const void* memory) {
   Values values(extents(b.layout));
+  if (b.layout.is_mask) {
+    const auto* bytes = static_cast<const std::uint8_t*>(memory);
+    for_elements(state, b, values, [&](Index at, std::size_t i) {
+      values.data[i] = static_cast<float>(bytes[at / 8] >> bit_of(at) & 1);
+    });
+    state[b.tensor] = std::move(values);
+    return;
+  }
   visit_elements(b.layout.dtype, [&](auto zero) {
     const auto* from = static_cast<const decltype(zero)*>(memory);
     for_elements(state, b, values, [&](Index at, std::size_t i) { values.data[i] = static_cast<float>(from[at]); });
@@ -88,6 +99,14 @@ void read(State& state, const Bound& b, const void* memory) {
 void write(const State& state, const Bound& b, void* memory) {
   const Values& values = state[b.tensor];
   invariant(values.dims == extents(b.layout), "an output of an emulated cuDNN graph is bound with another shape");
+  if (b.layout.is_mask) {
+    auto* bytes = static_cast<std::uint8_t*>(memory);
+    for_elements(state, b, values, [&](Index at, std::size_t i) {
+      const int bit = 1 << bit_of(at);
+      bytes[at / 8] = static_cast<std::uint8_t>(values.data[i] != 0 ? bytes[at / 8] | bit : bytes[at / 8] & ~bit);
+    });
+    return;
+  }
   visit_elements(b.layout.dtype, [&](auto zero) {
     using T = decltype(zero);
     auto* to = static_cast<T*>(memory);

@@ -87,6 +87,23 @@ TEST(Faults, CandidatesOfABatchNormCompileAtTheSameTime) {
   EXPECT_GT(persistent, 0);
 }
 
+TEST(Faults, WhereCudnnOrdersMasksOtherwiseOwnKernelsWriteAndReadThem) {
+  Config config = short_config(resnet_config());
+  config.fusion = Fusion::full;
+  const std::vector<double> expected = losses(config);
+  const Fault fault("order of masks");
+  const RunResult result = train(config).result;
+  EXPECT_LT(difference(result.losses, expected), 1e-3);
+  int own = 0, persistent = 0;
+  for (const NodeProfile& node : result.kernels) {
+    if (!node.type.starts_with("batch_norm")) continue;
+    own += node.record.implementation == "native:spatial (cuDNN orders the bits of masks otherwise)";
+    persistent += node.record.batch_norm == BatchNormPart::persistent;
+  }
+  EXPECT_GT(own, 0);
+  EXPECT_GT(persistent, 0);
+}
+
 /// Whichever direction it is that cuDNN has no plan for.
 TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
   Config config = short_config(bert_config());

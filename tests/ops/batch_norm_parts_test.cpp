@@ -10,6 +10,7 @@ namespace {
 
 constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
 const Shape shapes[] = {{2, 3, 5, 16}, {3, 3, 3, 21}, {9, 5}};
+const Shape masked_shapes[] = {{2, 3, 5, 16}, {3, 3, 3, 24}, {9, 8}};
 
 HostTensor channels(const Shape& data, std::uint64_t seed, double low = -1, double high = 1) {
   return random_tensor(DType::f32, {data[-1]}, seed, low, high);
@@ -53,10 +54,10 @@ TEST(BatchNormParts, FinalizeGivesBatchNormsStatistics) {
 
 enum class Residual { none, plain, normed };
 
-OpCase apply_case(const Shape& shape, DType dtype, Activation activation, Residual residual) {
-  OpCase c{.op = std::make_shared<BatchNormApply>(BatchNormApply::Attributes{activation}),
+OpCase apply_case(const Shape& shape, DType dtype, Activation activation, Residual residual, bool mask = false) {
+  OpCase c{.op = std::make_shared<BatchNormApply>(BatchNormApply::Attributes{activation, mask}),
            .inputs = {random_tensor(dtype, shape, 1, -9, 9), channels(shape, 2), channels(shape, 3)},
-           .reference = [activation](const std::vector<HostTensor>& in) {
+           .reference = [activation, mask](const std::vector<HostTensor>& in) {
              std::vector<double> y = in[0].values;
              const std::size_t n = in[1].values.size();
              for (std::size_t i = 0; i < y.size(); ++i) {
@@ -65,7 +66,9 @@ OpCase apply_case(const Shape& shape, DType dtype, Activation activation, Residu
                if (!in[4].absent) y[i] += in[3].values[i] * in[4].values[i % n] + in[5].values[i % n];
                y[i] = activation_reference(activation, y[i]);
              }
-             return std::vector<std::vector<double>>{y};
+             std::vector<std::vector<double>> outputs{y};
+             if (mask) outputs.push_back(reference_mask(activation, y));
+             return outputs;
            }};
   c.inputs.push_back(residual == Residual::none ? absent_tensor() : random_tensor(dtype, shape, 4));
   for (const std::uint64_t seed : {5, 6}) {
@@ -81,6 +84,18 @@ TEST(BatchNormParts, ApplyAgreesWithReferenceInEveryDtype) {
         for (const Activation activation :
              {Activation::none, Activation::relu, Activation::relu6, Activation::hard_swish, Activation::silu}) {
           check_op(apply_case(shape, dtype, activation, residual));
+        }
+      }
+    }
+  }
+}
+
+TEST(BatchNormParts, ApplyWritesTheMasksOfGates) {
+  for (const DType dtype : dtypes) {
+    for (const Shape& shape : masked_shapes) {
+      for (const Residual residual : {Residual::none, Residual::plain, Residual::normed}) {
+        for (const Activation activation : {Activation::relu, Activation::relu6}) {
+          check_op(apply_case(shape, dtype, activation, residual, /*mask=*/true));
         }
       }
     }

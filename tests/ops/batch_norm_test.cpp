@@ -38,7 +38,11 @@ OpCase make_case(const Problem& p, DType dtype) {
            .reference =
                [attrs](const auto& in) {
                  const BatchNormResult r = reference_batch_norm(attrs, in);
-                 return std::vector{r.y, r.mean, r.invstd};
+                 std::vector outputs{r.y, r.mean, r.invstd};
+                 if (attrs.activation != Activation::none && !in[BatchNorm::residual].absent) {
+                   outputs.push_back(reference_mask(attrs.activation, r.y));
+                 }
+                 return outputs;
                },
            .gradient_inputs = {BatchNorm::x, BatchNorm::gamma, BatchNorm::beta}};
   if (p.residual) c.gradient_inputs.push_back(BatchNorm::residual);
@@ -75,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, BatchNormCases,
     ::testing::Values(Problem{{2, 3, 5, 16}}, Problem{{2, 3, 5, 16}, Activation::relu},
                       Problem{{2, 3, 5, 16}, Activation::none, true}, Problem{{2, 3, 5, 16}, Activation::relu, true},
-                      Problem{{3, 3, 3, 21}, Activation::relu, true}, Problem{{4, 1, 1, 40}, Activation::relu},
-                      Problem{{9, 5}, Activation::relu, true}, Problem{{1, 9, 9, 1}},
+                      Problem{{3, 3, 3, 24}, Activation::relu, true}, Problem{{4, 1, 1, 40}, Activation::relu},
+                      Problem{{9, 8}, Activation::relu, true}, Problem{{1, 9, 9, 1}},
                       Problem{{1, 5, 7, 3}, Activation::relu}, Problem{{2, 3, 5, 16}, Activation::relu6},
                       Problem{{2, 3, 5, 16}, Activation::relu6, true}, Problem{{2, 3, 5, 16}, Activation::hard_swish},
                       Problem{{1, 9, 7, 21}, Activation::hard_swish}, Problem{{2, 3, 5, 16}, Activation::silu},
@@ -112,12 +116,12 @@ TEST(BatchNorm, GivesTheSameBitsForAnyThreadCount) {
 TEST(BatchNorm, AddsBothPartsOfAGradient) {
   const auto op = std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{Activation::relu, /*residual=*/true});
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    for (const Shape& shape : {Shape{2, 3, 5, 16}, Shape{3, 3, 3, 21}}) {
+    for (const Shape& shape : {Shape{2, 3, 5, 16}, Shape{3, 3, 3, 24}}) {
       const Shape channels{shape[-1]};
       std::vector<HostTensor> inputs{random_tensor(dtype, shape, 1), random_tensor(dtype, shape, 2)};
       for (const std::uint64_t seed : {3, 4, 5, 6})
         inputs.push_back(random_tensor(DType::f32, channels, seed, 0.5, 1.5));
-      inputs.push_back(random_tensor(dtype, shape, 7));
+      inputs.push_back(random_mask(shape, 7));
       std::vector<HostTensor> whole = inputs;
       inputs.push_back(random_tensor(dtype, shape, 8));
       std::vector<double> sum = inputs[BatchNormGrad::dy].values;
@@ -136,9 +140,22 @@ TEST(BatchNorm, AddsBothPartsOfAGradient) {
 
 TEST(BatchNorm, TakesASecondGradientOnlyWithAResidual) {
   const TensorDesc data{DType::f32, {2, 2, 2, 8}}, channels{DType::f32, {8}};
-  const std::vector<TensorDesc> inputs{data, data, channels, channels, channels, channels, data, data};
+  const std::vector<TensorDesc> inputs{data, data, channels, channels, channels, channels, mask_of(data), data};
   EXPECT_NO_THROW(BatchNormGrad({Activation::relu, true}).infer(inputs));
   EXPECT_THROW(BatchNormGrad({Activation::relu, false}).infer(inputs), std::invalid_argument);
+}
+
+TEST(BatchNorm, MasksWholeBytesOfGates) {
+  const TensorDesc channels{DType::f32, {8}}, odd_channels{DType::f32, {9}};
+  const TensorDesc data{DType::f32, {2, 2, 2, 8}}, odd{DType::f32, {2, 2, 2, 9}};
+  const std::vector<TensorDesc> inputs{data, channels, channels, channels, channels, data};
+  EXPECT_EQ(BatchNorm({.activation = Activation::relu}).infer(inputs)[BatchNorm::mask],
+            (TensorDesc{DType::u8, {2, 2, 2, 1}}));
+  EXPECT_EQ(BatchNorm(BatchNorm::Attributes{}).infer(inputs).size(), 3u);
+  EXPECT_EQ(BatchNorm({.activation = Activation::relu, .training = false}).infer(inputs).size(), 1u);
+  EXPECT_THROW(BatchNorm({.activation = Activation::silu}).infer(inputs), std::invalid_argument);
+  const std::vector<TensorDesc> odd_inputs{odd, odd_channels, odd_channels, odd_channels, odd_channels, odd};
+  EXPECT_THROW(BatchNorm({.activation = Activation::relu}).infer(odd_inputs), std::invalid_argument);
 }
 
 TEST(BatchNorm, RefusesOneValuePerChannelInTraining) {

@@ -34,6 +34,34 @@ PTRAIN_INLINE f32x16 load16(const float* from) {
 }
 PTRAIN_INLINE void store16(float* to, f32x16 v) { memcpy(to, &v, sizeof v); }
 
+/// Bit i is 1 where lane i is above zero, and `v` where bits are 1, with zeros elsewhere.
+PTRAIN_INLINE std::uint16_t positive_bits(f32x16 v) {
+#ifdef __AVX512F__
+  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(v), _mm512_setzero_ps(), _CMP_GT_OQ);
+#else
+  unsigned bits = 0;
+#ifdef __x86_64__
+  for (int half = 0; half < 2; ++half) {
+    __m256 part;
+    memcpy(&part, reinterpret_cast<const float*>(&v) + 8 * half, sizeof part);
+    const __m256 positive = _mm256_cmp_ps(part, _mm256_setzero_ps(), _CMP_GT_OQ);
+    bits |= static_cast<unsigned>(_mm256_movemask_ps(positive)) << 8 * half;
+  }
+#else
+  for (int i = 0; i < lanes; ++i) bits |= static_cast<unsigned>(v[i] > 0) << i;
+#endif
+  return static_cast<std::uint16_t>(bits);
+#endif
+}
+PTRAIN_INLINE f32x16 where_bits(std::uint16_t bits, f32x16 v) {
+#ifdef __AVX512F__
+  return reinterpret_cast<f32x16>(_mm512_maskz_mov_ps(bits, reinterpret_cast<__m512>(v)));
+#else
+  const u32x16 lane_bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  return (lane_bits & static_cast<std::uint32_t>(bits)) != 0 ? v : f32x16{};
+#endif
+}
+
 /// The sum of all lanes, by halves.
 PTRAIN_INLINE float total(f32x16 v) {
   float sums[lanes];
@@ -185,6 +213,13 @@ struct AllLanes {
   PTRAIN_INLINE void store(T* to, f32x16 v) const {
     store16(to, v);
   }
+  /// Of a mask, one bit a lane.
+  PTRAIN_INLINE std::uint16_t load_bits(const std::uint8_t* from) const {
+    std::uint16_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return bits;
+  }
+  PTRAIN_INLINE void store_bits(std::uint8_t* to, std::uint16_t bits) const { memcpy(to, &bits, sizeof bits); }
 };
 
 /// Access to the first `count` lanes, where a row ends; the others read as zero.
@@ -203,6 +238,12 @@ struct SomeLanes {
     store16(part, v);
     memcpy(static_cast<void*>(to), part, count * sizeof(T));
   }
+  PTRAIN_INLINE std::uint16_t load_bits(const std::uint8_t* from) const {
+    std::uint16_t bits = 0;
+    memcpy(&bits, from, count / 8);
+    return bits;
+  }
+  PTRAIN_INLINE void store_bits(std::uint8_t* to, std::uint16_t bits) const { memcpy(to, &bits, count / 8); }
 };
 
 /// Calls body(first_channel, access) for each group of sixteen channels; the last may be a part.

@@ -38,6 +38,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   int index() const { return index_; }
+  bool is_described() const { return described_ != nullptr; }
   cudaStream_t stream() const { return stream_; }
   /// The calling thread's, bound to stream(): plans compile in several threads. Made at the thread's first call, which
   /// takes a moment: call it in a factory, not in Kernel::run.

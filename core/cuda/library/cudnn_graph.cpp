@@ -34,6 +34,10 @@ fe::DataType_t data_type(DType dtype) {
   throw std::logic_error("internal error: a dtype that cuDNN does not know");
 }
 
+fe::DataType_t data_type(const TensorLayout& layout) {
+  return layout.is_mask ? fe::DataType_t::BOOLEAN : data_type(layout.dtype);
+}
+
 /// What cuDNN says of a failure runs over several lines; the first names it.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -125,7 +129,7 @@ CudnnGraph::Tensor CudnnGraph::input(const TensorLayout& layout) {
                                               .set_uid(parts_->bind(layout))
                                               .set_dim(layout.dims)
                                               .set_stride(layout.strides)
-                                              .set_data_type(data_type(layout.dtype))));
+                                              .set_data_type(data_type(layout))));
 }
 
 void CudnnGraph::output(Tensor tensor, const TensorLayout& layout) {
@@ -134,7 +138,7 @@ void CudnnGraph::output(Tensor tensor, const TensorLayout& layout) {
       .set_uid(parts_->bind(layout))
       .set_dim(layout.dims)
       .set_stride(layout.strides)
-      .set_data_type(data_type(layout.dtype));
+      .set_data_type(data_type(layout));
 }
 
 void CudnnGraph::set_ragged(Tensor tensor, Tensor offsets) {

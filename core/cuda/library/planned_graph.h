@@ -39,7 +39,8 @@ class PlannedGraph {
 struct PlannedGraphs {
   std::map<std::string, PlannedGraph> by_problem;
   PlanStore store;
-  std::optional<PlanStore> shipped = {};  // asked where `store` has no plan that will do; looked for then
+  std::optional<PlanStore> shipped = {};         // asked where `store` has no plan that will do; looked for then
+  std::optional<bool> numbers_masks_alike = {};  // cuDNN; found out when first asked
 };
 
 /// `planned` is empty when cuDNN has no plan, and `reason` says why.

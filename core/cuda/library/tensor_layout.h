@@ -12,6 +12,7 @@ struct TensorLayout {
   DType dtype = DType::f32;
   std::vector<std::int64_t> dims;
   std::vector<std::int64_t> strides;
+  bool is_mask = false;  // one bit an element, of u8
 
   /// Bytes from the first to the last element.
   std::size_t span_bytes() const;
@@ -21,6 +22,8 @@ struct TensorLayout {
 TensorLayout channels_last(const TensorDesc& desc);
 /// Data [...,C] as rows of channels.
 TensorLayout rows_of_channels(const TensorDesc& desc);
+/// The mask of data (mask_of), whose elements are the data's.
+TensorLayout mask_layout(const TensorDesc& data);
 /// One f32 value for each of C channels.
 TensorLayout per_channel(std::int64_t channels);
 

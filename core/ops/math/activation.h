@@ -105,6 +105,13 @@ PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
   }
 }
 
+/// Above zero where the gate is open, from what it gave.
+template <Activation kind, typename V>
+PTRAIN_HD_INLINE V gate_opening(V y) {
+  static_assert(is_gate(kind));
+  return activation_gradient<kind>(V{} + 1.0f, y);
+}
+
 /// Calls visit(std::integral_constant) with the activation as a compile-time constant.
 template <typename Visitor, std::size_t... i>
 void visit_activation(Activation activation, Visitor&& visit, std::index_sequence<i...>) {

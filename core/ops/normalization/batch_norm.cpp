@@ -24,7 +24,11 @@ std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) con
   if (!attributes_.training) return {inputs[x]};
   require(inputs[x].count() > channels.count(), "batch statistics need more than one value per channel, got {}",
           inputs[x].to_string());
-  return {inputs[x], channels, channels};
+  if (attributes_.activation == Activation::none || !has_input(inputs, residual)) {
+    return {inputs[x], channels, channels};
+  }
+  require_gate(attributes_.activation, inputs[x]);
+  return {inputs[x], channels, channels, mask_of(inputs[x])};
 }
 
 void BatchNorm::gradient(GradientBuilder& builder) const {
@@ -35,8 +39,8 @@ void BatchNorm::gradient(GradientBuilder& builder) const {
   auto op = std::make_shared<BatchNormGrad>(
       BatchNormGrad::Attributes{attributes_.activation, masked_residual, attributes_.sync});
   const std::vector<ValueId> gradients = builder.emit(
-      std::move(op), {incoming, builder.input(x), builder.input(gamma), builder.input(beta), builder.output(1),
-                      builder.output(2), masked_residual ? builder.output(0) : no_value});
+      std::move(op), {incoming, builder.input(x), builder.input(gamma), builder.input(beta), builder.output(saved_mean),
+                      builder.output(saved_invstd), masked_residual ? builder.output(mask) : no_value});
   if (builder.needs_gradient(x)) builder.set_input_gradient(x, gradients[0]);
   if (builder.needs_gradient(gamma)) builder.set_input_gradient(gamma, gradients[1]);
   if (builder.needs_gradient(beta)) builder.set_input_gradient(beta, gradients[2]);
@@ -77,10 +81,8 @@ std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs)
     require_desc(inputs[dy_more], inputs[x], "dy_more");
   }
   if (!attributes_.residual) return {inputs[x], channels, channels};
-  require(attributes_.activation != Activation::none, "a residual's gradient is of use only under an activation");
-  require(traits_of(attributes_.activation).saved == ActivationSaved::output, "what {} read of a residual is not kept",
-          name_of(attributes_.activation));
-  require_desc(inputs[y], inputs[x], "y");
+  require_gate(attributes_.activation, inputs[x]);
+  require_desc(inputs[mask], mask_of(inputs[x]), "mask");
   return {inputs[x], channels, channels, inputs[x]};
 }
 

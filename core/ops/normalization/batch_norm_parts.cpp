@@ -1,5 +1,6 @@
 #include "core/ops/normalization/batch_norm_parts.h"
 
+#include "core/ops/normalization/batch_norm.h"
 #include "core/ops/require.h"
 
 namespace ptrain {
@@ -44,7 +45,9 @@ std::vector<TensorDesc> BatchNormApply::infer(std::span<const TensorDesc> inputs
     require(!is_absent(inputs[residual]), "a scale without its residual");
     require_channels(inputs, residual_scale, residual_offset, channels);
   }
-  return {inputs[x]};
+  if (!attributes_.mask) return {inputs[x]};
+  require_gate(attributes_.activation, inputs[x]);
+  return {inputs[x], mask_of(inputs[x])};
 }
 
 Cost BatchNormApply::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {

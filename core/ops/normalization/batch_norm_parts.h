@@ -31,21 +31,24 @@ class BatchNormFinalize final : public OpWith<BatchNormFinalizeAttributes> {
 
 struct BatchNormApplyAttributes {
   Activation activation = Activation::none;
+  bool mask = false;  // of an activation that is a gate, for batch_norm_grad
 };
 
 /// y = act(x * scale + offset [+ residual, or residual * residual_scale + residual_offset]).
 /// Inputs: x[...,C]; scale[C], offset[C] f32; optional residual (x's descriptor); optional residual_scale[C] and
-/// residual_offset[C] f32, which make the residual a batch norm's output too. Output: y in x's dtype.
+/// residual_offset[C] f32, which make the residual a batch norm's output too. Outputs: y in x's dtype; the activation's
+/// mask if it is asked for.
 class BatchNormApply final : public OpWith<BatchNormApplyAttributes> {
  public:
   enum Input { x, scale, offset, residual, residual_scale, residual_offset };
+  enum Output { y, mask };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "batch_norm_apply"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
-  int inplace_input(int /*output*/) const override { return residual; }
+  int inplace_input(int output) const override { return output == y ? residual : -1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 

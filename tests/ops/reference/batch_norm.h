@@ -9,6 +9,23 @@
 
 namespace ptrain::testing {
 
+/// A gate's mask, from what it gave.
+inline std::vector<double> reference_mask(Activation activation, const std::vector<double>& y) {
+  std::vector<double> mask(y.size() / 8);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const bool open = y[i] > 0 && (activation != Activation::relu6 || y[i] < 6);
+    mask[i / 8] += open << i % 8;
+  }
+  return mask;
+}
+inline HostTensor random_mask(const Shape& data, std::uint64_t seed) {
+  const TensorDesc mask = mask_of({DType::f32, data});
+  HostTensor result = random_tensor(DType::f32, mask.shape, seed, 0, 256);
+  for (double& byte : result.values) byte = std::floor(byte);
+  result.desc.dtype = mask.dtype;
+  return result;
+}
+
 struct BatchNormResult {
   std::vector<double> y, mean, invstd, running_mean, running_var;
 };

@@ -39,6 +39,14 @@ TEST(FuseCasts, LeavesOtherLevelsAlone) {
   }
 }
 
+/// Only a cast reads them.
+TEST(FuseCasts, PixelsAreNormalisedStraightToLowPrecision) {
+  const Graph before = apply_amp(fuse(resnet_graph(18)), amp_options(AmpLevel::O1)).graph, after = fuse_casts(before);
+  ASSERT_NO_THROW(verify(after));
+  EXPECT_EQ(after.desc(node_of_type(after, "normalize_image").outputs[0]).dtype, DType::bf16);
+  EXPECT_EQ(node_types(before)["cast"] - node_types(after)["cast"], 1);
+}
+
 /// A cast that something else reads too stays.
 TEST(FuseCasts, KeepsWhatOthersRead) {
   Graph graph = apply_amp(fuse(bert_graph()), amp_options(AmpLevel::O1)).graph;

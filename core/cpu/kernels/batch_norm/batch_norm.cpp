@@ -47,7 +47,11 @@ class BatchNormKernel final : public Kernel {
     }
     visit_norm_activation(attrs_.activation, [&](auto kind) {
       constexpr Activation activation = decltype(kind)::value;
-      has_residual_ ? apply<T, activation, true>(args, mean, scale) : apply<T, activation, false>(args, mean, scale);
+      if constexpr (is_gate(activation)) {
+        if (has_residual_ && attrs_.training) return apply<T, activation, true, true>(args, mean, scale);
+      }
+      has_residual_ ? apply<T, activation, true, false>(args, mean, scale)
+                    : apply<T, activation, false, false>(args, mean, scale);
     });
   }
 
@@ -102,19 +106,22 @@ class BatchNormKernel final : public Kernel {
     collectives_->wait_all_reduces();
   }
 
-  template <typename T, Activation activation, bool residual>
+  template <typename T, Activation activation, bool residual, bool masked>
   void apply(const KernelArgs& args, const float* mean, const float* scale) const {
     const auto* x = static_cast<const T*>(args.inputs[BatchNorm::x]);
     const auto* beta = static_cast<const float*>(args.inputs[BatchNorm::beta]);
     const T* added = residual ? static_cast<const T*>(args.inputs[BatchNorm::residual]) : nullptr;
-    auto* y = static_cast<T*>(args.outputs[0]);
+    auto* y = static_cast<T*>(args.outputs[BatchNorm::y]);
+    auto* mask = masked ? static_cast<std::uint8_t*>(args.outputs[BatchNorm::mask]) : nullptr;
     rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = (access.load(x + at) - m) * s + b;
         if constexpr (residual) v += access.load(added + at);
-        access.store(y + at, activate<activation>(v));
+        v = activate<activation>(v);
+        access.store(y + at, v);
+        if constexpr (masked) access.store_bits(mask + at / 8, positive_bits(gate_opening<activation>(v)));
       });
     });
   }

@@ -28,8 +28,10 @@ class BatchNormGradKernel final : public Kernel {
     visit_floating(dtype_, [&](auto zero) {
       visit_norm_activation(attrs_.activation, [&](auto kind) {
         constexpr Activation activation = decltype(kind)::value;
-        attrs_.residual ? run_typed<decltype(zero), activation, true>(args)
-                        : run_typed<decltype(zero), activation, false>(args);
+        if constexpr (is_gate(activation)) {
+          if (attrs_.residual) return run_typed<decltype(zero), activation, true>(args);
+        }
+        run_typed<decltype(zero), activation, false>(args);
       });
     });
   }
@@ -81,7 +83,7 @@ class BatchNormGradKernel final : public Kernel {
   void sum(const KernelArgs& args, const float* scale, float* partial) const {
     const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
-    const auto* y = static_cast<const T*>(args.inputs[Op::y]);
+    const auto* mask = static_cast<const std::uint8_t*>(args.inputs[Op::mask]);
     const auto* more = in_two_parts ? static_cast<const T*>(args.inputs[Op::dy_more]) : nullptr;
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
@@ -94,7 +96,7 @@ class BatchNormGradKernel final : public Kernel {
         f32x16 g = access.load(dy + at);
         if constexpr (in_two_parts) g += access.load(more + at);
         if constexpr (residual) {
-          g = activation_gradient<activation>(g, access.load(y + at));
+          g = where_bits(access.load_bits(mask + at / 8), g);
           access.store(dresidual + at, g);
         } else {
           g = activation_gradient<activation>(g, d * s + b);

@@ -51,12 +51,10 @@ class ApplyKernel final : public Kernel {
   using Op = BatchNormApply;
 
   explicit ApplyKernel(const KernelContext& context)
-      : activation_(context.op_as<Op>().attrs().activation),
-        dtype_(context.inputs[Op::x].dtype),
-        rows_(context.inputs[Op::x]) {}
+      : attrs_(context.op_as<Op>().attrs()), dtype_(context.inputs[Op::x].dtype), rows_(context.inputs[Op::x]) {}
 
   void run(const KernelArgs& args) override {
-    visit_norm_activation(activation_, [&](auto kind) {
+    visit_norm_activation(attrs_.activation, [&](auto kind) {
       visit_floating(dtype_, [&](auto zero) { run_typed<decltype(kind)::value, decltype(zero)>(args); });
     });
   }
@@ -69,7 +67,8 @@ class ApplyKernel final : public Kernel {
     const float *scale = floats(args, Op::scale), *offset = floats(args, Op::offset);
     const float *residual_scale = floats(args, Op::residual_scale),
                 *residual_offset = floats(args, Op::residual_offset);
-    auto* y = static_cast<T*>(args.outputs[0]);
+    auto* y = static_cast<T*>(args.outputs[Op::y]);
+    auto* mask = attrs_.mask ? static_cast<std::uint8_t*>(args.outputs[Op::mask]) : nullptr;
     rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
       const f32x16 s = access.load(scale + c), b = access.load(offset + c);
       f32x16 rs = f32x16{} + 1.0f, rb{};
@@ -78,12 +77,16 @@ class ApplyKernel final : public Kernel {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = access.load(x + at) * s + b;
         if (residual != nullptr) v += access.load(residual + at) * rs + rb;
-        access.store(y + at, activate<activation>(v));
+        v = activate<activation>(v);
+        access.store(y + at, v);
+        if constexpr (is_gate(activation)) {
+          if (mask != nullptr) access.store_bits(mask + at / 8, positive_bits(gate_opening<activation>(v)));
+        }
       });
     });
   }
 
-  Activation activation_;
+  Op::Attributes attrs_;
   DType dtype_;
   RowBlocks rows_;
 };

@@ -22,7 +22,8 @@ class BatchNormKernel final : public Kernel {
                 context.inputs[BatchNorm::x].shape[-1]),
         has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
-    persistent_ = plan_persistent(context, device, attrs_.activation, [&] {
+    const bool masked = has_residual_ && attrs_.activation != Activation::none;
+    persistent_ = plan_persistent(context, device, {attrs_.activation, masked}, [&] {
       return batch_norm_graph(device.cudnn_target(), attrs_, context.inputs[BatchNorm::x], has_residual_);
     });
     if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
@@ -55,12 +56,15 @@ class BatchNormKernel final : public Kernel {
       if (has_residual_) p.push_back(args.inputs[BatchNorm::residual]);
       p.insert(p.end(), args.outputs.begin(), args.outputs.end());
       persistent_.planned->run(p, args.workspace);
-      if (guard_) guard_->run(p[0], statistic(args, 1), statistic(args, 2), args.workspace);
+      if (guard_) {
+        guard_->run(p[0], statistic(args, BatchNorm::saved_mean), statistic(args, BatchNorm::saved_invstd),
+                    args.workspace);
+      }
     } else {
       native_.train(forward_tensors(args), args.workspace);
     }
-    native_.update_running(statistic(args, 1), statistic(args, 2), attrs_.epsilon, attrs_.momentum,
-                           static_cast<float*>(args.inputs[BatchNorm::running_mean]),
+    native_.update_running(statistic(args, BatchNorm::saved_mean), statistic(args, BatchNorm::saved_invstd),
+                           attrs_.epsilon, attrs_.momentum, static_cast<float*>(args.inputs[BatchNorm::running_mean]),
                            static_cast<float*>(args.inputs[BatchNorm::running_var]));
   }
 
@@ -72,12 +76,12 @@ class BatchNormKernel final : public Kernel {
             has_residual_ ? args.inputs[BatchNorm::residual] : nullptr,
             attrs_.activation,
             attrs_.epsilon,
-            args.outputs[0],
-            attrs_.training ? statistic(args, 1) : nullptr,
-            attrs_.training ? statistic(args, 2) : nullptr};
+            args.outputs[BatchNorm::y],
+            args.outputs.size() > BatchNorm::mask ? static_cast<std::uint8_t*>(args.outputs[BatchNorm::mask]) : nullptr,
+            attrs_.training ? statistic(args, BatchNorm::saved_mean) : nullptr,
+            attrs_.training ? statistic(args, BatchNorm::saved_invstd) : nullptr};
   }
-  /// The batch's mean (output 1) and inverse standard deviation (output 2).
-  static float* statistic(const KernelArgs& args, std::size_t output) {
+  static float* statistic(const KernelArgs& args, BatchNorm::Output output) {
     return static_cast<float*>(args.outputs[output]);
   }
 

@@ -15,7 +15,7 @@ class BatchNormGradKernel final : public Kernel {
       : attrs_(context.op_as<Op>().attrs()),
         native_(device, context.inputs[Op::x].dtype, context.inputs[Op::x].count() / context.inputs[Op::x].shape[-1],
                 context.inputs[Op::x].shape[-1]) {
-    persistent_ = plan_persistent(context, device, attrs_.activation,
+    persistent_ = plan_persistent(context, device, {attrs_.activation, attrs_.residual},
                                   [&] { return batch_norm_grad_graph(device.cudnn_target(), attrs_, context.inputs); });
   }
 
@@ -33,7 +33,7 @@ class BatchNormGradKernel final : public Kernel {
     p.assign({args.inputs[Op::dy], args.inputs[Op::x], args.inputs[Op::gamma], args.inputs[Op::saved_mean],
               args.inputs[Op::saved_invstd]});
     if (attrs_.residual) {
-      p.push_back(args.inputs[Op::y]);
+      p.push_back(args.inputs[Op::mask]);
       if (void* more = second_gradient(args); more != nullptr) p.push_back(more);
     } else if (attrs_.activation != Activation::none) {
       p.push_back(args.inputs[Op::beta]);
@@ -50,7 +50,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto channel_input = [&](Op::Input input) { return static_cast<const float*>(args.inputs[input]); };
     return {args.inputs[Op::dy],
             args.inputs[Op::x],
-            args.inputs[Op::y],
+            static_cast<const std::uint8_t*>(args.inputs[Op::mask]),
             second_gradient(args),
             channel_input(Op::gamma),
             channel_input(Op::beta),

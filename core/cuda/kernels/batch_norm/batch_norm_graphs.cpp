@@ -1,5 +1,7 @@
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 
+#include "core/cuda/kernels/batch_norm/mask_order.h"
+
 #include <fmt/format.h>
 
 namespace ptrain::cuda {
@@ -16,6 +18,9 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
   graph.output(y, data);
   graph.output(normalized.mean, channels);
   graph.output(normalized.invstd, channels);
+  if (has_residual && attributes.activation == Activation::relu) {
+    graph.output(graph.greater(y, graph.constant(0)), mask_layout(x));  // cuDNN has no plan for the mask of the sum
+  }
   return graph;
 }
 
@@ -28,10 +33,9 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
   const auto mean = graph.input(channels), invstd = graph.input(channels);
   auto masked = dy;
   if (attributes.residual) {
-    // cuDNN refuses a ReLU gradient that reads the stored y, and takes the same mask as a comparison.
-    const auto y = graph.input(data);
+    const auto mask = graph.input(mask_layout(x));
     const auto whole = has_input(inputs, BatchNormGrad::dy_more) ? graph.add(dy, graph.input(data)) : dy;
-    masked = graph.multiply(whole, graph.greater(y, graph.constant(0)));
+    masked = graph.multiply(whole, mask);
   } else if (attributes.activation == Activation::relu) {
     masked = graph.relu_grad(dy, graph.normalize(input, mean, invstd, gamma, graph.input(channels)));
   }
@@ -43,12 +47,13 @@ CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad:
   return graph;
 }
 
-Planning plan_persistent(const KernelContext& context, Device& device, Activation activation,
+Planning plan_persistent(const KernelContext& context, Device& device, const PersistentProblem& problem,
                          const std::function<CudnnGraph()>& build) {
   if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
-  if (activation != Activation::none && activation != Activation::relu) {
-    return {std::nullopt, fmt::format("cuDNN's take in no {}", name_of(activation))};
+  if (problem.activation != Activation::none && problem.activation != Activation::relu) {
+    return {std::nullopt, fmt::format("cuDNN's take in no {}", name_of(problem.activation))};
   }
+  if (problem.mask && !numbers_masks_alike(device)) return {std::nullopt, "cuDNN orders the bits of masks otherwise"};
   // cuDNN lists 30 plans and more, and compiles each from source: half a second.
   return plan_graph(context, device, unbounded_rules(context), Search::few, build);
 }

@@ -6,16 +6,21 @@
 
 namespace ptrain::cuda {
 
-/// Training. Bound to x, gamma, beta, the residual if there is one, y, mean, invstd.
+/// Training. Bound to x, gamma, beta, the residual if there is one, y, mean, invstd, and the mask under a residual.
 CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attributes& attributes, const TensorDesc& x,
                             bool has_residual);
-/// Of BatchNormGrad's `inputs`. Bound to dy, x, gamma, mean, invstd; beta where the ReLU's mask comes from x, y where
-/// it comes from y; dy_more if there is one; dx, dgamma, dbeta, and dresidual if there is one.
+/// Of BatchNormGrad's `inputs`. Bound to dy, x, gamma, mean, invstd; the ReLU's mask where there is a residual,
+/// otherwise beta, with which it comes from x; dy_more if any; dx, dgamma, dbeta; dresidual if any.
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
                                  std::span<const TensorDesc> inputs);
 
+struct PersistentProblem {
+  Activation activation = Activation::none;
+  bool mask = false;  // written or read
+};
+
 /// Empty, with the reason, when persistent batch norm is off or cuDNN has no plan for activation or shape.
-Planning plan_persistent(const KernelContext& context, Device& device, Activation activation,
+Planning plan_persistent(const KernelContext& context, Device& device, const PersistentProblem& problem,
                          const std::function<CudnnGraph()>& build);
 /// The record of a kernel that was planned so: "persistent cudnn:eng0_...", or "native:spatial (reason)".
 KernelRecord record_batch_norm(const Planning& persistent);

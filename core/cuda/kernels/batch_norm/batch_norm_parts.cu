@@ -3,6 +3,7 @@
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/channel_sums.cuh"
+#include "core/cuda/primitives/gate_mask.cuh"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
@@ -76,7 +77,8 @@ struct Affine {
 /// y may be x or the residual: each element is read before it is written, by the same thread.
 template <int n, typename T, Activation activation>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(ChannelExtent e, const T* x, Affine norm, const T* residual, Affine residual_norm, T* y) {
+    apply_kernel(ChannelExtent e, const T* x, Affine norm, const T* residual, Affine residual_norm, T* y,
+                 std::uint8_t* mask) {
   const Place place(e, n);
   if (place.channel >= e.channels) return;
   float scale[n], offset[n], residual_scale[n], residual_offset[n] = {};
@@ -100,6 +102,7 @@ __global__ void __launch_bounds__(block_threads)
       values[i] = activate<activation>(values[i]);
     }
     store(y + at, values);
+    store_mask<activation>(mask, at, values);
   }
 }
 
@@ -109,21 +112,22 @@ class ApplyKernel final : public Kernel {
 
   ApplyKernel(const KernelContext& context, Device& device)
       : device_(device),
-        activation_(context.op_as<Op>().attrs().activation),
+        attrs_(context.op_as<Op>().attrs()),
         dtype_(context.inputs[Op::x].dtype),
         rows_(channel_extent(device, context.inputs[Op::x])) {}
 
   void run(const KernelArgs& args) override {
     const Affine norm{floats(args, Op::scale), floats(args, Op::offset)};
     const Affine residual_norm{floats(args, Op::residual_scale), floats(args, Op::residual_offset)};
+    auto* mask = attrs_.mask ? static_cast<std::uint8_t*>(args.outputs[Op::mask]) : nullptr;
     visit_row_pack(rows_.channels, [&](auto n) {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
         constexpr int packed = decltype(n)::value;
-        visit_norm_activation(activation_, [&](auto kind) {
+        visit_norm_activation(attrs_.activation, [&](auto kind) {
           launch(apply_kernel<packed, T, decltype(kind)::value>, rows_.grid(packed), block_threads, device_, rows_,
                  static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
-                 residual_norm, static_cast<T*>(args.outputs[0]));
+                 residual_norm, static_cast<T*>(args.outputs[Op::y]), mask);
         });
       });
     });
@@ -131,7 +135,7 @@ class ApplyKernel final : public Kernel {
 
  private:
   Device& device_;
-  Activation activation_;
+  Op::Attributes attrs_;
   DType dtype_;
   ChannelExtent rows_;
 };

@@ -2,6 +2,7 @@
 #include "core/cuda/primitives/launch.cuh"
 
 #include "core/cuda/primitives/channel_sums.cuh"
+#include "core/cuda/primitives/gate_mask.cuh"
 #include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
@@ -46,7 +47,7 @@ __global__ void __launch_bounds__(block_threads)
 template <int n, typename T, Activation activation>
 __global__ void __launch_bounds__(block_threads)
     apply_kernel(ChannelExtent e, const T* x, const float* mean, const float* scale, const float* beta,
-                 const T* residual, T* y) {
+                 const T* residual, T* y, std::uint8_t* mask) {
   const Place place(e, n);
   if (place.channel >= e.channels) return;
   float m[n], s[n], b[n];
@@ -63,6 +64,7 @@ __global__ void __launch_bounds__(block_threads)
       values[i] = activate<activation>((values[i] - m[i]) * s[i] + b[i] + added[i]);
     }
     store(y + at, values);
+    store_mask<activation>(mask, at, values);
   }
 }
 
@@ -104,11 +106,11 @@ struct GradTerm {
     state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at,
                                                                   static_cast<const T*>(t.dy) + at, d, g);
     if constexpr (residual) {
-      float y[n], more[n] = {};
-      load(static_cast<const T*>(t.y) + at, y);
+      float more[n] = {};
+      const unsigned open = t.mask[at / n];
       if (t.dy_more != nullptr) load(static_cast<const T*>(t.dy_more) + at, more);
 #pragma unroll
-      for (int i = 0; i < n; ++i) g[i] = activation_gradient<activation>(g[i] + more[i], y[i]);
+      for (int i = 0; i < n; ++i) g[i] = (open >> i & 1) != 0 ? g[i] + more[i] : 0.0f;
       store(static_cast<T*>(t.dresidual) + at, g);
     }
 #pragma unroll
@@ -181,7 +183,8 @@ template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
   visit_norm_activation(t.activation, [&](auto kind) {
     launch(apply_kernel<n, T, decltype(kind)::value>, extent_.grid(n), block_threads, device_, extent_,
-           static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), static_cast<T*>(t.y));
+           static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), static_cast<T*>(t.y),
+           t.mask);
   });
 }
 
@@ -219,11 +222,14 @@ void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
 void NativeBatchNorm::backward(const Backward& tensors, Activation activation, void* workspace) const {
   visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
+      using T = decltype(zero);
       visit_norm_activation(activation, [&](auto kind) {
         constexpr int packed = decltype(n)::value;
         constexpr Activation fused = decltype(kind)::value;
-        if (tensors.dresidual != nullptr) return backward_as<packed, decltype(zero), fused, true>(tensors, workspace);
-        backward_as<packed, decltype(zero), fused, false>(tensors, workspace);
+        if constexpr (packed == pack && is_gate(fused)) {
+          if (tensors.dresidual != nullptr) return backward_as<packed, T, fused, true>(tensors, workspace);
+        }
+        backward_as<packed, T, fused, false>(tensors, workspace);
       });
     });
   });

@@ -26,6 +26,7 @@ class NativeBatchNorm {
     Activation activation;
     float epsilon;
     void* y;
+    std::uint8_t* mask;    // of an activation that is a gate; null: none
     float *mean, *invstd;  // of the batch: computed by train(), read by nothing else
   };
   /// Statistics of the batch, then y.
@@ -39,8 +40,8 @@ class NativeBatchNorm {
 
   struct Backward {
     const void *dy, *x;
-    const void* y;        // where there is a residual
-    const void* dy_more;  // likewise; null: none
+    const std::uint8_t* mask;  // where there is a residual
+    const void* dy_more;       // likewise; null: none
     const float *gamma, *beta, *mean, *invstd;
     void* dx;
     float *dgamma, *dbeta;
