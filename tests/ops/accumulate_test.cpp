@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain {
-namespace {
+namespace accumulate_test {
 
 using namespace testing;
 
@@ -22,5 +22,5 @@ TEST(Accumulate, StartsAfreshAtMicroStepZeroAndAddsAfterwards) {
   }
 }
 
-}  // namespace
+}  // namespace accumulate_test
 }  // namespace ptrain

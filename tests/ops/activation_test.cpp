@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace activation_test {
 
 OpCase make_case(Activation activation, DType dtype, std::int64_t count) {
   OpCase c;
@@ -56,5 +56,5 @@ TEST(Exp, IsWithinFewUlpsAndCarriesNaN) {
   EXPECT_TRUE(std::isnan(fast_exp(std::numeric_limits<float>::quiet_NaN())));
 }
 
-}  // namespace
+}  // namespace activation_test
 }  // namespace ptrain::testing

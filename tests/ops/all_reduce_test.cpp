@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace all_reduce_test {
 
 /// Writes down what it is asked for; the ranks that it stands for all have the same data.
 class RecordingCollectives final : public Collectives {
@@ -60,5 +60,5 @@ TEST(AllReduce, RefusesIntegers) {
   EXPECT_THROW(AllReduceStart(1).infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace all_reduce_test
 }  // namespace ptrain::testing

@@ -12,7 +12,7 @@
 #include <span>
 
 namespace ptrain::testing {
-namespace {
+namespace attention_dropout_test {
 
 constexpr float p = 0.25f;
 constexpr double scale = 1 / (1 - 0.25);
@@ -150,5 +150,5 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionDropout,
                                            AttentionAlgorithm::math),
                          case_name);
 
-}  // namespace
+}  // namespace attention_dropout_test
 }  // namespace ptrain::testing

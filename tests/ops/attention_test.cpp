@@ -8,7 +8,7 @@
 #include <algorithm>
 
 namespace ptrain::testing {
-namespace {
+namespace attention_test {
 
 struct Problem {
   std::int64_t length;  // of padded sequences; of packed ones (attributes.max_length) tokens that belong to none
@@ -239,5 +239,5 @@ TEST(Attention, RefusesPackedSequencesWithoutOffsetsOrALength) {
   EXPECT_THROW(Attention(attributes).infer(too_many), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace attention_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace batch_norm_parts_test {
 
 constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
 const Shape shapes[] = {{2, 3, 5, 16}, {3, 3, 3, 21}, {9, 5}};
@@ -135,5 +135,5 @@ TEST(BatchNormParts, RefuseOneValuePerChannel) {
   EXPECT_NO_THROW(BatchNormFinalize({.count = 2}).infer(inputs));
 }
 
-}  // namespace
+}  // namespace batch_norm_parts_test
 }  // namespace ptrain::testing

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace batch_norm_test {
 
 struct Problem {
   Shape x;
@@ -165,5 +165,5 @@ TEST(BatchNorm, RefusesOneValuePerChannelInTraining) {
   EXPECT_NO_THROW(BatchNorm({.training = false}).infer(inputs));
 }
 
-}  // namespace
+}  // namespace batch_norm_test
 }  // namespace ptrain::testing

@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace binary_cross_entropy_test {
 
 /// -t log s(z) - (1 - t) log(1 - s(z)) as it is written, in double.
 Reference reference(double smoothing) {
@@ -67,5 +67,5 @@ TEST(BinaryCrossEntropy, NaNReachesTheLoss) {
   EXPECT_TRUE(std::isnan(run_op(std::make_shared<BinaryCrossEntropy>(), inputs)[0].values[0]));
 }
 
-}  // namespace
+}  // namespace binary_cross_entropy_test
 }  // namespace ptrain::testing

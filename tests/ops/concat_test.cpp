@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace concat_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   const auto rows = static_cast<std::size_t>(in[0].desc.shape[0]);
@@ -48,5 +48,5 @@ TEST(Concat, RefusesOtherRowsAndDtypes) {
   EXPECT_THROW(Concat().infer(std::vector<TensorDesc>{x, {DType::f32, Shape{4}}}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace concat_test
 }  // namespace ptrain::testing

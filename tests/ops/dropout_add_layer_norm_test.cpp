@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace dropout_add_layer_norm_test {
 
 constexpr DropoutAddLayerNormAttributes with_dropout{1e-5f, 0.25f, 9};
 constexpr DropoutAddLayerNormAttributes without_dropout{1e-5f, 0, 0};
@@ -76,5 +76,5 @@ TEST(DropoutAddLayerNorm, HandlesRowsWiderThanItsChunks) {
   check_op(c);
 }
 
-}  // namespace
+}  // namespace dropout_add_layer_norm_test
 }  // namespace ptrain::testing

@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace dropout_test {
 
 OpCase make_case(std::int64_t count, DType dtype, float p) {
   OpCase c;
@@ -81,5 +81,5 @@ TEST(Dropout, StepsAndStreamsDrawDifferently) {
   EXPECT_NEAR(agreement(mask, DropoutMask(0.5f, 2, 1, 1)), 0.5, 0.04);
 }
 
-}  // namespace
+}  // namespace dropout_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace elementwise_test {
 
 constexpr DType floating[] = {DType::f32, DType::bf16, DType::f16};
 
@@ -63,5 +63,5 @@ TEST(Cast, GradientComesBackInTheInputsDtype) {
   EXPECT_EQ(gradient.values, seeds[0].values);
 }
 
-}  // namespace
+}  // namespace elementwise_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace embedding_test {
 
 /// Adds row ids[t] of `table` to row t of y.
 void add_rows(const HostTensor& table, const std::vector<double>& ids, std::vector<double>& y) {
@@ -85,5 +85,5 @@ TEST(BertEmbedding, RefusesSequencesLongerThanItsPositions) {
   EXPECT_THROW(BertEmbedding().infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace embedding_test
 }  // namespace ptrain::testing

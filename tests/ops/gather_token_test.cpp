@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace gather_token_test {
 
 TEST(GatherToken, PicksOneTokenInEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -49,5 +49,5 @@ TEST(GatherToken, RefusesALaterTokenOfPackedSequences) {
   EXPECT_THROW(GatherToken(1).infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace gather_token_test
 }  // namespace ptrain::testing

@@ -8,7 +8,7 @@
 #include <limits>
 
 namespace ptrain {
-namespace {
+namespace grad_norm_test {
 
 using namespace testing;
 
@@ -49,5 +49,5 @@ TEST(GradNorm, LargeFiniteGradientsAreNoOverflow) {
   EXPECT_EQ(norm_of(tensor(DType::f32, {2}, {1e30, 1e30}), absent_tensor(), absent_tensor())[1], 0.0);
 }
 
-}  // namespace
+}  // namespace grad_norm_test
 }  // namespace ptrain

@@ -9,7 +9,7 @@
 #include <thread>
 
 namespace ptrain::testing {
-namespace {
+namespace kernel_search_test {
 
 class Sleeper final : public Kernel {
  public:
@@ -60,5 +60,5 @@ TEST_F(KernelSearch, SearchesAgainWhenThereIsMoreToChooseFrom) {
   EXPECT_EQ(choose({"slow", "fast", "faster"}), "faster");
 }
 
-}  // namespace
+}  // namespace kernel_search_test
 }  // namespace ptrain::testing

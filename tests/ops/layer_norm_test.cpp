@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace layer_norm_test {
 
 OpCase make_case(Shape shape, DType dtype) {
   OpCase c;
@@ -38,5 +38,5 @@ TEST(LayerNorm, NormalisesARowFarFromZero) {
   check_op(c);
 }
 
-}  // namespace
+}  // namespace layer_norm_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace layer_scale_test {
 
 class LayerScaleCases : public ::testing::TestWithParam<Shape> {};
 
@@ -32,5 +32,5 @@ TEST(LayerScale, RefusesFactorsOfOtherChannels) {
   EXPECT_THROW(LayerScale().infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace layer_scale_test
 }  // namespace ptrain::testing

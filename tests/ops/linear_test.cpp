@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace linear_test {
 
 struct Dtypes {
   DType x, w;
@@ -144,5 +144,5 @@ TEST(Linear, RefusesWeightsOfAnotherWidth) {
   EXPECT_THROW(Linear().infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace linear_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain {
-namespace {
+namespace loss_gradient_test {
 
 using namespace testing;
 
@@ -16,5 +16,5 @@ TEST(LossGradient, IsTheFactorTimesTheScale) {
   EXPECT_EQ(run_op(std::make_shared<LossGradient>(0.25f), unscaled).at(0).values, std::vector<double>{0.25});
 }
 
-}  // namespace
+}  // namespace loss_gradient_test
 }  // namespace ptrain

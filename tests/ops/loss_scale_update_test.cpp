@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ptrain {
-namespace {
+namespace loss_scale_update_test {
 
 struct Scaler {
   LossScaleAttributes attributes;
@@ -71,5 +71,5 @@ TEST(LossScaleUpdate, TheKernelTakesOneStep) {
   }
 }
 
-}  // namespace
+}  // namespace loss_scale_update_test
 }  // namespace ptrain

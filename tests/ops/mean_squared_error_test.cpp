@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace mean_squared_error_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   double sum = 0, counted = 0;
@@ -48,5 +48,5 @@ TEST(MeanSquaredError, NaNReachesTheLoss) {
   EXPECT_TRUE(std::isnan(run_op(std::make_shared<MeanSquaredError>(), inputs)[0].values[0]));
 }
 
-}  // namespace
+}  // namespace mean_squared_error_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain {
-namespace {
+namespace moving_average_test {
 
 using namespace testing;
 
@@ -25,5 +25,5 @@ TEST(MovingAverage, MovesByTheRestOfItsDecay) {
   }
 }
 
-}  // namespace
+}  // namespace moving_average_test
 }  // namespace ptrain

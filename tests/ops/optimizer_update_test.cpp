@@ -8,7 +8,7 @@
 #include <cmath>
 
 namespace ptrain {
-namespace {
+namespace optimizer_update_test {
 
 constexpr std::size_t elements = 8;
 constexpr int steps = 4;
@@ -125,5 +125,5 @@ TEST(OptimizerUpdate, FollowsThePublishedFormulas) {
   expect_as_published(nesterov);
 }
 
-}  // namespace
+}  // namespace optimizer_update_test
 }  // namespace ptrain

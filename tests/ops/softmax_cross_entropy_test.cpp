@@ -7,7 +7,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace softmax_cross_entropy_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in, double smoothing) {
   const auto classes = static_cast<std::size_t>(in[0].desc.shape[-1]);
@@ -112,5 +112,5 @@ TEST(SoftmaxCrossEntropy, NaNReachesTheLoss) {
   EXPECT_TRUE(std::isnan(run_op(std::make_shared<SoftmaxCrossEntropy>(), inputs)[0].values[0]));
 }
 
-}  // namespace
+}  // namespace softmax_cross_entropy_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace ptrain {
-namespace {
+namespace statistics_drift_test {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -38,5 +38,5 @@ TEST(StatisticsDrift, BlamesNobodyForDataThatIsOutOfRange) {
   EXPECT_EQ(statistics_drift(0.0f, 0.0f, 0.0f, 0.0f), 0.0f);
 }
 
-}  // namespace
+}  // namespace statistics_drift_test
 }  // namespace ptrain

@@ -41,12 +41,12 @@ PTRAIN_INLINE std::uint16_t positive_bits(f32x16 v) {
 #else
   unsigned bits = 0;
 #ifdef __x86_64__
-  for (int half = 0; half < 2; ++half) {
-    __m256 part;
-    memcpy(&part, reinterpret_cast<const float*>(&v) + 8 * half, sizeof part);
-    const __m256 positive = _mm256_cmp_ps(part, _mm256_setzero_ps(), _CMP_GT_OQ);
-    bits |= static_cast<unsigned>(_mm256_movemask_ps(positive)) << 8 * half;
-  }
+  const auto half_bits = [](auto half) {
+    const __m256 positive = _mm256_cmp_ps(reinterpret_cast<__m256>(half), _mm256_setzero_ps(), _CMP_GT_OQ);
+    return static_cast<unsigned>(_mm256_movemask_ps(positive));
+  };
+  bits = half_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)) |
+         half_bits(__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)) << 8;
 #else
   for (int i = 0; i < lanes; ++i) bits |= static_cast<unsigned>(v[i] > 0) << i;
 #endif

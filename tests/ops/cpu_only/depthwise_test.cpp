@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace depthwise_test {
 
 constexpr const char* name = "native:depthwise";
 
@@ -55,5 +55,5 @@ TEST(DepthwiseKernel, IsForNothingElse) {
   EXPECT_NE(chosen({{1, 8, 8, 16}, {16, 1, 1, 1}, {.groups = 16}}), name);
 }
 
-}  // namespace
+}  // namespace depthwise_test
 }  // namespace ptrain::testing

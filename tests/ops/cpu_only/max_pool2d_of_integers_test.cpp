@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace max_pool2d_of_integers_test {
 
 struct Problem {
   Shape x;
@@ -30,5 +30,5 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MaxPool2dOfIntegers,
                                            Problem{{1, 4, 4, 20}, {2, 2, 0}}, Problem{{1, 8, 8, 17}, {2, 3, 0}}),
                          case_name);
 
-}  // namespace
+}  // namespace max_pool2d_of_integers_test
 }  // namespace ptrain::testing

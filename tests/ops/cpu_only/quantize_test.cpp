@@ -4,7 +4,7 @@
 #include "tests/ops/reference/quantized.h"
 
 namespace ptrain::testing {
-namespace {
+namespace quantize_test {
 
 TEST(Quantize, RoundsToEvenAndSaturates) {
   std::vector<HostTensor> x{tensor(DType::f32, Shape{8}, {-1000, -1, -0.75, 0.25, 0.75, 1.25, 63.7, 1000})};
@@ -44,5 +44,5 @@ TEST(Quantize, RefusesWhatIsNoFormat) {
   EXPECT_THROW(Dequantize({DType::s8, 1.0f}).infer(integers), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace quantize_test
 }  // namespace ptrain::testing

@@ -4,7 +4,7 @@
 #include "tests/ops/reference/quantized.h"
 
 namespace ptrain::testing {
-namespace {
+namespace quantized_conv2d_test {
 
 class QuantizedConvolutions : public InEightBits {};
 
@@ -70,5 +70,5 @@ TEST(QuantizedConv2d, RefusesWhatDoesNotFit) {
   EXPECT_THROW(infer(attributes, {DType::s8, plain.y()}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace quantized_conv2d_test
 }  // namespace ptrain::testing

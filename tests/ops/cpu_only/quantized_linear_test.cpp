@@ -4,7 +4,7 @@
 #include "tests/ops/reference/quantized.h"
 
 namespace ptrain::testing {
-namespace {
+namespace quantized_linear_test {
 
 class QuantizedProducts : public InEightBits {};
 
@@ -63,5 +63,5 @@ TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
   EXPECT_THROW(infer({Activation::none, {DType::u8, 0.5f}, {{DType::u8, NAN}}}, x, w), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace quantized_linear_test
 }  // namespace ptrain::testing

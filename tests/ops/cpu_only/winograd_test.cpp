@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace winograd_test {
 
 const std::vector<std::string> names{"native:winograd_2x2", "native:winograd_4x4"};
 
@@ -105,5 +105,5 @@ TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsAndOddChannels) {
   EXPECT_FALSE(taken({{1, 8, 8, 32}, {32, 3, 3, 16}, {.padding = 1, .groups = 2}}));
 }
 
-}  // namespace
+}  // namespace winograd_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace adaptive_avg_pool2d_test {
 
 struct Problem {
   Shape x;
@@ -44,5 +44,5 @@ TEST(AdaptiveAvgPool2d, MakesARowOfEachImage) {
   EXPECT_THROW(AdaptiveAvgPool2d({2}).infer(std::vector<TensorDesc>{{DType::f32, {3, 8}}}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace adaptive_avg_pool2d_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace avg_pool2d_test {
 
 struct Problem {
   Shape x;
@@ -41,5 +41,5 @@ TEST(AvgPool2d, RefusesWindowsThatLeavePixelsOut) {
   EXPECT_THROW(AvgPool2d(AvgPool2dAttributes{2, 3}).infer(x), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace avg_pool2d_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace blur_pool2d_test {
 
 class BlurPool2dCases : public ::testing::TestWithParam<Shape> {};
 
@@ -30,5 +30,5 @@ TEST(BlurPool2d, TakesImagesAlone) {
   EXPECT_THROW(BlurPool2d(BlurPool2dAttributes{}).infer(x), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace blur_pool2d_test
 }  // namespace ptrain::testing

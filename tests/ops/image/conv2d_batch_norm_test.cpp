@@ -8,7 +8,7 @@
 #include <ostream>
 
 namespace ptrain::testing {
-namespace {
+namespace conv2d_batch_norm_test {
 
 using Problem = Conv2dProblem;
 
@@ -117,5 +117,5 @@ TEST(Conv2dBatchNorm, RefusesAScaleWithoutAnOffset) {
   EXPECT_THROW(Conv2dBatchNorm(Conv2dBatchNorm::Attributes{}).infer(one), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace conv2d_batch_norm_test
 }  // namespace ptrain::testing

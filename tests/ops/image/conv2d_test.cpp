@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace conv2d_test {
 
 using Problem = Conv2dProblem;
 
@@ -253,5 +253,5 @@ TEST(Conv2d, RefusesWeightsThatDoNotFit) {
   EXPECT_THROW(op.infer(small), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace conv2d_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace global_average_pool_test {
 
 struct Case {
   Shape shape;
@@ -40,5 +40,5 @@ TEST(GlobalAveragePool, RefusesImagesThatMakeNoWholeSamples) {
   EXPECT_THROW(pool.infer(images), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace global_average_pool_test
 }  // namespace ptrain::testing

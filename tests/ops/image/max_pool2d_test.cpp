@@ -9,7 +9,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace max_pool2d_test {
 
 struct Problem {
   Shape x;
@@ -56,5 +56,5 @@ TEST(MaxPool2d, GivesTheFirstOfEqualMaximaTheGradient) {
   EXPECT_EQ(gradient[0].values, (std::vector<double>{0, 5, 0, 0}));
 }
 
-}  // namespace
+}  // namespace max_pool2d_test
 }  // namespace ptrain::testing

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace normalize_image_test {
 
 TEST(NormalizeImage, AgreesWithReferenceInEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -27,5 +27,5 @@ TEST(NormalizeImage, RefusesGreyImages) {
   EXPECT_THROW(NormalizeImage(NormalizeImage::Attributes{}).infer(grey), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace normalize_image_test
 }  // namespace ptrain::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace patch_embedding_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   const Shape& x = in[0].desc.shape;
@@ -41,5 +41,5 @@ TEST(PatchEmbedding, RefusesThePositionsOfOtherImages) {
   EXPECT_THROW(PatchEmbedding().infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace patch_embedding_test
 }  // namespace ptrain::testing

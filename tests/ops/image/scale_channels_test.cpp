@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace scale_channels_test {
 
 class ScaleChannelsCases : public ::testing::TestWithParam<Shape> {};
 
@@ -30,5 +30,5 @@ TEST(ScaleChannels, RefusesFactorsOfOtherImages) {
   EXPECT_THROW(ScaleChannels().infer(inputs), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace scale_channels_test
 }  // namespace ptrain::testing

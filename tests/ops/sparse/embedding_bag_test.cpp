@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace ptrain::testing {
-namespace {
+namespace embedding_bag_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   const auto width = static_cast<std::size_t>(in[1].desc.shape[1]);
@@ -36,5 +36,5 @@ TEST(EmbeddingBag, RefusesIdsWithoutBags) {
   EXPECT_THROW(EmbeddingBag().infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}, table}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace embedding_bag_test
 }  // namespace ptrain::testing

@@ -9,7 +9,7 @@
 #include <map>
 
 namespace ptrain::testing {
-namespace {
+namespace sparse_gradient_test {
 
 std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   const std::vector<double>& ids = in[0].values;
@@ -85,5 +85,5 @@ TEST(SparseGradient, RefusesAGradientOfOtherIds) {
   EXPECT_THROW(SparseGradient().infer(std::vector<TensorDesc>{ids, {DType::bf16, Shape{4, 2}}}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace sparse_gradient_test
 }  // namespace ptrain::testing

@@ -10,7 +10,7 @@
 #include <cmath>
 
 namespace ptrain::testing {
-namespace {
+namespace sparse_update_test {
 
 constexpr std::int64_t table_rows = 50, width = 9, entries = 12;
 constexpr float scale = 8;
@@ -159,5 +159,5 @@ TEST(SparseUpdate, RefusesOptimizersOfWholeTables) {
   EXPECT_ANY_THROW(run_op(op, inputs));
 }
 
-}  // namespace
+}  // namespace sparse_update_test
 }  // namespace ptrain::testing

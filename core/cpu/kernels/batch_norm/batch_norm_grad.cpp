@@ -26,13 +26,9 @@ class BatchNormGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) {
-      visit_norm_activation(attrs_.activation, [&](auto kind) {
-        constexpr Activation activation = decltype(kind)::value;
-        if constexpr (is_gate(activation)) {
-          if (attrs_.residual) return run_typed<decltype(zero), activation, true>(args);
-        }
-        run_typed<decltype(zero), activation, false>(args);
-      });
+      using T = decltype(zero);
+      if (attrs_.residual) return run_typed<T, Activation::none, true>(args);  // the mask says what is open
+      visit_norm_activation(attrs_.activation, [&](auto kind) { run_typed<T, decltype(kind)::value, false>(args); });
     });
   }
 
@@ -88,7 +84,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     T* dresidual = residual ? static_cast<T*>(args.outputs[3]) : nullptr;
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, auto rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
@@ -114,7 +110,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     auto* dx = static_cast<T*>(args.outputs[0]);
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, auto rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {

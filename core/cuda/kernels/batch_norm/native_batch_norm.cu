@@ -103,7 +103,7 @@ struct GradTerm {
   __device__ GradState<n> at(std::int64_t c) const { return {t.mean + c, t.gamma + c, t.invstd + c, t.beta + c}; }
   __device__ void add(const GradState<n>& state, std::int64_t at, float (&first)[n], float (&second)[n]) const {
     float d[n], g[n];
-    state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at,
+    state.template read<activation>(static_cast<const T*>(t.x) + at,
                                                                   static_cast<const T*>(t.dy) + at, d, g);
     if constexpr (residual) {
       float more[n] = {};
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(block_threads)
   for (std::int64_t r = place.row; r < e.rows; r += place.step) {
     const std::int64_t at = r * e.channels + c;
     float d[n], g[n];
-    state.template read<residual ? Activation::none : activation>(static_cast<const T*>(t.x) + at, gradient + at, d, g);
+    state.template read<activation>(static_cast<const T*>(t.x) + at, gradient + at, d, g);
 #pragma unroll
     for (int i = 0; i < n; ++i) g[i] = g[i] * state.scale[i] + (d[i] * k1[i] + k0[i]);
     store(static_cast<T*>(t.dx) + at, g);
@@ -223,13 +223,12 @@ void NativeBatchNorm::backward(const Backward& tensors, Activation activation, v
   visit_row_pack(extent_.channels, [&](auto n) {
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
+      constexpr int packed = decltype(n)::value;
+      if constexpr (packed == pack) {  // the mask, of whole bytes, says what is open
+        if (tensors.dresidual != nullptr) return backward_as<packed, T, Activation::none, true>(tensors, workspace);
+      }
       visit_norm_activation(activation, [&](auto kind) {
-        constexpr int packed = decltype(n)::value;
-        constexpr Activation fused = decltype(kind)::value;
-        if constexpr (packed == pack && is_gate(fused)) {
-          if (tensors.dresidual != nullptr) return backward_as<packed, T, fused, true>(tensors, workspace);
-        }
-        backward_as<packed, T, fused, false>(tensors, workspace);
+        backward_as<packed, T, decltype(kind)::value, false>(tensors, workspace);
       });
     });
   });
