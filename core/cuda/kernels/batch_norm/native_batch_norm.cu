@@ -103,8 +103,7 @@ struct GradTerm {
   __device__ GradState<n> at(std::int64_t c) const { return {t.mean + c, t.gamma + c, t.invstd + c, t.beta + c}; }
   __device__ void add(const GradState<n>& state, std::int64_t at, float (&first)[n], float (&second)[n]) const {
     float d[n], g[n];
-    state.template read<activation>(static_cast<const T*>(t.x) + at,
-                                                                  static_cast<const T*>(t.dy) + at, d, g);
+    state.template read<activation>(static_cast<const T*>(t.x) + at, static_cast<const T*>(t.dy) + at, d, g);
     if constexpr (residual) {
       float more[n] = {};
       const unsigned open = t.mask[at / n];
@@ -227,9 +226,8 @@ void NativeBatchNorm::backward(const Backward& tensors, Activation activation, v
       if constexpr (packed == pack) {  // the mask, of whole bytes, says what is open
         if (tensors.dresidual != nullptr) return backward_as<packed, T, Activation::none, true>(tensors, workspace);
       }
-      visit_norm_activation(activation, [&](auto kind) {
-        backward_as<packed, T, decltype(kind)::value, false>(tensors, workspace);
-      });
+      visit_norm_activation(
+          activation, [&](auto kind) { backward_as<packed, T, decltype(kind)::value, false>(tensors, workspace); });
     });
   });
 }
