@@ -32,7 +32,8 @@ struct PlanCommandOptions {
 Config load(const ConfigOptions& options) {
   LoadedConfig loaded = options.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
-  loaded = with_threads(std::move(loaded), threads_of_all(loaded.config));
+  const int threads = threads_of_all(loaded.config);
+  loaded = with_threads(std::move(loaded), threads);
   print_notes(loaded);
   return loaded.config;
 }

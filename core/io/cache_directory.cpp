@@ -14,7 +14,7 @@ std::filesystem::path named_by(const char* variable) {
 }  // namespace
 
 std::filesystem::path cache_directory() {
-  if (const auto own = named_by("PTRAIN_CACHE_DIR"); !own.empty()) return own;
+  if (auto own = named_by("PTRAIN_CACHE_DIR"); !own.empty()) return own;
   if (const auto cache = named_by("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "ptrain";
   if (const auto home = named_by("HOME"); home.is_absolute()) return home / ".cache" / "ptrain";
   return {};

@@ -84,7 +84,7 @@ struct BatchShape {
 
   BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0, std::int64_t pixels_a_side = 0)
       : rows(row_count), tokens(token_capacity), image_size(pixels_a_side) {}
-  auto operator<=>(const BatchShape&) const = default;
+  auto operator<=>(const BatchShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes 0 for null
 };
 
 /// A forward graph with outputs "loss" and, in training where they are small, "logits", and its variables in the order

@@ -152,7 +152,7 @@ ServiceAnswer ModelService::answered(const json& request, std::span<const float>
 
 ServiceAnswer ModelService::infer(std::string_view body) const {
   const Stopwatch watch;
-  const auto answer = [&]() -> ServiceAnswer {
+  auto answer = [&]() -> ServiceAnswer {
     try {
       const json request = parse_json(body);
       if (request.is_discarded())

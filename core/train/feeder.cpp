@@ -85,7 +85,7 @@ std::int64_t class_count(const Plan& plan) {
 }
 
 std::vector<float> read_class_logits(const Plan& plan) {
-  const std::vector<float> logits = read_logits(plan);
+  std::vector<float> logits = read_logits(plan);
   if (plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1] > 1) return logits;
   std::vector<float> both;
   both.reserve(2 * logits.size());

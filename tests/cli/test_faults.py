@@ -20,7 +20,7 @@ EVERY = os.environ.get("FAULTS") == "all"
 RESNET = """\
 model: {name: resnet18, classes: 2, stem: small}
 data: {source: synthetic, image_size: 8, batch_size: 2, synthetic_samples: 20, workers: 1}
-train: {steps: 60, log_every_steps: 1, optimizer: {name: momentum, lr: 1.0e-3}}
+train: {steps: 60, log_every_steps: 1, optimizer: {name: sgd, lr: 1.0e-3}}
 eval: {every_epochs: 1}
 output: {dir: runs/tiny}
 """

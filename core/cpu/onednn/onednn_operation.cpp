@@ -118,7 +118,7 @@ void OnednnOperation::start_result(const Bound& bound, const KernelArgs& args) c
 
 dnnl::memory OnednnOperation::place(const dnnl::engine& engine, const dnnl::memory::desc& desc) {
   constexpr std::size_t alignment = 64;
-  const dnnl::memory memory(desc, engine, nullptr);
+  dnnl::memory memory(desc, engine, nullptr);
   placed_.push_back({workspace_bytes_, memory});
   workspace_bytes_ += (desc.get_size() + alignment - 1) / alignment * alignment;
   return memory;

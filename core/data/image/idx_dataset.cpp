@@ -17,7 +17,7 @@ const char* const default_path = "/usr/share/datasets/fashion-mnist";
 /// Empty where it is not there.
 fs::path file_of(const fs::path& directory, const std::string& stem) {
   for (const char* suffix : {".gz", ""}) {
-    const fs::path path = directory / (stem + suffix);
+    fs::path path = directory / (stem + suffix);
     if (fs::exists(path)) return path;
   }
   return {};

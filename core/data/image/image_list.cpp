@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
-  if (const fs::path found = find_split(root, split); !found.empty()) return found;
+  if (fs::path found = find_split(root, split); !found.empty()) return found;
   if (holds_cifar(root)) {
     fail("{}: holds CIFAR's binary form, decoded already, which data.source cifar reads, and no folders of images",
          root.string());

@@ -16,7 +16,7 @@ fs::path file_of(const DataSettings& settings, Split split) {
   require_path(settings, "criteo");
   const bool train = split == Split::train;
   const std::string& name = train ? settings.train_file : settings.dev_file;
-  const fs::path path = fs::path(settings.path) / name;
+  fs::path path = fs::path(settings.path) / name;
   if (!fs::exists(path)) {
     fail("{}: not found; data.{} names the {} file below data.path", path.string(), train ? "train_file" : "dev_file",
          train ? "training" : "evaluation");

@@ -30,7 +30,7 @@ fs::path table_path(const DataSettings& settings, Split split) {
 
 /// The file that the samples of a split lie in.
 fs::path find_table(const DataSettings& settings, Split split) {
-  const fs::path own = table_path(settings, split);
+  fs::path own = table_path(settings, split);
   if (is_parted(settings)) {
     const fs::path other = table_path(settings, Split::eval);
     if (!other.empty() && fs::exists(other)) refuse_parting(other);

@@ -78,7 +78,7 @@ std::string OnnxGraph::unique(const std::string& name) {
 
 std::string OnnxGraph::add(const std::string& name, const std::string& type, const Names& inputs,
                            const std::vector<OnnxAttribute>& attributes) {
-  const std::string result = unique(name);
+  std::string result = unique(name);
   ProtoMessage node;
   for (const std::string& input : inputs) node.text(node_field::input, input);
   node.text(node_field::output, result).text(node_field::name, result).text(node_field::type, type);
@@ -89,7 +89,7 @@ std::string OnnxGraph::add(const std::string& name, const std::string& type, con
 
 std::string OnnxGraph::add_constant(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type,
                                     std::span<const std::byte> bytes) {
-  const std::string result = unique(name);
+  std::string result = unique(name);
   ProtoMessage tensor;
   for (const std::int64_t extent : dims) tensor.integer(tensor_field::dims, extent);
   tensor.integer(tensor_field::type, static_cast<std::int64_t>(type)).text(tensor_field::name, result);

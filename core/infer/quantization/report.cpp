@@ -113,7 +113,8 @@ LogitError compare_logits(std::span<const float> before, std::span<const float> 
     same += best_class(before.subspan(i, each)) == best_class(after.subspan(i, each)) ? 1 : 0;
   }
   error.relative = whole > 0 ? std::sqrt(changed / whole) : 0;
-  error.agreement = static_cast<double>(same) / static_cast<double>(before.size() / each);
+  const std::size_t rows = before.size() / each;
+  error.agreement = static_cast<double>(same) / static_cast<double>(rows);
   return error;
 }
 

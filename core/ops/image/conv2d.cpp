@@ -22,7 +22,8 @@ Shape check_geometry(const Conv2dAttributes& conv, const Shape& x, const Shape& 
 
 /// Multiply-adds over every output element and kernel position, the padding's included.
 double flops(const Shape& y, const Shape& w) {
-  return 2.0 * static_cast<double>(y.count()) * static_cast<double>(w.count() / w[0]);
+  const std::int64_t depth = w.count() / w[0];
+  return 2.0 * static_cast<double>(y.count()) * static_cast<double>(depth);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class WinogradConvolution final : public Kernel {
     }
     if (filters_ == nullptr) {
       const auto make = [&] {
-        const auto made = std::make_shared<std::vector<CacheLine>>(static_cast<std::size_t>(filter_floats() / line));
+        auto made = std::make_shared<std::vector<CacheLine>>(static_cast<std::size_t>(filter_floats() / line));
         transform_filters(w, made->front().values);
         return made;
       };
