@@ -5,29 +5,21 @@
 #include "core/cpu/simd/vector.h"
 #include "core/graph/tensor_desc.h"
 
-#include <type_traits>
-
 namespace ptrain::cpu {
 
 /// A few neighbouring rows, so that per-channel coefficients stay in registers for all of them.
 struct Rows {
+  static constexpr std::int64_t most = 8;
   std::int64_t first, count;
 
   template <typename Body>
   PTRAIN_INLINE void each(Body&& body) const {
-    for (std::int64_t i = 0; i < count; ++i) body(first + i);
-  }
-};
-
-/// Eight of them, whose code stands side by side.
-struct EightRows {
-  static constexpr std::int64_t count = 8;
-  std::int64_t first;
-
-  template <typename Body>
-  PTRAIN_INLINE void each(Body&& body) const {
+    if (count == most) {
 #pragma GCC unroll 8
-    for (std::int64_t i = 0; i < count; ++i) body(first + i);
+      for (std::int64_t i = 0; i < most; ++i) body(first + i);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) body(first + i);
+    }
   }
 };
 
@@ -41,8 +33,7 @@ struct RowBlocks {
   explicit RowBlocks(const TensorDesc& data)
       : channels(data.shape[-1]),
         count(data.count() / channels),
-        block_rows(
-            std::max<std::int64_t>(64, (std::int64_t{1} << 15) / channels / EightRows::count * EightRows::count)),
+        block_rows(std::max<std::int64_t>(64, (std::int64_t{1} << 15) / channels / Rows::most * Rows::most)),
         blocks((count + block_rows - 1) / block_rows) {}
 
   /// Size of the partial sums: two per channel and block.
@@ -52,7 +43,10 @@ struct RowBlocks {
   template <typename Body>
   void map(Order order, Body&& body) const {
     for_blocks(order, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      for_rows(begin, end, [&](std::int64_t c, auto access, auto rows) { body(c, access, rows); });
+      for (std::int64_t row = begin; row < end; row += Rows::most) {
+        const Rows rows{row, std::min(Rows::most, end - row)};
+        for_channels(channels, [&](std::int64_t c, auto access) { body(c, access, rows); });
+      }
     });
   }
 
@@ -63,12 +57,15 @@ struct RowBlocks {
       float* sum1 = partial + 2 * channels * block;
       float* sum2 = sum1 + channels;
       std::fill(sum1, sum1 + 2 * channels, 0.0f);
-      for_rows(begin, end, [&](std::int64_t c, auto access, auto rows) {
-        f32x16 s1 = access.load(sum1 + c), s2 = access.load(sum2 + c);
-        body(c, access, rows, s1, s2);
-        access.store(sum1 + c, s1);
-        access.store(sum2 + c, s2);
-      });
+      for (std::int64_t row = begin; row < end; row += Rows::most) {
+        const Rows rows{row, std::min(Rows::most, end - row)};
+        for_channels(channels, [&](std::int64_t c, auto access) {
+          f32x16 s1 = access.load(sum1 + c), s2 = access.load(sum2 + c);
+          body(c, access, rows, s1, s2);
+          access.store(sum1 + c, s1);
+          access.store(sum2 + c, s2);
+        });
+      }
     });
   }
 
@@ -96,21 +93,6 @@ struct RowBlocks {
         body(block, block * block_rows, std::min(count, (block + 1) * block_rows));
       }
     });
-  }
-
-  /// Calls body(channel, access, rows) for rows `begin` to `end`, eight at a time where they and the channels are
-  /// whole.
-  template <typename Body>
-  PTRAIN_INLINE void for_rows(std::int64_t begin, std::int64_t end, Body&& body) const {
-    for (std::int64_t row = begin; row < end; row += EightRows::count) {
-      const Rows rows{row, std::min(EightRows::count, end - row)};
-      for_channels(channels, [&](std::int64_t c, auto access) {
-        if constexpr (std::is_same_v<decltype(access), AllLanes>) {
-          if (rows.count == EightRows::count) return body(c, access, EightRows{row});
-        }
-        body(c, access, rows);
-      });
-    }
   }
 };
 
