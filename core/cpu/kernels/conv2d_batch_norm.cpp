@@ -82,7 +82,7 @@ class Conv2dBatchNormKernel final : public Kernel {
 
   template <typename T>
   void sum(const T* y, float* partial) const {
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, auto rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const f32x16 v = access.load(y + row * rows_.channels + c);
         s1 += v;
@@ -132,7 +132,7 @@ class Conv2dBatchNormGradInputKernel final : public Kernel {
     auto* dz = static_cast<T*>(args.outputs[0]);
     const float *mean = floats(args.inputs[Op::saved_mean]), *invstd = floats(args.inputs[Op::saved_invstd]);
     const float *gamma = floats(args.inputs[Op::gamma]), *beta = floats(args.inputs[Op::beta]);
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, auto rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(gamma + c) * access.load(invstd + c);
       const f32x16 b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {

@@ -18,7 +18,7 @@ class LayerScaleKernel final : public Kernel {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[LayerScale::x]);
       auto* y = static_cast<T*>(args.outputs[0]);
-      rows_.map(Order::forward, [&](std::int64_t c, auto access, auto rows) {
+      rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
         const f32x16 factor = access.load(gamma + c);
         rows.each([&](std::int64_t row) {
           const std::int64_t at = row * rows_.channels + c;
@@ -50,15 +50,16 @@ class LayerScaleGradKernel final : public Kernel {
       const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
       const auto* x = static_cast<const T*>(args.inputs[Op::x]);
       auto* dx = static_cast<T*>(args.outputs[Op::dx]);
-      rows_.sums(partial, Order::forward, [&](std::int64_t c, auto access, auto rows, f32x16& sum, f32x16& /*unused*/) {
-        const f32x16 factor = access.load(gamma + c);
-        rows.each([&](std::int64_t row) {
-          const std::int64_t at = row * rows_.channels + c;
-          const f32x16 g = access.load(dy + at);
-          sum += g * access.load(x + at);
-          access.store(dx + at, g * factor);
-        });
-      });
+      rows_.sums(partial, Order::forward,
+                 [&](std::int64_t c, auto access, const Rows& rows, f32x16& sum, f32x16& /*unused*/) {
+                   const f32x16 factor = access.load(gamma + c);
+                   rows.each([&](std::int64_t row) {
+                     const std::int64_t at = row * rows_.channels + c;
+                     const f32x16 g = access.load(dy + at);
+                     sum += g * access.load(x + at);
+                     access.store(dx + at, g * factor);
+                   });
+                 });
     });
     auto* dgamma = static_cast<float*>(args.outputs[Op::dgamma]);
     rows_.reduce(partial, [&](std::int64_t c, double sum, double) { dgamma[c] = static_cast<float>(sum); });

@@ -118,17 +118,13 @@ std::optional<std::size_t> build_named(CudnnGraph& graph, const std::string& nam
 /// The fastest; empty when none runs.
 std::optional<CompiledPlan> fastest(const Device& device, const std::vector<CompiledPlan>& candidates) {
   if (candidates.empty()) return std::nullopt;
-  std::vector<ScratchMemory> buffers;
-  std::vector<void*> pointers;
-  for (const TensorLayout& layout : candidates.front().graph->bound()) {
-    pointers.push_back(buffers.emplace_back(device, layout.span_bytes(), layout.dtype).data());
-  }
+  const ScratchTensors tensors(device, candidates.front().graph->bound());
   std::size_t bytes = 0;
   for (const auto& [graph, plan] : candidates) bytes = std::max(bytes, graph->workspace_bytes(plan));
   const ScratchMemory workspace(device, bytes, DType::u8);
   std::vector<TrialLaunch> launches;
   for (const CompiledPlan& candidate : candidates) {
-    launches.push_back([&] { candidate.graph->run(candidate.plan, pointers, workspace.data()); });
+    launches.push_back([&] { candidate.graph->run(candidate.plan, tensors.pointers(), workspace.data()); });
   }
   EventTimer timer(device);
   const std::optional<std::size_t> chosen = find_fastest(timer, launches);

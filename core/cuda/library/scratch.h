@@ -3,9 +3,12 @@
 
 #include "core/base/dtype.h"
 #include "core/cuda/device/device.h"
+#include "core/cuda/library/tensor_layout.h"
 
 #include <cstddef>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace ptrain::cuda {
 
@@ -21,6 +24,22 @@ class ScratchMemory {
 
  private:
   void* memory_ = nullptr;
+};
+
+/// For all that a graph is bound to.
+class ScratchTensors {
+ public:
+  ScratchTensors(const Device& device, std::span<const TensorLayout> bound) {
+    for (const TensorLayout& layout : bound) {
+      pointers_.push_back(memory_.emplace_back(device, layout.span_bytes(), layout.dtype).data());
+    }
+  }
+
+  std::span<void* const> pointers() const { return pointers_; }
+
+ private:
+  std::vector<ScratchMemory> memory_;
+  std::vector<void*> pointers_;
 };
 
 }  // namespace ptrain::cuda

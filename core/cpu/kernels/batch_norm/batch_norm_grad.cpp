@@ -84,7 +84,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     T* dresidual = residual ? static_cast<T*>(args.outputs[3]) : nullptr;
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, auto rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
@@ -110,7 +110,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     auto* dx = static_cast<T*>(args.outputs[0]);
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, auto rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {

@@ -22,8 +22,8 @@ class BatchNormKernel final : public Kernel {
                 context.inputs[BatchNorm::x].shape[-1]),
         has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
-    const bool masked = has_residual_ && attrs_.activation != Activation::none;
-    persistent_ = plan_persistent(context, device, {attrs_.activation, masked}, [&] {
+    masked_ = context.outputs.size() > BatchNorm::mask;
+    persistent_ = plan_persistent(context, device, {attrs_.activation, masked_}, [&] {
       return batch_norm_graph(device.cudnn_target(), attrs_, context.inputs[BatchNorm::x], has_residual_);
     });
     if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
@@ -77,7 +77,7 @@ class BatchNormKernel final : public Kernel {
             attrs_.activation,
             attrs_.epsilon,
             args.outputs[BatchNorm::y],
-            args.outputs.size() > BatchNorm::mask ? static_cast<std::uint8_t*>(args.outputs[BatchNorm::mask]) : nullptr,
+            masked_ ? static_cast<std::uint8_t*>(args.outputs[BatchNorm::mask]) : nullptr,
             attrs_.training ? statistic(args, BatchNorm::saved_mean) : nullptr,
             attrs_.training ? statistic(args, BatchNorm::saved_invstd) : nullptr};
   }
@@ -88,6 +88,7 @@ class BatchNormKernel final : public Kernel {
   BatchNorm::Attributes attrs_;
   NativeBatchNorm native_;
   bool has_residual_;
+  bool masked_ = false;
   Planning persistent_;
   std::optional<BatchNormGuard> guard_;  // of the persistent kernel
   std::vector<void*> pointers_;

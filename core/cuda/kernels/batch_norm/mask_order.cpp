@@ -13,13 +13,9 @@ bool try_mask(Device& device) {
   CudnnGraph graph =
       batch_norm_graph(device.cudnn_target(), {.activation = Activation::relu}, x, /*has_residual=*/true);
   if (graph.plan({.workspace_limit = std::size_t{1} << 24}) || !graph.build(0)) return false;
-  std::vector<ScratchMemory> tensors;
-  std::vector<void*> pointers;
-  for (const TensorLayout& layout : graph.bound()) {
-    pointers.push_back(tensors.emplace_back(device, layout.span_bytes(), layout.dtype).data());
-  }
+  const ScratchTensors tensors(device, graph.bound());
   const ScratchMemory workspace(device, graph.workspace_bytes(0), DType::u8);
-  graph.run(0, pointers, workspace.data());
+  graph.run(0, tensors.pointers(), workspace.data());
 
   std::vector<f16> y(static_cast<std::size_t>(x.count()));
   std::vector<std::uint8_t> mask(y.size() / 8);
@@ -27,8 +23,8 @@ bool try_mask(Device& device) {
     CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device.stream()));
   };
   constexpr std::size_t y_place = 4;  // among what is bound
-  read(y.data(), pointers[y_place], y.size() * sizeof(f16));
-  read(mask.data(), pointers.back(), mask.size());
+  read(y.data(), tensors.pointers()[y_place], y.size() * sizeof(f16));
+  read(mask.data(), tensors.pointers().back(), mask.size());
   CUDA_CHECK(cudaStreamSynchronize(device.stream()));
   for (std::size_t i = 0; i < y.size(); ++i) {
     if ((mask[i / 8] >> i % 8 & 1) != (static_cast<float>(y[i]) > 0)) return false;
