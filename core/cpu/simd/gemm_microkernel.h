@@ -70,9 +70,10 @@ struct VectorProduct {
       for (std::int64_t row = 0; row < step_rows; ++row) {
         const __m512i v = Lanes::row(pixels.data() + row * Lanes::pixels_per_row, c);
         std::int32_t* to = words + (c * steps + step * 8) * step_rows + row * 8;
-        // Two plain halves: stores under a mask cost AMD more.
-        memcpy(to, &v, sizeof v / 2);
-        memcpy(to + 8 * steps * step_rows, reinterpret_cast<const char*>(&v) + sizeof v / 2, sizeof v / 2);
+        // Halves out of the register: stores under a mask, and copies by way of the stack, cost AMD more.
+        const __m256i low = __builtin_shufflevector(v, v, 0, 1, 2, 3), high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * steps * step_rows), high);
       }
     }
   }

@@ -16,10 +16,11 @@ class WinogradConvolution final : public Kernel {
   using Transforms = Winograd<m>;
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
-  static constexpr std::int64_t chunk = 64;                             // result channels at a time
-  static constexpr std::int64_t line = 16;                              // floats of a cache line: see data_plane
-  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 18;  // of a task's tiles: a second-level cache
-  static constexpr std::int64_t fewest_tiles = 48, row_step = 6;        // of a task: filters are read once for so many
+  static constexpr std::int64_t chunk = 64;  // result channels at a time
+  static constexpr std::int64_t line = 16;   // floats of a cache line: see data_plane
+  // Of a task's tiles: a quarter of a second-level cache, whose rest is the filters'.
+  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 16;
+  static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // of a task: filters are read once for so many
   struct alignas(64) CacheLine {
     float values[line];
   };
