@@ -5,48 +5,42 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/pixels.cuh"
 #include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
 namespace {
 
-/// Extents of the pooling: x [N,height,width,channels], y [N,out_height,out_width,channels].
-struct Geometry {
-  int height, width, channels;
-  int out_height, out_width;
+/// x is [N,height,width,channels], y [N,out_height,out_width,channels].
+struct Geometry : ImageExtents {
   int kernel, stride;
 
   Geometry(const AvgPool2dAttributes& pool, const Shape& x, const Shape& y)
-      : height(static_cast<int>(x[1])),
-        width(static_cast<int>(x[2])),
-        channels(static_cast<int>(x[3])),
-        out_height(static_cast<int>(y[1])),
-        out_width(static_cast<int>(y[2])),
-        kernel(pool.kernel),
-        stride(pool.stride) {}
+      : ImageExtents(x, y), kernel(pool.kernel), stride(pool.stride) {}
 
   /// One past the last pixel under output `out`.
   __device__ int end(int out, int size) const { return min(size, out * stride + kernel); }
+  /// The first output whose window holds pixel `in`.
+  __device__ int first(int in) const { return in < kernel ? 0 : (in - kernel) / stride + 1; }
 };
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads) avg_pool_kernel(Geometry g, std::int64_t items, const T* x, T* y) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
-    const int packs = g.channels / n;
-    const std::int64_t pixel = item / packs, row = pixel / g.out_width;
-    const int q = static_cast<int>(pixel % g.out_width), p = static_cast<int>(row % g.out_height);
-    const int bottom = g.end(p, g.height), right = g.end(q, g.width);
-    const T* image = x + row / g.out_height * g.height * g.width * g.channels + item % packs * n;
+    const Pixel<n> out(item, g.out_height, g.out_width, g.channels);
+    const int top = out.row * g.stride, left = out.column * g.stride;
+    const int bottom = g.end(out.row, g.height), right = g.end(out.column, g.width);
+    const T* image = x + out.image * g.height * g.width * g.channels + out.channel;
     float sums[n] = {};
-    for (int h = p * g.stride; h < bottom; ++h) {
-      for (int w = q * g.stride; w < right; ++w) {
+    for (int h = top; h < bottom; ++h) {
+      for (int w = left; w < right; ++w) {
         float values[n];
         load(image + (static_cast<std::int64_t>(h) * g.width + w) * g.channels, values);
 #pragma unroll
         for (int i = 0; i < n; ++i) sums[i] += values[i];
       }
     }
-    const float share = 1.0f / static_cast<float>((bottom - p * g.stride) * (right - q * g.stride));
+    const float share = 1.0f / static_cast<float>((bottom - top) * (right - left));
 #pragma unroll
     for (int i = 0; i < n; ++i) sums[i] *= share;
     store(y + item * n, sums);
@@ -57,14 +51,12 @@ template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
     avg_pool_grad_kernel(Geometry g, std::int64_t items, const T* dy, T* dx) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
-    const int packs = g.channels / n;
-    const std::int64_t pixel = item / packs, row = pixel / g.width;
-    const int w = static_cast<int>(pixel % g.width), h = static_cast<int>(row % g.height);
-    const T* image = dy + row / g.height * g.out_height * g.out_width * g.channels + item % packs * n;
-    const int last_p = min(g.out_height - 1, h / g.stride), last_q = min(g.out_width - 1, w / g.stride);
+    const Pixel<n> in(item, g.height, g.width, g.channels);
+    const T* image = dy + in.image * g.out_height * g.out_width * g.channels + in.channel;
+    const int last_p = min(g.out_height - 1, in.row / g.stride), last_q = min(g.out_width - 1, in.column / g.stride);
     float sums[n] = {};
-    for (int p = h < g.kernel ? 0 : (h - g.kernel) / g.stride + 1; p <= last_p; ++p) {
-      for (int q = w < g.kernel ? 0 : (w - g.kernel) / g.stride + 1; q <= last_q; ++q) {
+    for (int p = g.first(in.row); p <= last_p; ++p) {
+      for (int q = g.first(in.column); q <= last_q; ++q) {
         const int pixels = (g.end(p, g.height) - p * g.stride) * (g.end(q, g.width) - q * g.stride);
         const float share = 1.0f / static_cast<float>(pixels);
         float values[n];
@@ -85,13 +77,11 @@ class AvgPool2dKernel final : public Kernel {
         geometry_(context.op_as<AvgPool2d>().attrs(), context.inputs[0].shape, y_.shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(geometry_.channels, [&](auto n) {
-      visit_floating(y_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const std::int64_t items = y_.count() / decltype(n)::value;
-        launch(avg_pool_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
-               items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
-      });
+    visit_row_pack(geometry_.channels, y_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      const std::int64_t items = y_.count() / decltype(n)::value;
+      launch(avg_pool_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
+             items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
   }
 
@@ -109,13 +99,11 @@ class AvgPool2dGradKernel final : public Kernel {
         geometry_(context.op_as<AvgPool2dGrad>().attrs().pool, dx_.shape, context.inputs[0].shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(geometry_.channels, [&](auto n) {
-      visit_floating(dx_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const std::int64_t items = dx_.count() / decltype(n)::value;
-        launch(avg_pool_grad_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_,
-               geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
-      });
+    visit_row_pack(geometry_.channels, dx_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      const std::int64_t items = dx_.count() / decltype(n)::value;
+      launch(avg_pool_grad_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_,
+             geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
   }
 

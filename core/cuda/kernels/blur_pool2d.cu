@@ -5,24 +5,12 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/pixels.cuh"
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/blur_pool.h"
 
 namespace ptrain::cuda {
 namespace {
-
-/// Extents of what is read and of what is made.
-struct Geometry {
-  int height, width, channels;
-  int out_height, out_width;
-
-  Geometry(const Shape& from, const Shape& to)
-      : height(static_cast<int>(from[1])),
-        width(static_cast<int>(from[2])),
-        channels(static_cast<int>(from[3])),
-        out_height(static_cast<int>(to[1])),
-        out_width(static_cast<int>(to[2])) {}
-};
 
 /// From large to small, by what each output is made of.
 struct Forward {
@@ -37,18 +25,17 @@ struct Backward {
 };
 
 template <typename Way, int n, typename T>
-__global__ void __launch_bounds__(block_threads) blur_kernel(Geometry g, std::int64_t items, const T* x, T* y) {
+__global__ void __launch_bounds__(block_threads) blur_kernel(ImageExtents g, std::int64_t items, const T* x, T* y) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
-    const int packs = g.channels / n;
-    const std::int64_t pixel = item / packs, row = pixel / g.out_width;
-    const int q = static_cast<int>(pixel % g.out_width), p = static_cast<int>(row % g.out_height);
-    const T* image = x + row / g.out_height * g.height * g.width * g.channels + item % packs * n;
-    const BlurRange rows = Way::sources(p, g.height, g.out_height), columns = Way::sources(q, g.width, g.out_width);
+    const Pixel<n> out(item, g.out_height, g.out_width, g.channels);
+    const T* image = x + out.image * g.height * g.width * g.channels + out.channel;
+    const BlurRange rows = Way::sources(out.row, g.height, g.out_height);
+    const BlurRange columns = Way::sources(out.column, g.width, g.out_width);
     float sums[n] = {};
     for (int h = static_cast<int>(rows.begin); h < static_cast<int>(rows.end); ++h) {
-      const float down = Way::share(p, h, g.height, g.out_height);
+      const float down = Way::share(out.row, h, g.height, g.out_height);
       for (int w = static_cast<int>(columns.begin); w < static_cast<int>(columns.end); ++w) {
-        const float share = down * Way::share(q, w, g.width, g.out_width);
+        const float share = down * Way::share(out.column, w, g.width, g.out_width);
         float values[n];
         load(image + (static_cast<std::int64_t>(h) * g.width + w) * g.channels, values);
 #pragma unroll
@@ -66,20 +53,18 @@ class BlurKernel final : public Kernel {
       : device_(device), to_(context.outputs[0]), geometry_(context.inputs[0].shape, to_.shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(geometry_.channels, [&](auto n) {
-      visit_floating(to_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const std::int64_t items = to_.count() / decltype(n)::value;
-        launch(blur_kernel<Way, decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
-               items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
-      });
+    visit_row_pack(geometry_.channels, to_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      const std::int64_t items = to_.count() / decltype(n)::value;
+      launch(blur_kernel<Way, decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
+             items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]));
     });
   }
 
  private:
   Device& device_;
   TensorDesc to_;
-  Geometry geometry_;
+  ImageExtents geometry_;
 };
 
 }  // namespace

@@ -58,12 +58,10 @@ class LayerScaleKernel final : public Kernel {
   /// y = x times gamma.
   void scale(const void* x, const void* gamma, void* y) const {
     const std::int64_t channels = x_.shape[-1];
-    visit_row_pack(channels, [&](auto n) {
-      visit_floating(x_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        launch(scale_kernel<decltype(n)::value, T>, grid_blocks(device_, x_.count() / n), block_threads, device_,
-               x_.count(), channels, static_cast<const T*>(x), static_cast<const float*>(gamma), static_cast<T*>(y));
-      });
+    visit_row_pack(channels, x_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      launch(scale_kernel<decltype(n)::value, T>, grid_blocks(device_, x_.count() / n), block_threads, device_,
+             x_.count(), channels, static_cast<const T*>(x), static_cast<const float*>(gamma), static_cast<T*>(y));
     });
   }
 

@@ -5,42 +5,18 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/pixels.cuh"
 #include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
 namespace {
 
-/// Extents of the pooling: x [N,height,width,channels], y [N,out_height,out_width,channels].
-struct Geometry {
-  int height, width, channels;
-  int out_height, out_width;
+/// x is [N,height,width,channels], y [N,out_height,out_width,channels].
+struct Geometry : ImageExtents {
   int kernel, stride, padding;
 
   Geometry(const MaxPool2dAttributes& pool, const Shape& x, const Shape& y)
-      : height(static_cast<int>(x[1])),
-        width(static_cast<int>(x[2])),
-        channels(static_cast<int>(x[3])),
-        out_height(static_cast<int>(y[1])),
-        out_width(static_cast<int>(y[2])),
-        kernel(pool.kernel),
-        stride(pool.stride),
-        padding(pool.padding) {}
-};
-
-/// The n channels that a thread works on: of pixel (image, row, column) of images with rows x columns pixels.
-template <int n>
-struct Pixel {
-  std::int64_t image;
-  int row, column, channel;
-
-  __device__ Pixel(std::int64_t item, int rows, int columns, int channels) {
-    channel = static_cast<int>(item % (channels / n)) * n;
-    std::int64_t pixel = item / (channels / n);
-    column = static_cast<int>(pixel % columns);
-    pixel /= columns;
-    row = static_cast<int>(pixel % rows);
-    image = pixel / rows;
-  }
+      : ImageExtents(x, y), kernel(pool.kernel), stride(pool.stride), padding(pool.padding) {}
 };
 
 template <int n>
@@ -119,14 +95,12 @@ class MaxPool2dKernel final : public Kernel {
         geometry_(context.op_as<MaxPool2d>().attrs(), context.inputs[0].shape, y_.shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(geometry_.channels, [&](auto n) {
-      visit_floating(y_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const std::int64_t items = y_.count() / decltype(n)::value;
-        launch(max_pool_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
-               items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]),
-               static_cast<std::uint8_t*>(args.outputs[1]));
-      });
+    visit_row_pack(geometry_.channels, y_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      const std::int64_t items = y_.count() / decltype(n)::value;
+      launch(max_pool_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_, geometry_,
+             items, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[0]),
+             static_cast<std::uint8_t*>(args.outputs[1]));
     });
   }
 
@@ -144,14 +118,12 @@ class MaxPool2dGradKernel final : public Kernel {
         geometry_(context.op_as<MaxPool2dGrad>().attrs().pool, dx_.shape, context.inputs[0].shape) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(geometry_.channels, [&](auto n) {
-      visit_floating(dx_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        const std::int64_t items = dx_.count() / decltype(n)::value;
-        launch(max_pool_grad_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_,
-               geometry_, items, static_cast<const T*>(args.inputs[0]),
-               static_cast<const std::uint8_t*>(args.inputs[1]), static_cast<T*>(args.outputs[0]));
-      });
+    visit_row_pack(geometry_.channels, dx_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      const std::int64_t items = dx_.count() / decltype(n)::value;
+      launch(max_pool_grad_kernel<decltype(n)::value, T>, grid_blocks(device_, items), block_threads, device_,
+             geometry_, items, static_cast<const T*>(args.inputs[0]), static_cast<const std::uint8_t*>(args.inputs[1]),
+             static_cast<T*>(args.outputs[0]));
     });
   }
 

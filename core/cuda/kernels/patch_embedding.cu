@@ -65,15 +65,13 @@ class PatchEmbeddingKernel final : public Kernel {
       : device_(device), dtype_(tokens.dtype), extent_(tokens) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(extent_.width, [&](auto n) {
-      visit_floating(dtype_, [&](auto zero) {
-        using T = decltype(zero);
-        launch(embed_kernel<decltype(n)::value, T>, grid_blocks(device_, extent_.images * extent_.image() / n),
-               block_threads, device_, extent_, static_cast<const T*>(args.inputs[Op::x]),
-               static_cast<const float*>(args.inputs[Op::class_token]),
-               static_cast<const float*>(args.inputs[Op::position]), static_cast<T*>(args.outputs[Op::tokens]),
-               static_cast<std::int32_t*>(args.outputs[Op::lengths]));
-      });
+    visit_row_pack(extent_.width, dtype_, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      launch(embed_kernel<decltype(n)::value, T>, grid_blocks(device_, extent_.images * extent_.image() / n),
+             block_threads, device_, extent_, static_cast<const T*>(args.inputs[Op::x]),
+             static_cast<const float*>(args.inputs[Op::class_token]),
+             static_cast<const float*>(args.inputs[Op::position]), static_cast<T*>(args.outputs[Op::tokens]),
+             static_cast<std::int32_t*>(args.outputs[Op::lengths]));
     });
   }
 
@@ -91,13 +89,11 @@ class PatchEmbeddingGradKernel final : public Kernel {
       : device_(device), dtype_(dtokens.dtype), extent_(dtokens) {}
 
   void run(const KernelArgs& args) override {
-    visit_row_pack(extent_.width, [&](auto n) {
-      visit_floating(dtype_, [&](auto zero) {
-        using T = decltype(zero);
-        launch(embed_grad_kernel<decltype(n)::value, T>, blocks_for(extent_.image() / n), block_threads, device_,
-               extent_, static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[Op::dx]),
-               static_cast<float*>(args.outputs[Op::dclass_token]), static_cast<float*>(args.outputs[Op::dposition]));
-      });
+    visit_row_pack(extent_.width, dtype_, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      launch(embed_grad_kernel<decltype(n)::value, T>, blocks_for(extent_.image() / n), block_threads, device_, extent_,
+             static_cast<const T*>(args.inputs[0]), static_cast<T*>(args.outputs[Op::dx]),
+             static_cast<float*>(args.outputs[Op::dclass_token]), static_cast<float*>(args.outputs[Op::dposition]));
     });
   }
 

@@ -40,6 +40,13 @@ void visit_row_pack(std::int64_t width, Visitor&& visit) {
   }
 }
 
+/// Calls visit(integral_constant, T{}) with the pack that rows of `width` allow and the storage type of a floating
+/// dtype.
+template <typename Visitor>
+void visit_row_pack(std::int64_t width, DType dtype, Visitor&& visit) {
+  visit_row_pack(width, [&](auto n) { visit_floating(dtype, [&](auto zero) { visit(n, zero); }); });
+}
+
 /// Calls visit(A{}, B{}) with the storage types of two floating dtypes.
 template <typename Visitor>
 auto visit_floating2(DType a, DType b, Visitor&& visit) {

@@ -206,25 +206,21 @@ void make_attention_seed(const Device& device, const AttentionAttributes& attrib
 
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* tokens, void* heads) {
-  visit_row_pack(e.depth, [&](auto n) {
+  visit_row_pack(e.depth, e.dtype, [&](auto n, auto zero) {
     constexpr int packed = decltype(n)::value;
-    visit_floating(e.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      launch(gather_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device,
-             e, parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
-    });
+    using T = decltype(zero);
+    launch(gather_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device, e,
+           parts, sequences, static_cast<const T*>(tokens), static_cast<T*>(heads));
   });
 }
 
 void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* heads, void* tokens) {
-  visit_row_pack(e.depth, [&](auto n) {
+  visit_row_pack(e.depth, e.dtype, [&](auto n, auto zero) {
     constexpr int packed = decltype(n)::value;
-    visit_floating(e.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      launch(spread_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device,
-             e, parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
-    });
+    using T = decltype(zero);
+    launch(spread_kernel<packed, T>, grid_blocks(device, parts * e.head_elements() / packed), block_threads, device, e,
+           parts, sequences, static_cast<const T*>(heads), static_cast<T*>(tokens));
   });
 }
 

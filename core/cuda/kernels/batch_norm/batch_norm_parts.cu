@@ -120,15 +120,13 @@ class ApplyKernel final : public Kernel {
     const Affine norm{floats(args, Op::scale), floats(args, Op::offset)};
     const Affine residual_norm{floats(args, Op::residual_scale), floats(args, Op::residual_offset)};
     auto* mask = attrs_.mask ? static_cast<std::uint8_t*>(args.outputs[Op::mask]) : nullptr;
-    visit_row_pack(rows_.channels, [&](auto n) {
-      visit_floating(dtype_, [&](auto zero) {
-        using T = decltype(zero);
-        constexpr int packed = decltype(n)::value;
-        visit_norm_activation(attrs_.activation, [&](auto kind) {
-          launch(apply_kernel<packed, T, decltype(kind)::value>, rows_.grid(packed), block_threads, device_, rows_,
-                 static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
-                 residual_norm, static_cast<T*>(args.outputs[Op::y]), mask);
-        });
+    visit_row_pack(rows_.channels, dtype_, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      constexpr int packed = decltype(n)::value;
+      visit_norm_activation(attrs_.activation, [&](auto kind) {
+        launch(apply_kernel<packed, T, decltype(kind)::value>, rows_.grid(packed), block_threads, device_, rows_,
+               static_cast<const T*>(args.inputs[Op::x]), norm, static_cast<const T*>(args.inputs[Op::residual]),
+               residual_norm, static_cast<T*>(args.outputs[Op::y]), mask);
       });
     });
   }
@@ -181,14 +179,12 @@ class GradApplyKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     const GradArguments arguments{floats(args, Op::gamma), floats(args, Op::saved_mean), floats(args, Op::saved_invstd),
                                   floats(args, Op::dgamma), floats(args, Op::dbeta)};
-    visit_row_pack(rows_.channels, [&](auto n) {
-      visit_floating(dtype_, [&](auto zero) {
-        using T = decltype(zero);
-        constexpr int packed = decltype(n)::value;
-        launch(grad_apply_kernel<packed, T>, rows_.grid(packed), block_threads, device_, rows_,
-               static_cast<const T*>(args.inputs[Op::dz]), static_cast<const T*>(args.inputs[Op::x]), arguments,
-               static_cast<T*>(args.outputs[0]));
-      });
+    visit_row_pack(rows_.channels, dtype_, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      constexpr int packed = decltype(n)::value;
+      launch(grad_apply_kernel<packed, T>, rows_.grid(packed), block_threads, device_, rows_,
+             static_cast<const T*>(args.inputs[Op::dz]), static_cast<const T*>(args.inputs[Op::x]), arguments,
+             static_cast<T*>(args.outputs[0]));
     });
   }
 

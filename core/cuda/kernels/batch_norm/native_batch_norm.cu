@@ -188,18 +188,16 @@ void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float*
 }
 
 void NativeBatchNorm::train(const Forward& tensors, void* workspace) const {
-  visit_row_pack(extent_.channels, [&](auto n) {
-    visit_floating(dtype_, [&](auto zero) { train_as<decltype(n)::value, decltype(zero)>(tensors, workspace); });
-  });
+  visit_row_pack(extent_.channels, dtype_,
+                 [&](auto n, auto zero) { train_as<decltype(n)::value, decltype(zero)>(tensors, workspace); });
 }
 
 void NativeBatchNorm::infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const {
   auto* scale = scale_.as<float>(workspace);
   launch(running_scale_kernel, blocks_for(extent_.channels), block_threads, device_, tensors.gamma, variance,
          tensors.epsilon, extent_.channels, scale);
-  visit_row_pack(extent_.channels, [&](auto n) {
-    visit_floating(dtype_, [&](auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
-  });
+  visit_row_pack(extent_.channels, dtype_,
+                 [&](auto n, auto zero) { apply_as<decltype(n)::value, decltype(zero)>(tensors, mean, scale); });
 }
 
 void NativeBatchNorm::update_running(const float* mean, const float* invstd, float epsilon, float momentum,
@@ -219,16 +217,14 @@ void NativeBatchNorm::backward_as(const Backward& t, void* workspace) const {
 }
 
 void NativeBatchNorm::backward(const Backward& tensors, Activation activation, void* workspace) const {
-  visit_row_pack(extent_.channels, [&](auto n) {
-    visit_floating(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      constexpr int packed = decltype(n)::value;
-      if constexpr (packed == pack) {  // the mask, of whole bytes, says what is open
-        if (tensors.dresidual != nullptr) return backward_as<packed, T, Activation::none, true>(tensors, workspace);
-      }
-      visit_norm_activation(
-          activation, [&](auto kind) { backward_as<packed, T, decltype(kind)::value, false>(tensors, workspace); });
-    });
+  visit_row_pack(extent_.channels, dtype_, [&](auto n, auto zero) {
+    using T = decltype(zero);
+    constexpr int packed = decltype(n)::value;
+    if constexpr (packed == pack) {  // the mask, of whole bytes, says what is open
+      if (tensors.dresidual != nullptr) return backward_as<packed, T, Activation::none, true>(tensors, workspace);
+    }
+    visit_norm_activation(activation,
+                          [&](auto kind) { backward_as<packed, T, decltype(kind)::value, false>(tensors, workspace); });
   });
 }
 

@@ -79,25 +79,21 @@ struct FinishMask {
 
 void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, const void* y, ChannelSums* partial,
                  float* sum, float* sum_of_squares) {
-  visit_row_pack(rows.channels, [&](auto n) {
-    visit_floating(dtype, [&](auto zero) {
-      constexpr int packed = decltype(n)::value;
-      using T = decltype(zero);
-      launch_channel_sums<packed>(device, rows, ResultTerm<packed, T>{static_cast<const T*>(y)}, partial,
-                                  FinishResult{sum, sum_of_squares});
-    });
+  visit_row_pack(rows.channels, dtype, [&](auto n, auto zero) {
+    constexpr int packed = decltype(n)::value;
+    using T = decltype(zero);
+    launch_channel_sums<packed>(device, rows, ResultTerm<packed, T>{static_cast<const T*>(y)}, partial,
+                                FinishResult{sum, sum_of_squares});
   });
   CUDA_CHECK(cudaGetLastError());
 }
 
 void mask_and_sum(const Device& device, const ChannelExtent& rows, DType dtype, const MaskedGradient& gradient,
                   ChannelSums* partial) {
-  visit_row_pack(rows.channels, [&](auto n) {
-    visit_floating(dtype, [&](auto zero) {
-      constexpr int packed = decltype(n)::value;
-      launch_channel_sums<packed>(device, rows, MaskTerm<packed, decltype(zero)>{gradient}, partial,
-                                  FinishMask{gradient});
-    });
+  visit_row_pack(rows.channels, dtype, [&](auto n, auto zero) {
+    constexpr int packed = decltype(n)::value;
+    launch_channel_sums<packed>(device, rows, MaskTerm<packed, decltype(zero)>{gradient}, partial,
+                                FinishMask{gradient});
   });
   CUDA_CHECK(cudaGetLastError());
 }

@@ -45,14 +45,12 @@ class LayerNormKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
-    visit_row_pack(width, [&](auto n) {
-      visit_floating(x_.dtype, [&](auto zero) {
-        using T = decltype(zero);
-        launch(layer_norm_kernel<decltype(n)::value, T>, blocks_for(rows, block_rows), block_threads, device_,
-               static_cast<const T*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
-               static_cast<const float*>(args.inputs[2]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
-               static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
-      });
+    visit_row_pack(width, x_.dtype, [&](auto n, auto zero) {
+      using T = decltype(zero);
+      launch(layer_norm_kernel<decltype(n)::value, T>, blocks_for(rows, block_rows), block_threads, device_,
+             static_cast<const T*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
+             static_cast<const float*>(args.inputs[2]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
+             static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
     });
   }
 
