@@ -30,7 +30,7 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 target_compile_options(ptrain_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fPIC> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # `omp simd` is a wish; sanitizers keep Clang from granting it
-  target_compile_options(ptrain_options INTERFACE -Wno-pass-failed)
+  target_compile_options(ptrain_options INTERFACE -Wno-pass-failed -Wreserved-identifier)
 endif()
 # What builds for no one machine are compiled for. A target may be for another processor than the rest: its property
 # PTRAIN_MARCH.
@@ -87,24 +87,38 @@ function(ptrain_library name)
   target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
 endfunction()
 
-# ptrain_compile_tests(TARGET): what is tested is optimised; tests are not, and are compiled in half the time.
+# ptrain_compile_tests(TARGET [COMPUTES]): what is tested is optimised; tests are little or, under sanitizers, not at all,
+# and are compiled in half the time. COMPUTES: they have references that would take longer then than what is tested.
+set(PTRAIN_OPTIMIZE_TESTS -O1)
+if(PTRAIN_SANITIZE)
+  set(PTRAIN_OPTIMIZE_TESTS -O0)
+endif()
 function(ptrain_compile_tests target)
-  target_precompile_headers(${target} REUSE_FROM ptrain_test_headers)
+  set(headers ptrain_test_headers)
+  if("COMPUTES" IN_LIST ARGN AND PTRAIN_SANITIZE)
+    set(headers ptrain_headers)
+  else()
+    target_compile_options(${target} PRIVATE ${PTRAIN_OPTIMIZE_TESTS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  target_compile_options(${target} PRIVATE -O1)
 endfunction()
 
 # ptrain_test(NAME deps...): one GoogleTest program of every .cpp below the calling folder. Its objects are
-# NAME_cases, so that another program can run the same tests on another backend. PROPERTIES name value... are the tests'.
+# NAME_cases, so that another program can run the same tests on another backend. COMPUTES is ptrain_compile_tests', and
+# PROPERTIES name value... are the tests'.
 function(ptrain_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "COMPUTES" "" "PROPERTIES")
+  if(test_COMPUTES)
+    set(computes COMPUTES)
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name}_cases OBJECT ${sources})
   target_link_libraries(${name}_cases PUBLIC ${test_UNPARSED_ARGUMENTS} GTest::gtest)
   target_compile_definitions(${name}_cases PRIVATE PTRAIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_executable(${name})
   target_link_libraries(${name} PRIVATE ${name}_cases GTest::gtest_main)
-  ptrain_compile_tests(${name}_cases)
-  ptrain_compile_tests(${name})
+  ptrain_compile_tests(${name}_cases ${computes})
+  ptrain_compile_tests(${name} ${computes})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ${test_PROPERTIES})
 endfunction()

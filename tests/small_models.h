@@ -7,10 +7,15 @@
 
 namespace ptrain::testing {
 
+/// Half of a ResNet's channels are a quarter of its parameters, of which updates and checkpoints then take less time
+/// than what is tested; some still are of a MiB and more.
+inline constexpr std::int64_t small_channels = 32;
+
 /// 4 classes. Images of 64 px and above get the ImageNet stem.
 inline ResNetSpec small_resnet(int depth, std::int64_t image_size) {
   ResNetSpec spec;
   spec.depth = depth;
+  spec.base_channels = small_channels;
   spec.classes = 4;
   spec.image_size = image_size;
   spec.stem = image_size < 64 ? Stem::small : Stem::imagenet;
@@ -26,7 +31,7 @@ inline BertSpec tiny_bert() {
   return spec;
 }
 
-/// ResNet-18 on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
+/// ResNet-18 (which small_model makes) on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
 inline Config resnet_config() {
   Config config;
   config.model.name = "resnet18";

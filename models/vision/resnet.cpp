@@ -63,7 +63,7 @@ class ResNetBuilder final : public VisionBlocks {
     for (std::size_t stage = 0; stage < 4; ++stage) {
       for (int block = 0; block < stages.blocks[stage]; ++block) {
         const std::string name = fmt::format("layer{}.{}", stage + 1, block);
-        const std::int64_t width = 64 << stage;
+        const std::int64_t width = spec_.base_channels << stage;
         const int stride = stage > 0 && block == 0 ? 2 : 1;
         x = stages.bottleneck ? bottleneck(name, x, width, stride) : basic_block(name, x, width, stride);
       }
@@ -75,13 +75,14 @@ class ResNetBuilder final : public VisionBlocks {
 
  private:
   ValueId stem(ValueId images) {
-    if (spec_.stem == Stem::small) return conv_norm_relu("conv1", "bn1", images, {64, 3});
+    const std::int64_t channels = spec_.base_channels;
+    if (spec_.stem == Stem::small) return conv_norm_relu("conv1", "bn1", images, {channels, 3});
     if (spec_.form == ResNetForm::d) {
-      ValueId x = conv_norm_relu("conv1.0", "conv1.1", images, {32, 3, 2});
-      x = conv_norm_relu("conv1.3", "conv1.4", x, {32, 3});
-      return pooled("maxpool", conv_norm_relu("conv1.6", "bn1", x, {64, 3}));
+      ValueId x = conv_norm_relu("conv1.0", "conv1.1", images, {channels / 2, 3, 2});
+      x = conv_norm_relu("conv1.3", "conv1.4", x, {channels / 2, 3});
+      return pooled("maxpool", conv_norm_relu("conv1.6", "bn1", x, {channels, 3}));
     }
-    return pooled("maxpool", conv_norm_relu("conv1", "bn1", images, {64, 7, 2}));
+    return pooled("maxpool", conv_norm_relu("conv1", "bn1", images, {channels, 7, 2}));
   }
 
   ValueId pooled(const std::string& name, ValueId x) {

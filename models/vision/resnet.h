@@ -12,9 +12,10 @@ namespace ptrain {
 enum class ResNetForm { plain, d };
 
 struct ResNetSpec : ImageSpec {
-  int depth = 50;        // 18, 34, 50, 101 or 152
-  int groups = 1;        // of a bottleneck's 3x3 convolution
-  int group_width = 64;  // its channels to each group in the first stage, doubled in each later one
+  int depth = 50;                   // 18, 34, 50, 101 or 152
+  std::int64_t base_channels = 64;  // of the stem and, doubled in each later one, of the stages
+  int groups = 1;                   // of a bottleneck's 3x3 convolution
+  int group_width = 64;             // its channels to each group in the first stage, doubled in each later one
   ResNetForm form = ResNetForm::plain;
   bool blur_pool = false;  // a 3x3 convolution with a stride, and the max pooling, blur before they leave out pixels
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities

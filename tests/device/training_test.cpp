@@ -241,7 +241,7 @@ TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
   for (Config config : both_models()) {
     config.train.steps = 80;
     const auto training = open_dataset(data_settings(config), Split::train);
-    const auto model = make_model(config, training->info());
+    const auto model = small_model(config, training->info());
     const auto backend = make_test_backend();
     MemoryWatch watch(*backend);
     Trainer trainer(config, "hash", *backend, *model, *training, nullptr, watch);
@@ -265,7 +265,7 @@ TEST(DeviceTraining, ABatchThatDoesNotFitIsRefusedWithThePlansFigure) {
   config.data.batch_size = 1'000'000;
   config.data.image_size = 224;
   const auto training = open_dataset(data_settings(config), Split::train);
-  const auto model = make_model(config, training->info());
+  const auto model = small_model(config, training->info());
   const auto backend = make_test_backend();
   NoteKeeper observer;
   const Trainer trainer(config, "hash", *backend, *model, *training, nullptr, observer);

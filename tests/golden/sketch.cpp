@@ -1,6 +1,7 @@
 #include "tests/golden/sketch.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ptrain::golden {
 namespace {
@@ -110,8 +111,8 @@ std::array<double, sketches> sketch(std::string_view name, std::span<const float
   const Hash hash("sketch:" + std::string(name));
   std::array<double, sketches> sums{};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t signs = hash(i);
-    for (std::size_t k = 0; k < sketches; ++k) sums[k] += (signs >> k & 1u) != 0 ? -values[i] : values[i];
+    const std::uint64_t signs = hash(i), bits = std::bit_cast<std::uint64_t>(static_cast<double>(values[i]));
+    for (std::size_t k = 0; k < sketches; ++k) sums[k] += std::bit_cast<double>(bits ^ (signs >> k << 63));
   }
   return sums;
 }

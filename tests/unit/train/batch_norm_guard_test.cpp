@@ -87,7 +87,7 @@ nlohmann::json report_of(const Config& config, const RunResult& result) {
   report.environment = capture_environment({1, {}, nlohmann::json::array()});
   const auto backend = make_test_backend();
   const auto training = open_dataset(data_settings(config), Split::train);
-  fill_report(report, config, *backend, *make_model(config, training->info()), result);
+  fill_report(report, config, *backend, *small_model(config, training->info()), result);
   nlohmann::json content = to_json(report);
   EXPECT_EQ(schema_problem(content, report_schema()), "");
   return content.at("flags").at("cudnn_batchnorm_spatial_persistent");

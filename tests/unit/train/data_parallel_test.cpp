@@ -195,8 +195,8 @@ TEST(DataParallel, ReportsEachRankAndTheExchange) {
   }
   ASSERT_TRUE(result.exchanged);
   EXPECT_EQ(result.exchanged->steps, 15);
-  // ResNet-18 has 11.2 million parameters; synchronised batch norms exchange a little more.
-  EXPECT_NEAR(result.exchanged->times.bytes / 15, 44.8e6, 1e6);
+  // With half its channels a ResNet-18 has 2.8 million parameters; synchronised batch norms exchange a little more.
+  EXPECT_NEAR(result.exchanged->times.bytes / 15, 11.2e6, 0.3e6);
   EXPECT_GT(result.exchanged->times.transfer_seconds, 0);
   EXPECT_LE(result.exchanged->times.exposed_seconds, result.exchanged->times.transfer_seconds);
 }

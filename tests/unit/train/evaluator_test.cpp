@@ -42,7 +42,7 @@ double top1_of(const Config& config, Side side) {
   const auto training = open_dataset(data_settings(config), Split::train);
   const auto evaluation = open_dataset(data_settings(config), Split::eval);
   const Mirror images(*evaluation, side);
-  const auto model = make_model(config, training->info());
+  const auto model = small_model(config, training->info());
   const auto backend = make_test_backend();
   NoteKeeper observer;
   Trainer trainer(config, "hash", *backend, *model, *training, &images, observer);

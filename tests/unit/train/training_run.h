@@ -46,6 +46,15 @@ class NoteKeeper final : public TrainObserver {
   std::vector<std::string> notes;
 };
 
+/// What `config` asks for; a ResNet with half the channels.
+inline std::unique_ptr<Model> small_model(const Config& config, const DatasetInfo& data) {
+  if (config.model.name != resnet_config().model.name) return make_model(config, data);
+  ResNetSpec spec = resnet_spec(config, data);
+  spec.depth = 18;
+  spec.base_channels = small_channels;
+  return make_resnet(spec);
+}
+
 /// Trains as `config` says on the backend under test. `after` sees the trainer when it is done.
 inline Outcome train(const Config& config, const std::function<void(Trainer&)>& after = {},
                      const std::function<std::unique_ptr<Backend>()>& make_backend = make_test_backend,
@@ -54,7 +63,7 @@ inline Outcome train(const Config& config, const std::function<void(Trainer&)>& 
   const DataSettings data = data_settings(config);
   const auto training = open_dataset(data, Split::train);
   const auto evaluation = config.eval.any() ? open_dataset(data, Split::eval) : nullptr;
-  const auto model = make_model(config, training->info());
+  const auto model = small_model(config, training->info());
   const auto backend = make_backend();
   NoteKeeper observer;
   Trainer trainer(config, "hash", *backend, *model, *training, evaluation.get(), observer, communicator);
