@@ -16,7 +16,7 @@ import unittest
 from program import BINARY, ProgramTest, run
 
 RESNET = """\
-model: {name: resnet50, classes: 4}
+model: {name: resnet18, classes: 4}
 data: {source: synthetic, image_size: 16, batch_size: 8, synthetic_samples: 64, workers: 1}
 train:
   steps: 20

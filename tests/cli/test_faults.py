@@ -2,7 +2,7 @@
 
 The n-th call of each function fails (tests/fakes/fail_nth_call.cpp) in a run that goes on from a checkpoint. Whatever
 fails, files under their final names are whole: those of before, or those of a run in which nothing failed.
-FAULTS=all tries every n; else a part of the calls that only read, and of a ResNet's.
+FAULTS=all tries every n; else a part of the calls that only read, and of a network of images.
 """
 import errno
 import filecmp
@@ -17,9 +17,9 @@ from program import BINARY, TINY, ProgramTest
 
 SHIM = os.environ.get("PTRAIN_FAULT_SHIM", "")
 EVERY = os.environ.get("FAULTS") == "all"
-RESNET = """\
-model: {name: resnet18, classes: 2, stem: small}
-data: {source: synthetic, image_size: 8, batch_size: 2, synthetic_samples: 20, workers: 1}
+IMAGES = """\
+model: {name: mobilenet_v2, classes: 2, stem: small}
+data: {source: synthetic, image_size: 8, batch_size: 8, synthetic_samples: 80, workers: 1}
 train: {steps: 60, log_every_steps: 1, optimizer: {name: sgd, lr: 1.0e-3}}
 eval: {every_epochs: 1}
 output: {dir: runs/tiny}
@@ -89,8 +89,8 @@ class Faults(ProgramTest):
     def test_bert(self):
         self.try_all(TINY)
 
-    def test_resnet(self):
-        self.try_all(RESNET, share=4)  # its steps take ten times as long
+    def test_images(self):
+        self.try_all(IMAGES, share=7)  # it makes that many more calls, and takes longer
 
 
 if __name__ == "__main__":

@@ -30,7 +30,11 @@ struct CUgraphExec_st {
 
 namespace {
 
-constexpr std::size_t total_memory = std::size_t{8} << 30, alignment = 256;
+constexpr std::size_t alignment = 256;
+const std::size_t total_memory = [] {
+  const char* asked = std::getenv("EMULATED_MEMORY_MIB");
+  return (asked == nullptr ? std::size_t{8192} : std::strtoull(asked, nullptr, 10)) << 20;
+}();
 constexpr int fresh = 0xff;  // a NaN in every floating dtype
 
 struct Allocation {

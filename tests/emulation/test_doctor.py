@@ -18,7 +18,8 @@ class Doctor(unittest.TestCase):
 
     def doctor(self, *arguments, says=""):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder), "FAKE_NVML": says,
-                       "EMULATED_PCI_BUS_ID": "0000:3b:00.0", "EMULATED_GPU_NAME": "NVIDIA H200"}
+                       "EMULATED_PCI_BUS_ID": "0000:3b:00.0", "EMULATED_GPU_NAME": "NVIDIA H200",
+                       "EMULATED_MEMORY_MIB": "512"}  # of which doctor takes a part, many times
         return run("doctor", "--json", *arguments, env=environment)
 
     def failures(self, result):
