@@ -19,14 +19,14 @@ struct ShortWay {
   const char* key;
   const char* earlier = nullptr;  // name of the option, still taken
 };
-constexpr std::array<ShortWay, 6> kShortWays = {{{"--device", "device"},
+constexpr std::array<ShortWay, 6> short_ways = {{{"--device", "device"},
                                                  {"--amp", "amp.level"},
                                                  {"--report", "output.report"},
                                                  {"--out", "output.dir", "--output-dir"},
                                                  {"--resume", "resume"},
                                                  {"--seed", "seed"}}};
-constexpr std::size_t kDevice = 0;
-constexpr const char* kFresh = "output.fresh";
+constexpr std::size_t device_way = 0;
+constexpr const char* fresh_key = "output.fresh";
 
 }  // namespace
 
@@ -36,36 +36,36 @@ void ConfigOptions::add_to(CLI::App& command) {
       .add_option("-o,--set", assignments_,
                   "key.path=value, overrides any key; repeatable (ptrain list keys lists them)")
       ->allow_extra_args(false)
-      ->type_name(kKeyValue);
-  for (std::size_t i = 0; i < kShortWays.size(); ++i) {
-    const Key* key = find_key(kShortWays[i].key);
+      ->type_name(key_value);
+  for (std::size_t i = 0; i < short_ways.size(); ++i) {
+    const Key* key = find_key(short_ways[i].key);
     short_options_[i] =
-        command.add_option(kShortWays[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
-    if (kShortWays[i].earlier != nullptr) add_hidden_option(command, kShortWays[i].earlier, short_values_[i]);
+        command.add_option(short_ways[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
+    if (short_ways[i].earlier != nullptr) add_hidden_option(command, short_ways[i].earlier, short_values_[i]);
     if (!key->choices.empty()) short_options_[i]->type_name(fmt::format("{}", fmt::join(key->choices, "|")));
   }
 }
 
 void ConfigOptions::add_output_to(CLI::App& command) {
-  command.add_flag("--fresh", fresh_, fmt::format("{}: {}", kFresh, find_key(kFresh)->help));
+  command.add_flag("--fresh", fresh_, fmt::format("{}: {}", fresh_key, find_key(fresh_key)->help));
   telling_.add_to(command);
 }
 
 std::string ConfigOptions::other_device() const {
-  const std::string& device = short_values_[kDevice];
+  const std::string& device = short_values_[device_way];
   return takes_other_devices_ && !device_from_name(device) ? device : std::string{};
 }
 
 LoadedConfig ConfigOptions::load() const {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
-  for (std::size_t i = 0; i < kShortWays.size(); ++i) {
+  for (std::size_t i = 0; i < short_ways.size(); ++i) {
     if (short_values_[i].empty() && short_options_[i]->count() == 0) continue;
-    const auto& [option, key, earlier] = kShortWays[i];
-    if (i == kDevice && !other_device().empty()) continue;
+    const auto& [option, key, earlier] = short_ways[i];
+    if (i == device_way && !other_device().empty()) continue;
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
-  if (fresh_) overrides.push_back({kFresh, "true", "--fresh"});
+  if (fresh_) overrides.push_back({fresh_key, "true", "--fresh"});
   return load_config(shipped_file(file_), overrides);
 }
 

@@ -20,7 +20,7 @@
 namespace ptrain {
 namespace {
 
-constexpr void (*kCommands[])(CLI::App&) = {
+constexpr void (*command_adders[])(CLI::App&) = {
     add_run_command,        add_eval_command,    add_infer_command,      add_export_command,
     add_quantize_command,   add_plan_command,    add_validate_command,   add_list_command,
     add_schema_command,     add_doctor_command,  add_data_command,       add_bench_command,
@@ -30,7 +30,7 @@ constexpr void (*kCommands[])(CLI::App&) = {
     add_show_command,       add_init_command,
 };
 
-constexpr const char* kFooter =
+constexpr const char* help_footer =
     "ptrain help COMMAND is COMMAND --help.\n"
     "Example:\n"
     "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
@@ -90,9 +90,9 @@ int run_program(int argc, char** argv) {
   CLI::App program("Trains reference models and reports how fast, in how much memory and how well.", "ptrain");
   const BuildInfo build = build_info();
   program.set_version_flag("--version", fmt::format("ptrain {} {}", build.version, build.commit));
-  program.footer(kFooter);
+  program.footer(help_footer);
   program.require_subcommand(1);
-  for (const auto add : kCommands) add(program);
+  for (const auto add : command_adders) add(program);
   try {
     std::vector<std::string> words = words_of(argc, argv);
     if (words.empty()) fail_usage("expected a command (ptrain --help lists them)");

@@ -58,7 +58,7 @@ void save(const BaselineOptions& options) {
   record.label = options.name.empty() ? "baseline" : options.name;
   record.saved = utc_time();
   if (!options.commit.empty()) record.commit = options.commit;
-  write_document(record, kept / kBaselineFile);
+  write_document(record, kept / baseline_file);
   for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
   fmt::print("{}: {} of {}, measured {}\n", kept.string(), counted(runs.cases.size(), "case"), runs.suite->machine.name,
              record.measured.text());

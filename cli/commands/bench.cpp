@@ -133,10 +133,10 @@ void add_bench_command(CLI::App& program) {
       ->add_option("--axis", options->axes,
                    "key.path=v1,v2: an axis of the suite, in place of its own of that key if it has one; repeatable")
       ->allow_extra_args(false)
-      ->type_name(kKeyValue);
+      ->type_name(key_value);
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
       ->allow_extra_args(false)
-      ->type_name(kKeyValue);
+      ->type_name(key_value);
   command->add_option("--out", options->out, "folder of the records; default results/MACHINE/NAME of the suite");
   command->add_option("--machine", options->machine, "name of the machine's folder below results/");
   command->add_option("--program", options->program, "another ptrain to run; default: this one");

@@ -123,10 +123,10 @@ void add_compare_command(CLI::App& program) {
   command->add_option("--allow", options->allowed, "hardware,config,data: differences that may be")->delimiter(',');
   command->add_option("-o,--set", options->common, "live: key.path=value for both sides; repeatable")
       ->allow_extra_args(false)
-      ->type_name(kKeyValue);
+      ->type_name(key_value);
   command->add_option("--against", options->against, "live: key.path=value of the new side; repeatable")
       ->allow_extra_args(false)
-      ->type_name(kKeyValue);
+      ->type_name(key_value);
   command->add_option("--program", options->program, "live: the base's ptrain; default: this one");
   command->add_option("--against-program", options->against_program, "live: the new side's ptrain");
   command->add_option("--budget", options->budget, "live: seconds of measuring")->capture_default_str();

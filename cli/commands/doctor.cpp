@@ -53,14 +53,14 @@ json asset_state() {
     const char* path;
     const char* how;
   };
-  constexpr Asset kAssets[] = {
+  constexpr Asset asset_names[] = {
       {"Fashion-MNIST", "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz",
        "apt-get install dataset-fashion-mnist"},
       {"SST-2", "data/sst2/train.tsv", "scripts/fetch_data.sh"},
       {"MiniLM-L6", "weights/all-minilm-l6-v2/model.safetensors", "scripts/fetch_weights.sh"},
   };
   json list = json::array();
-  for (const auto& [name, path, how] : kAssets) {
+  for (const auto& [name, path, how] : asset_names) {
     std::error_code error;
     list.push_back({{"name", name}, {"path", path}, {"found", std::filesystem::exists(path, error)}, {"get", how}});
   }
@@ -108,7 +108,7 @@ void print_rates(const json& state) {
 void print_human(const json& state) {
   const json& cpu = state["cpu"];
   const json& build = state["ptrain"];
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<14} {}\n", what, value); };
   line("ptrain", fmt::format("{} {} ({}, {})", text(build["version"]), text(build["commit"]), text(build["compiler"]),
                              text(build["build_type"])));
@@ -120,10 +120,10 @@ void print_human(const json& state) {
     line("CPU quota", fmt::format("{:g} CPUs' time, {} threads", cpu["quota"].get<double>(), text(state["threads"])));
   }
   line("features", fmt::format("{}", fmt::join(cpu["features"].get<std::vector<std::string>>(), " ")));
-  line("memory", fmt::format("{:.1f} GiB, {:.1f} GiB available", state["memory_bytes"].get<double>() / kGiB,
-                             state["available_memory_bytes"].get<double>() / kGiB));
+  line("memory", fmt::format("{:.1f} GiB, {:.1f} GiB available", state["memory_bytes"].get<double>() / gib,
+                             state["available_memory_bytes"].get<double>() / gib));
   if (!state["memory_limit_bytes"].is_null()) {
-    line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / kGiB));
+    line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / gib));
   }
   line("compute", text(state["compute"]));
   line("CPU kernels", fmt::format("own ones for {}", text(state["cpu_kernels"])));
@@ -131,7 +131,7 @@ void print_human(const json& state) {
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {
     line("GPU", fmt::format("{}, {:.1f} GiB, compute capability {}", text(device["name"]),
-                            device["memory_bytes"].get<double>() / kGiB, text(device["compute_capability"])));
+                            device["memory_bytes"].get<double>() / gib, text(device["compute_capability"])));
   }
   if (!gpu["usable"].get<bool>()) line("GPU", fmt::format("not used: {}", text(gpu["reason"])));
   for (const auto& [name, version] : gpu["libraries"].items()) {

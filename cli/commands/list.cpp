@@ -23,7 +23,7 @@ struct SourceHelp {
 };
 
 void list_data() {
-  constexpr SourceHelp kSources[] = {
+  constexpr SourceHelp source_helps[] = {
       {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
       {"image_folder",
        "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
@@ -49,7 +49,7 @@ void list_data() {
        "made-up images, clips or text with classes, clicks, or running tokens, all of which can be learnt; reads no "
        "file"},
   };
-  for (const auto& [name, help] : kSources) fmt::print("{:<14} {}\n", name, help);
+  for (const auto& [name, help] : source_helps) fmt::print("{:<14} {}\n", name, help);
 }
 
 /// "train" of "train.optimizer.lr", "seed" of "seed".

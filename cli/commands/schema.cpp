@@ -31,7 +31,7 @@ nlohmann::json schema_of() {
   return schema_of_fields<T>();
 }
 
-constexpr Published kSchemas[] = {
+constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", config_schema},
     {"report", "of report.json", schema_of<Report>},
     {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
@@ -55,7 +55,7 @@ void add_schema_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("schema", "print the JSON Schema of what goes in or comes out");
   command->require_subcommand(1);
   command->footer("Example:\n  ptrain schema report > report.schema.json");
-  for (const Published& item : kSchemas) {
+  for (const Published& item : published_schemas) {
     command->add_subcommand(item.name, item.help)->callback([schema = item.schema] {
       fmt::print("{}\n", schema().dump(2));
     });

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "text|markdown|latex|csv|json|html";
+constexpr const char* table_formats = "text|markdown|latex|csv|json|html";
 
 struct TableOptions {
   std::vector<std::string> paths;
@@ -65,7 +65,7 @@ std::string rendered(const TableOptions& options) {
   if (options.format == "csv") return table_csv(table, from);
   if (options.format == "json") return document_text(table_document(table, from));
   if (options.format == "html") return html_page(sets, table, from);
-  fail_usage("--format: expected {}, got \"{}\"", kFormats, options.format);
+  fail_usage("--format: expected {}, got \"{}\"", table_formats, options.format);
 }
 
 void table(const TableOptions& options) {
@@ -89,7 +89,9 @@ void add_table_command(CLI::App& program) {
   for (const TableColumn& column : table_columns()) ids += (ids.empty() ? "" : ",") + column.id;
   command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
   command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
-  command->add_option("--format", options->format, "form of the table")->capture_default_str()->type_name(kFormats);
+  command->add_option("--format", options->format, "form of the table")
+      ->capture_default_str()
+      ->type_name(table_formats);
   command->add_flag_callback(
       "--json", [options] { options->format = "json"; }, "print JSON, as --format json");
   add_hidden_option(*command, "--output", options->output);

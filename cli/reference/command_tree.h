@@ -9,7 +9,7 @@
 namespace ptrain {
 
 /// The name that an option's value has where it takes a configuration key: -o KEY=VALUE.
-inline constexpr const char* kKeyValue = "KEY=VALUE";
+inline constexpr const char* key_value = "KEY=VALUE";
 
 /// An earlier name of an option, which --help, completions and the manual page leave out.
 inline void add_hidden_option(CLI::App& command, const char* name, std::string& value) {

@@ -7,14 +7,14 @@
 namespace ptrain {
 namespace {
 
-constexpr const char* kBashFind = R"(# bash completion of ptrain; made by: ptrain completion bash
+constexpr const char* bash_find = R"(# bash completion of ptrain; made by: ptrain completion bash
 _ptrain() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' word words=''
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 )";
 
-constexpr const char* kBashOffer = R"(  esac
+constexpr const char* bash_offer = R"(  esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
 complete -o bashdefault -o default -F _ptrain ptrain
@@ -26,7 +26,7 @@ std::string bash_values_of(const CommandDescription& command) {
   for (const OptionDescription& option : command.options) {
     if (option.value.empty()) continue;
     text += fmt::format("        {}) ", fmt::join(option.names, "|"));
-    if (option.value == kKeyValue) {
+    if (option.value == key_value) {
       text += "compopt -o nospace; words=$keys ;;\n";
     } else if (option.choices.empty()) {
       text += "return ;;\n";
@@ -76,7 +76,7 @@ std::vector<std::string> key_assignments() {
 }
 
 std::string bash_completion(const CommandDescription& program) {
-  std::string text = kBashFind;
+  std::string text = bash_find;
   std::string cases;
   text += "    case \"$command $word\" in\n";
   for (const CommandDescription* command : all_commands(program)) {
@@ -86,7 +86,7 @@ std::string bash_completion(const CommandDescription& program) {
     }
   }
   text += fmt::format("    esac\n  done\n  local keys='{}'\n", fmt::join(key_assignments(), " "));
-  return text + "  case \"$command\" in\n" + cases + kBashOffer;
+  return text + "  case \"$command\" in\n" + cases + bash_offer;
 }
 
 }  // namespace ptrain

@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-constexpr const char* kFishFind = R"(# fish completion of ptrain; made by: ptrain completion fish
+constexpr const char* fish_find = R"(# fish completion of ptrain; made by: ptrain completion fish
 function __ptrain_at --description 'whether the command line is at this command of ptrain'
     set --local command ''
     for word in (commandline --tokenize --current-process --cut-at-cursor)[2..]
@@ -25,7 +25,7 @@ std::string fish_option_line(const std::string& start, const OptionDescription& 
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " --long-option " + name.substr(2) : " --short-option " + name.substr(1);
   }
-  if (option.value == kKeyValue) {
+  if (option.value == key_value) {
     line += " --exclusive --arguments '(__ptrain_keys)'";
   } else if (!option.choices.empty()) {
     line += fmt::format(" --exclusive --arguments {}", fish_quoted(fmt::format("{}", fmt::join(option.choices, " "))));
@@ -50,7 +50,7 @@ std::string fish_lines_of(const CommandDescription& command) {
 }  // namespace
 
 std::string fish_completion(const CommandDescription& program) {
-  std::string text = kFishFind;
+  std::string text = fish_find;
   std::string lines;
   for (const CommandDescription* command : all_commands(program)) {
     lines += fish_lines_of(*command);

@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-constexpr const char* kZshFind = R"(#compdef ptrain
+constexpr const char* zsh_find = R"(#compdef ptrain
 # zsh completion of ptrain; made by: ptrain completion zsh
 _ptrain() {
   local command='' word
@@ -15,7 +15,7 @@ _ptrain() {
     case "$command $word" in
 )";
 
-constexpr const char* kZshOffer = R"(  esac
+constexpr const char* zsh_offer = R"(  esac
   if [[ $PREFIX == -* ]]; then
     _describe -o option options
     return
@@ -35,7 +35,7 @@ std::string zsh_values_of(const CommandDescription& command) {
   for (const OptionDescription& option : command.options) {
     if (option.value.empty()) continue;
     text += fmt::format("        {}) ", fmt::join(option.names, "|"));
-    if (option.value == kKeyValue) {
+    if (option.value == key_value) {
       text += "compadd -S '' -a keys; return ;;\n";
     } else if (option.choices.empty()) {
       text += "_files; return ;;\n";
@@ -62,7 +62,7 @@ std::string zsh_case_of(const CommandDescription& command) {
 }  // namespace
 
 std::string zsh_completion(const CommandDescription& program) {
-  std::string text = kZshFind;
+  std::string text = zsh_find;
   std::string cases;
   for (const CommandDescription* command : all_commands(program)) {
     cases += zsh_case_of(*command);
@@ -71,7 +71,7 @@ std::string zsh_completion(const CommandDescription& program) {
     }
   }
   text += fmt::format("    esac\n  done\n  local -a keys=({})\n  local files=0\n", fmt::join(key_assignments(), " "));
-  return text + "  case \"$command\" in\n" + cases + kZshOffer;
+  return text + "  case \"$command\" in\n" + cases + zsh_offer;
 }
 
 }  // namespace ptrain

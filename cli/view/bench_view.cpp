@@ -16,7 +16,7 @@
 namespace ptrain {
 namespace {
 
-constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t narrowest = 60;
 
 std::size_t name_width(const Suite& suite) {
   std::size_t width = 4;
@@ -117,7 +117,7 @@ class TableView : public SweepObserver {
                                 here > 0 && planned > done ? ", about " + clock_text(left) + " to go" : ""));
     winsize size{};
     const bool known = ioctl(fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const std::size_t width = known ? std::max<std::size_t>(size.ws_col - 1, kNarrowest) : 200;
+    const std::size_t width = known ? std::max<std::size_t>(size.ws_col - 1, narrowest) : 200;
     if (drawn_ > 0) fmt::print(stream_, "\x1b[{}A", drawn_);
     for (const std::string& line : lines) fmt::print(stream_, "\x1b[2K{:.{}}\n", line, width);
     std::fflush(stream_);

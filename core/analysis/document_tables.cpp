@@ -11,8 +11,8 @@
 namespace ptrain {
 namespace {
 
-constexpr std::string_view kMark = "<!-- ptrain ";
-constexpr std::string_view kEnd = "<!-- /ptrain -->";
+constexpr std::string_view begin_marker = "<!-- ptrain ";
+constexpr std::string_view end_marker = "<!-- /ptrain -->";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string render_mark(const std::string& mark, const std::filesystem::path& folder, const std::string& where) {
   const std::size_t end = mark.find("-->");
   if (end == std::string::npos) fail_usage("{}: the mark is not closed on its line (-->)", where);
-  std::istringstream words(mark.substr(kMark.size(), end - kMark.size()));
+  std::istringstream words(mark.substr(begin_marker.size(), end - begin_marker.size()));
   std::string kind, columns = default_columns();
   words >> kind;
   std::vector<RunSet> sets;
@@ -57,12 +57,12 @@ DocumentTables render_document(const std::filesystem::path& document) {
   const std::filesystem::path folder = document.has_parent_path() ? document.parent_path() : ".";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     result.rendered += lines[i] + line_end;
-    if (!lines[i].starts_with(kMark)) continue;
+    if (!lines[i].starts_with(begin_marker)) continue;
     const std::size_t mark = i;
     const std::string where = fmt::format("{}:{}", document.string(), mark + 1);
     std::size_t end = mark + 1;
-    while (end < lines.size() && lines[end] != kEnd && !lines[end].starts_with(kMark)) ++end;
-    if (end == lines.size() || lines[end] != kEnd) fail_usage("{}: no line {} ends it", where, kEnd);
+    while (end < lines.size() && lines[end] != end_marker && !lines[end].starts_with(begin_marker)) ++end;
+    if (end == lines.size() || lines[end] != end_marker) fail_usage("{}: no line {} ends it", where, end_marker);
     const std::string made = render_mark(lines[mark], folder, where);
     const std::vector<std::string> wanted = lines_of(made);
     for (std::size_t k = 0; k < std::max(wanted.size(), end - mark - 1); ++k) {
@@ -73,7 +73,7 @@ DocumentTables render_document(const std::filesystem::path& document) {
           fmt::format("{}:{}: says \"{}\", the reports say \"{}\"", document.string(), mark + 2 + k, says, should));
     }
     for (const std::string& line : wanted) result.rendered += line + line_end;
-    result.rendered += std::string(kEnd) + line_end;
+    result.rendered += std::string(end_marker) + line_end;
     ++result.tables;
     i = end;
   }

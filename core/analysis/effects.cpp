@@ -81,7 +81,7 @@ class Factorial {
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
       const bool counted = response == Response::accuracy;
-      cell.centre = counted ? cell.mean : centre_interval(cell.values, kSpeedConfidence).estimate;
+      cell.centre = counted ? cell.mean : centre_interval(cell.values, interval_confidence).estimate;
       cells_.push_back(std::move(cell));
     }
   }
@@ -167,7 +167,7 @@ class EffectFinder {
   }
 
   EffectsReport find() {
-    for (const Response response : kResponses) {
+    for (const Response response : all_responses) {
       factorial_.measure(response, report_.estimator);
       if (factorial_.cells().size() < 2) {
         if (response == Response::throughput) fail("{}: fewer than two cases with good runs", report_.suite);
@@ -264,7 +264,7 @@ class EffectFinder {
     interval.estimate = told(estimate, response);
     const bool counted = response == Response::accuracy && seeds_.size() == 1;
     if (noise_.freedom == 0 && !counted) return interval;
-    constexpr double part = (1 + kSpeedConfidence) / 2;
+    constexpr double part = (1 + interval_confidence) / 2;
     const double runs =
         noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
     const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));

@@ -14,8 +14,8 @@ namespace ptrain {
 
 enum class Response { throughput, memory, accuracy, time_to_accuracy };
 /// As they are told.
-inline constexpr std::array kResponses{Response::throughput, Response::memory, Response::accuracy,
-                                       Response::time_to_accuracy};
+inline constexpr std::array all_responses{Response::throughput, Response::memory, Response::accuracy,
+                                          Response::time_to_accuracy};
 /// "throughput", "memory", "accuracy", "time to accuracy"
 std::string_view name_of(Response response);
 /// Of a change: "%" or "points".

@@ -18,8 +18,8 @@ std::string range_text(const Effect& effect) {
 }
 
 /// Of the tables in documents.
-const LatexColumn kColumns[] = {{"Effect on"},           {"of"},         {"change", true},
-                                {"95 % interval", true}, {"over", true}, {"n", true}};
+const LatexColumn latex_columns[] = {{"Effect on"},           {"of"},         {"change", true},
+                                     {"95 % interval", true}, {"over", true}, {"n", true}};
 
 std::vector<std::string> cells_of(const EffectsReport& report, const Effect& effect) {
   return {title_of(report, effect.response),
@@ -47,7 +47,7 @@ std::string effects_text(const EffectsReport& report) {
   std::size_t width = 0;
   for (const Effect& effect : report.effects) width = std::max(width, name_of_effect(effect).size());
   std::string text;
-  for (const Response response : kResponses) {
+  for (const Response response : all_responses) {
     bool first = true;
     for (const Effect& effect : report.effects) {
       if (effect.response != response) continue;
@@ -66,7 +66,7 @@ std::string effects_text(const EffectsReport& report) {
 
 std::string effects_markdown(const EffectsReport& report) {
   std::string text = "|", rule = "|";
-  for (const LatexColumn& column : kColumns) {
+  for (const LatexColumn& column : latex_columns) {
     text += fmt::format(" {} |", column.title);
     rule += column.numeric ? " ---: |" : " --- |";
   }
@@ -83,7 +83,7 @@ std::string effects_markdown(const EffectsReport& report) {
 std::string effects_latex(const EffectsReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const Effect& effect : report.effects) rows.push_back(cells_of(report, effect));
-  std::string text = latex_tabular(kColumns, rows);
+  std::string text = latex_tabular(latex_columns, rows);
   for (const std::string& note : report.notes) text += fmt::format("% {}\n", markdown_cell(note));
   return text;
 }

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 4> kKinds = {"hardware", "config", "data", "note"};
+constexpr std::array<std::string_view, 4> difference_kinds = {"hardware", "config", "data", "note"};
 
 struct Watched {
   const char* pointer;
@@ -27,7 +27,7 @@ json watched_parts(const Report& report) {
   return {{"environment", write_fields(report.environment)}, {"flags", flags}};
 }
 
-constexpr Watched kWatched[] = {
+constexpr Watched watched_facts[] = {
     {"/environment/cpu/model", DifferenceKind::hardware},
     {"/environment/cpu/usable_cores", DifferenceKind::hardware},
     {"/environment/cpu/quota", DifferenceKind::hardware},
@@ -76,11 +76,11 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
 
 }  // namespace
 
-std::string_view name_of(DifferenceKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+std::string_view name_of(DifferenceKind kind) { return difference_kinds.at(static_cast<std::size_t>(kind)); }
 
 DifferenceKind difference_kind_from_name(std::string_view name) {
-  for (std::size_t i = 0; i + 1 < kKinds.size(); ++i) {
-    if (kKinds.at(i) == name) return static_cast<DifferenceKind>(i);
+  for (std::size_t i = 0; i + 1 < difference_kinds.size(); ++i) {
+    if (difference_kinds.at(i) == name) return static_cast<DifferenceKind>(i);
   }
   fail_usage("--allow: expected hardware, config or data, got {}", shown(name));
 }
@@ -88,7 +88,7 @@ DifferenceKind difference_kind_from_name(std::string_view name) {
 std::vector<Difference> find_differences(const Report& base, const Report& changed) {
   std::vector<Difference> found;
   const json parts = watched_parts(base), changed_parts = watched_parts(changed);
-  for (const Watched& watched : kWatched) {
+  for (const Watched& watched : watched_facts) {
     const json before = at_pointer(parts, watched.pointer), after = at_pointer(changed_parts, watched.pointer);
     if (before == after) continue;
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";

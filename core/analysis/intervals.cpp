@@ -10,11 +10,11 @@ namespace ptrain {
 namespace {
 
 /// Beyond these sizes the normal approximation of the rank statistics is good to a rank or two.
-constexpr std::size_t kExactPairs = 60;
-constexpr std::size_t kExactOfEach = 25;
+constexpr std::size_t exact_pairs = 60;
+constexpr std::size_t exact_of_each = 25;
 /// Part of the tail that Student's interval of two to five skewed values may use and still hold their centre: at all of
 /// it, 95 % became 91 on recorded step times (tests/trust/cover.py).
-constexpr double kSkewedTail = 0.4;
+constexpr double skewed_tail = 0.4;
 
 /// Largest k with P(statistic <= k) <= tail, -1 for none; `probabilities` of 0, 1, ...
 std::int64_t lower_cut(const std::vector<double>& probabilities, double tail) {
@@ -62,13 +62,13 @@ std::vector<double> rank_sum_probabilities(std::size_t m, std::size_t n) {
 }
 
 std::int64_t signed_rank_cut(std::size_t n, double tail) {
-  if (n <= kExactPairs) return lower_cut(signed_rank_probabilities(n), tail);
+  if (n <= exact_pairs) return lower_cut(signed_rank_probabilities(n), tail);
   const auto count = static_cast<double>(n);
   return normal_cut(count * (count + 1) / 4, std::sqrt(count * (count + 1) * (2 * count + 1) / 24), tail);
 }
 
 std::int64_t rank_sum_cut(std::size_t m, std::size_t n, double tail) {
-  if (std::max(m, n) <= kExactOfEach) return lower_cut(rank_sum_probabilities(m, n), tail);
+  if (std::max(m, n) <= exact_of_each) return lower_cut(rank_sum_probabilities(m, n), tail);
   const auto a = static_cast<double>(m), b = static_cast<double>(n);
   return normal_cut(a * b / 2, std::sqrt(a * b * (a + b + 1) / 12), tail);
 }
@@ -122,7 +122,7 @@ Interval centre_interval(std::span<const double> values, double confidence) {
   Interval interval = signed_rank_interval(values, confidence);
   if (interval.bounded || values.size() < 2) return interval;
   const Statistics known = summarize(values);
-  const double reach = student_quantile(1 - kSkewedTail * (1 - confidence) / 2, known.count - 1) * known.stdev /
+  const double reach = student_quantile(1 - skewed_tail * (1 - confidence) / 2, known.count - 1) * known.stdev /
                        std::sqrt(static_cast<double>(known.count));
   interval.lower = std::min(known.mean - reach, interval.estimate);
   interval.upper = std::max(known.mean + reach, interval.estimate);

@@ -7,24 +7,24 @@
 namespace ptrain {
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kWritten[] = {{"\\", "\\textbackslash{}"},
-                                                                      {"~", "\\textasciitilde{}"},
-                                                                      {"^", "\\textasciicircum{}"},
-                                                                      {"<", "\\textless{}"},
-                                                                      {">", "\\textgreater{}"},
-                                                                      {"|", "\\textbar{}"},
-                                                                      {"&", "\\&"},
-                                                                      {"%", "\\%"},
-                                                                      {"$", "\\$"},
-                                                                      {"#", "\\#"},
-                                                                      {"_", "\\_"},
-                                                                      {"{", "\\{"},
-                                                                      {"}", "\\}"},
-                                                                      {"\n", " "},
-                                                                      {"\r", " "},
-                                                                      {"--", "-{}"},
-                                                                      {"±", "$\\pm$"},
-                                                                      {"×", "$\\times$"}};
+constexpr std::pair<std::string_view, std::string_view> latex_escapes[] = {{"\\", "\\textbackslash{}"},
+                                                                           {"~", "\\textasciitilde{}"},
+                                                                           {"^", "\\textasciicircum{}"},
+                                                                           {"<", "\\textless{}"},
+                                                                           {">", "\\textgreater{}"},
+                                                                           {"|", "\\textbar{}"},
+                                                                           {"&", "\\&"},
+                                                                           {"%", "\\%"},
+                                                                           {"$", "\\$"},
+                                                                           {"#", "\\#"},
+                                                                           {"_", "\\_"},
+                                                                           {"{", "\\{"},
+                                                                           {"}", "\\}"},
+                                                                           {"\n", " "},
+                                                                           {"\r", " "},
+                                                                           {"--", "-{}"},
+                                                                           {"±", "$\\pm$"},
+                                                                           {"×", "$\\times$"}};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::string latex_text(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t taken = 1;
     std::string_view written = text.substr(at, 1);
-    for (const auto& [from, to] : kWritten) {
+    for (const auto& [from, to] : latex_escapes) {
       if (!text.substr(at).starts_with(from)) continue;
       taken = from == "--" ? 1 : from.size();  // the second hyphen may begin another pair
       written = to;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 6> kOutcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
+constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
 
 /// Samples of the steps from `first` up to `last`, counted from those that the run began with.
 std::int64_t samples_of(const Report& report, std::int64_t first, std::int64_t last) {
@@ -30,7 +30,7 @@ std::int64_t samples_of(const Report& report, std::int64_t first, std::int64_t l
 
 }  // namespace
 
-std::string_view name_of(RunOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
+std::string_view name_of(RunOutcome outcome) { return all_outcomes.at(static_cast<std::size_t>(outcome)); }
 
 RunOutcome outcome_of(RunStatus status) {
   switch (status) {

@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* kReport = "report.json";
-constexpr const char* kMetrics = "metrics.jsonl";
+constexpr const char* report_name = "report.json";
+constexpr const char* metrics_name = "metrics.jsonl";
 
 /// Without every step's time: the report's own summary, whose median is the nearest there is to a typical step.
 std::optional<RunFigures> summary_figures(const Report& report) {
@@ -35,7 +35,7 @@ std::optional<RunFigures> summary_figures(const Report& report) {
 /// A record for a report that no benchmark wrote.
 RunRecord record_of(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
-  record.case_name = file.filename() == kReport ? file.parent_path().filename().string() : file.stem().string();
+  record.case_name = file.filename() == report_name ? file.parent_path().filename().string() : file.stem().string();
   record.config_hash = report.config_hash;
   record.seed = config_of(report).seed;
   record.started = report.environment.time;
@@ -59,7 +59,7 @@ MeasuredRun read_report_run(const fs::path& file) {
   MeasuredRun run;
   run.report = read_report(file);
   run.report_file = file;
-  if (file.filename() == kReport) run.step_ms = read_step_times(file.parent_path() / kMetrics);
+  if (file.filename() == report_name) run.step_ms = read_step_times(file.parent_path() / metrics_name);
   run.record = record_of(*run.report, file, run.step_ms);
   return run;
 }
@@ -68,12 +68,12 @@ MeasuredRun read_benchmark_run(const fs::path& record_file) {
   MeasuredRun run;
   run.record = read_document<RunRecord>(record_file);
   run.record_file = record_file;
-  const fs::path report = record_file.parent_path() / kReport;
+  const fs::path report = record_file.parent_path() / report_name;
   if (fs::exists(report)) {
     run.report = read_report(report);
     run.report_file = report;
   }
-  run.step_ms = read_step_times(record_file.parent_path() / kMetrics);
+  run.step_ms = read_step_times(record_file.parent_path() / metrics_name);
   return run;
 }
 
@@ -147,8 +147,8 @@ void keep_case(RunSet& set, const std::string& name) {
 }  // namespace
 
 std::vector<json> read_metrics(const MeasuredRun& run) {
-  if (run.report_file.filename() != kReport) return {};
-  return read_metrics(run.report_file.parent_path() / kMetrics);
+  if (run.report_file.filename() != report_name) return {};
+  return read_metrics(run.report_file.parent_path() / metrics_name);
 }
 
 std::vector<const MeasuredRun*> MeasuredCase::good() const {
@@ -231,8 +231,8 @@ RunSet load_runs(const std::string& path) {
   set.path = path.substr(0, mark);
   if (fs::exists(set.path / "suite.json")) {
     load_benchmark(set);
-  } else if (fs::is_directory(set.path) && fs::exists(set.path / kReport)) {
-    MeasuredRun run = read_report_run(set.path / kReport);
+  } else if (fs::is_directory(set.path) && fs::exists(set.path / report_name)) {
+    MeasuredRun run = read_report_run(set.path / report_name);
     const std::string name = run.record.case_name;
     add(set, std::move(run), name);
   } else if (fs::is_directory(set.path)) {

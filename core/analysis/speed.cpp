@@ -39,7 +39,7 @@ double speed_of(const RunFigures& figures, SpeedEstimator estimator) {
 Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator) {
   std::vector<double> logs;
   for (const RunFigures* figures : runs) logs.push_back(std::log(speed_of(*figures, estimator)));
-  const Interval of_logs = centre_interval(logs, kSpeedConfidence);
+  const Interval of_logs = centre_interval(logs, interval_confidence);
   return {std::exp(of_logs.estimate), std::exp(of_logs.lower), std::exp(of_logs.upper), of_logs.bounded};
 }
 
@@ -56,7 +56,7 @@ Interval block_interval(std::span<const double> step_ms) {
   std::vector<double> means;
   for (std::size_t block = 0; block < blocks; ++block)
     means.push_back(summarize(step_ms.subspan(block * size, size)).mean);
-  return centre_interval(means, kSpeedConfidence);
+  return centre_interval(means, interval_confidence);
 }
 
 std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator) {

@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-constexpr double kSpeedConfidence = 0.95;
+constexpr double interval_confidence = 0.95;
 
 /// typical_step: samples of a step over the typical step's time (typical_step() in run_record.h).
 enum class SpeedEstimator { typical_step, samples_over_time };

@@ -12,18 +12,18 @@ namespace ptrain {
 namespace {
 
 /// From the median absolute deviation to a normal distribution's standard deviation.
-constexpr double kDeviationScale = 1.4826;
+constexpr double deviation_scale = 1.4826;
 /// Standard error of a median over that of a mean, for a normal distribution.
-constexpr double kMedianError = 1.2533;
+constexpr double median_error = 1.2533;
 
 double spread(std::span<const double> values, double centre) {
   std::vector<double> distances;
   for (const double v : values) distances.push_back(std::abs(v - centre));
-  return kDeviationScale * quantile(distances, 0.5);
+  return deviation_scale * quantile(distances, 0.5);
 }
 
 /// How far a logarithm may lie from the centre: a factor of one and a half, or six deviations of a noisier run.
-constexpr double kReach = 0.405;
+constexpr double least_reach = 0.405;
 
 /// Logarithms, drawn in towards the second half's median.
 std::vector<double> tame_logarithms(std::span<const double> step_ms) {
@@ -31,7 +31,7 @@ std::vector<double> tame_logarithms(std::span<const double> step_ms) {
   for (const double ms : step_ms) logs.push_back(std::log(std::max(ms, 1e-9)));
   const auto late = std::span(logs).subspan(logs.size() / 2);
   const double centre = quantile(late, 0.5);
-  const double reach = std::max(6 * spread(late, centre), kReach);
+  const double reach = std::max(6 * spread(late, centre), least_reach);
   for (double& v : logs) v = std::clamp(v, centre - reach, centre + reach);
   return logs;
 }
@@ -60,8 +60,8 @@ std::int64_t best_truncation(const std::vector<double>& values, std::int64_t bou
 SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule& rule) {
   SteadyState state;
   const auto size = static_cast<std::int64_t>(step_ms.size());
-  if (size < kFewestSteps) {
-    state.reason = fmt::format("{} steps are too few to see where the warm-up ends (at least {})", size, kFewestSteps);
+  if (size < fewest_steps) {
+    state.reason = fmt::format("{} steps are too few to see where the warm-up ends (at least {})", size, fewest_steps);
     return state;
   }
   const std::int64_t half = size / 2;
@@ -73,7 +73,7 @@ SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule&
   const auto first = rest.first(rest.size() / 2), second = rest.subspan(rest.size() / 2);
   const double before = quantile(first, 0.5), after = quantile(second, 0.5);
   state.drift_percent = std::expm1(after - before) * 100;
-  const double noise = kMedianError * std::hypot(spread(first, before) / std::sqrt(static_cast<double>(first.size())),
+  const double noise = median_error * std::hypot(spread(first, before) / std::sqrt(static_cast<double>(first.size())),
                                                  spread(second, after) / std::sqrt(static_cast<double>(second.size())));
   const bool drifts = std::abs(state.drift_percent) > rule.drift_percent && std::abs(after - before) > 3 * noise;
   if (rule.required && state.warmup_steps == bound) {

@@ -10,7 +10,7 @@
 namespace ptrain {
 
 /// Below these nothing can be told of a warm-up.
-constexpr std::int64_t kFewestSteps = 8;
+constexpr std::int64_t fewest_steps = 8;
 
 struct SteadyRule {
   std::int64_t most_warmup_steps = 0;  // bound of the warm-up; 0: half of the steps

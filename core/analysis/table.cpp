@@ -53,7 +53,7 @@ TableCell centre_of(const Source& source, const std::function<double(const RunFi
                     const char* in_record, const char* in_report) {
   std::vector<double> values;
   for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
-  TableCell cell = measured_cell(centre_interval(values, kSpeedConfidence), unit, values.size());
+  TableCell cell = measured_cell(centre_interval(values, interval_confidence), unit, values.size());
   for (const MeasuredRun* run : source.good) cell.sources.push_back(source_of(*run, in_record, in_report));
   return cell;
 }
@@ -173,7 +173,7 @@ TableCell time_to_accuracy_cell(const Source& source) {
     if (const auto& reached = run->record.figures->time_to_accuracy) seconds.push_back(*reached);
   }
   if (seconds.empty()) return nothing();
-  const Interval interval = centre_interval(seconds, kSpeedConfidence);
+  const Interval interval = centre_interval(seconds, interval_confidence);
   cell = measured_cell(interval, "s", seconds.size());
   cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
   if (seconds.size() < source.good.size())

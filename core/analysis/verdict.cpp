@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-constexpr double kStallConfidence = 0.99;
+constexpr double stall_confidence = 0.99;
 
 Verdict verdict_of(const Interval& percent, double threshold) {
   if (!percent.bounded) return Verdict::inconclusive;
@@ -75,7 +75,7 @@ SpeedChange judge_pairs(const StepLogs& changes, const SpeedRule& rule) {
   change.paired = true;
   change.runs = static_cast<std::int64_t>(changes.typical.size());
   change.percent = in_percent(signed_rank_interval(changes.typical, rule.confidence));
-  change.stalls = in_percent(signed_rank_interval(changes.mean, kStallConfidence));
+  change.stalls = in_percent(signed_rank_interval(changes.mean, stall_confidence));
   conclude(change, rule, fewest_pairs(rule.confidence));
   return change;
 }
@@ -86,7 +86,7 @@ SpeedChange judge_groups(const StepLogs& base, const StepLogs& changed, const Sp
   const double unsteady = std::hypot(drift(base.typical), drift(changed.typical)) / 2;
   const double unsteady_mean = std::hypot(drift(base.mean), drift(changed.mean)) / 2;
   change.percent = in_percent(widened(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
-  change.stalls = in_percent(widened(rank_sum_interval(base.mean, changed.mean, kStallConfidence), unsteady_mean));
+  change.stalls = in_percent(widened(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
   conclude(change, rule, fewest_of_each(rule.confidence));
   return change;
 }

@@ -16,8 +16,8 @@
 namespace ptrain {
 namespace {
 
-constexpr const char* kBase = "base";
-constexpr const char* kNew = "new";
+constexpr const char* base_side = "base";
+constexpr const char* new_side = "new";
 
 /// Whether nothing is gained by another pair.
 bool is_clear(const SpeedChange& change, const SpeedRule& rule) {
@@ -33,14 +33,14 @@ class AbComparison {
   explicit AbComparison(const AbComparisonOptions& options)
       : options_(options),
         sweep_(fmt::format("{} seed {}", utc_time(), options.seed)),
-        base_{kBase, {}},
-        changed_{kNew, {}} {
+        base_{base_side, {}},
+        changed_{new_side, {}} {
     suite_.name = "compare";
     suite_.config = options.config;
     suite_.timeout_seconds = options.timeout_seconds;
     suite_.steady = options.steady;
     suite_.seed = options.seed;
-    suite_.cases = {case_of(kBase, options.base), case_of(kNew, options.changed)};
+    suite_.cases = {case_of(base_side, options.base), case_of(new_side, options.changed)};
   }
 
   Comparison run() {
@@ -52,7 +52,7 @@ class AbComparison {
     clear_runs(options_.folder);
     describe();
     std::mt19937_64 random(static_cast<std::uint64_t>(options_.seed));
-    Comparison comparison{kBase, kNew, options_.rule, {}, {}};
+    Comparison comparison{base_side, new_side, options_.rule, {}, {}};
     const Stopwatch watch;
     double longest = 0;
     for (std::int64_t pair = 0;; ++pair) {

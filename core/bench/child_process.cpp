@@ -18,9 +18,9 @@
 namespace ptrain {
 namespace {
 
-constexpr double kGraceSeconds = 5;
-constexpr auto kPollInterval = std::chrono::milliseconds(10);
-constexpr int kCannotStart = 127;
+constexpr double grace_seconds = 5;
+constexpr auto poll_interval = std::chrono::milliseconds(10);
+constexpr int cannot_start = 127;
 
 /// This process's environment with `added` in place of what it has of those names: NAME=value.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
@@ -49,7 +49,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   const bool ready = getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
                      dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
   if (ready) execve(program, arguments, environment);
-  _exit(kCannotStart);
+  _exit(cannot_start);
 }
 
 /// Whether the child has ended; its status then is in `status`.
@@ -90,14 +90,14 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
       asked_to_end = now;
       kill(-child, SIGTERM);
     }
-    if (asked_to_end >= 0 && now > asked_to_end + kGraceSeconds) kill(-child, SIGKILL);
-    std::this_thread::sleep_for(kPollInterval);
+    if (asked_to_end >= 0 && now > asked_to_end + grace_seconds) kill(-child, SIGKILL);
+    std::this_thread::sleep_for(poll_interval);
   }
   kill(-child, SIGKILL);  // what it may have left behind
   result.seconds = watch.seconds();
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (result.end == ChildResult::End::exited && WIFSIGNALED(status)) result.end = ChildResult::End::signalled;
-  if (result.end == ChildResult::End::exited && result.code == kCannotStart) {
+  if (result.end == ChildResult::End::exited && result.code == cannot_start) {
     fail("{}: cannot be started", name);
   }
   return result;

@@ -13,8 +13,8 @@
 namespace ptrain {
 namespace {
 
-constexpr std::size_t kMostCases = 4096;
-constexpr const char* kOption = "--axis";
+constexpr std::size_t most_cases = 4096;
+constexpr const char* axis_option = "--axis";
 
 /// One `key: value` of a case, with the line that says so.
 struct Setting {
@@ -38,7 +38,7 @@ class SuiteReader : YamlReader {
       for (const YamlEntry& entry : root.entries) read_entry(entry);
     }
     if (!options_.empty() && !listed_.empty()) {
-      fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", kOption,
+      fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", axis_option,
                  options_.front().key, file());
     }
     for (const AxisOption& option : options_) take_option(option);
@@ -83,11 +83,11 @@ class SuiteReader : YamlReader {
   void take_option(const AxisOption& option) {
     const auto is_same = [&](const auto& other) { return other.key == option.key; };
     if (std::count_if(options_.begin(), options_.end(), is_same) > 1) {
-      fail_usage("{} {}: given twice; list all its values in one", kOption, option.key);
+      fail_usage("{} {}: given twice; list all its values in one", axis_option, option.key);
     }
     std::vector<Setting> values;
     for (const std::string& value : option.values) {
-      values.push_back({option.key, value, fmt::format("{} {}={}", kOption, option.key, value)});
+      values.push_back({option.key, value, fmt::format("{} {}={}", axis_option, option.key, value)});
     }
     const auto own = std::find_if(suite_.axes.begin(), suite_.axes.end(), is_same);
     if (own != suite_.axes.end()) {
@@ -102,7 +102,8 @@ class SuiteReader : YamlReader {
     for (const Override& item : extra_) {
       const auto is_same = [&](const BenchAxis& axis) { return axis.key == item.key; };
       if (std::none_of(suite_.axes.begin(), suite_.axes.end(), is_same)) continue;
-      fail_usage("{}: is an axis of {}, whose values {} {}=... lists", item.spelled, suite_.name, kOption, item.key);
+      fail_usage("{}: is an axis of {}, whose values {} {}=... lists", item.spelled, suite_.name, axis_option,
+                 item.key);
     }
   }
   /// Values that are spelled apart and mean the same.
@@ -248,7 +249,7 @@ class SuiteReader : YamlReader {
     return name;
   }
   void add_case(const std::string& name, const std::vector<Setting>& settings) {
-    if (suite_.cases.size() >= kMostCases) fail_usage("{}: more than {} cases", file(), kMostCases);
+    if (suite_.cases.size() >= most_cases) fail_usage("{}: more than {} cases", file(), most_cases);
     std::vector<Override> overrides;
     for (const Setting& s : common_) overrides.push_back({s.key, s.value, s.where});
     for (const Setting& s : settings) overrides.push_back({s.key, s.value, s.where});
@@ -279,9 +280,9 @@ class SuiteReader : YamlReader {
 }  // namespace
 
 BenchCase case_of_config(const Config& config, const std::string& where) {
-  if (config.train.steps > 0 && config.train.steps < kFewestSteps) {
+  if (config.train.steps > 0 && config.train.steps < fewest_steps) {
     fail_usage("{}: train.steps: {} are too few to see where the warm-up ends, expected at least {}", where,
-               config.train.steps, kFewestSteps);
+               config.train.steps, fewest_steps);
   }
   BenchCase item;
   item.work = changed_work_of(config);
@@ -295,7 +296,7 @@ BenchCase case_of_config(const Config& config, const std::string& where) {
 AxisOption parse_axis(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    fail_usage("{} {}: expected key.path=value,value, such as amp.level=O0,O1", kOption, shown(assignment));
+    fail_usage("{} {}: expected key.path=value,value, such as amp.level=O0,O1", axis_option, shown(assignment));
   }
   AxisOption axis{std::string(assignment.substr(0, equals)), {""}};
   int depth = 0;
@@ -308,12 +309,12 @@ AxisOption parse_axis(std::string_view assignment) {
     }
   }
   if (axis.values.size() == 1) {
-    fail_usage("{} {}: an axis has two values or more, parted by commas (-o sets one for every case)", kOption,
+    fail_usage("{} {}: an axis has two values or more, parted by commas (-o sets one for every case)", axis_option,
                shown(assignment));
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {
     if (std::count(axis.values.begin(), axis.values.end(), axis.values[i]) == 1) continue;
-    fail_usage("{} {}: {} twice", kOption, shown(assignment), shown(axis.values[i]));
+    fail_usage("{} {}: {} twice", axis_option, shown(assignment), shown(axis.values[i]));
   }
   return axis;
 }

@@ -103,7 +103,7 @@ class Sweep {
     if (there || progress.given_up) return false;
     if (round < suite_.repeats) return true;
     const std::vector<const RunFigures*> good = progress.figures();
-    if (static_cast<std::int64_t>(good.size()) < fewest_pairs(kSpeedConfidence)) return true;
+    if (static_cast<std::int64_t>(good.size()) < fewest_pairs(interval_confidence)) return true;
     const Interval interval = speed_interval(good, SpeedEstimator::typical_step);
     return interval.half_width() / interval.estimate * 100 > suite_.confidence->percent;
   }

@@ -5,8 +5,8 @@
 namespace ptrain {
 namespace {
 
-constexpr double kManySteps = 1e12;
-constexpr double kManySamples = 1e10;
+constexpr double many_steps = 1e12;
+constexpr double many_samples = 1e10;
 constexpr const char* decoder_help =
     "what decodes JPEGs; gpu: nvJPEG, on device cuda with one rank, at full size, where cpu reduces them as it "
     "decodes; auto: cpu, as gpu has not been measured";
@@ -102,9 +102,9 @@ std::vector<Key> data_keys() {
                "probability that a rectangle of a training image is blanked (Zhong et al. 2017)")
           .between(0, 1),
       data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
-          .between(0, kManySamples),
+          .between(0, many_samples),
       data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples of an epoch of synthetic data")
-          .between(1, kManySamples),
+          .between(1, many_samples),
       data_key("class_weights", &DataConfig::class_weights,
                "of each class in the training loss, by number; balanced: samples / (classes * the class's samples); "
                "empty: all alike")
@@ -121,7 +121,7 @@ std::vector<Key> train_keys() {
       train_key("epochs", &TrainConfig::epochs, "passes over the training data; 0: by train.steps")
           .between(0, 1'000'000),
       train_key("steps", &TrainConfig::steps, "optimizer steps, before train.epochs; 0: by epochs")
-          .between(0, kManySteps),
+          .between(0, many_steps),
       optimizer_key("name", &OptimizerConfig::name, "update rule"),
       optimizer_key("lr", &OptimizerConfig::lr, "peak learning rate").between(0, 1000),
       optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars").at_least(0).below(1),
@@ -135,7 +135,7 @@ std::vector<Key> train_keys() {
                     "decay norm parameters and biases too"),
       optimizer_key("trust_coefficient", &OptimizerConfig::trust_coefficient, "lars: layer-wise factor").above(0),
       schedule_key("name", &ScheduleConfig::name, "course of the learning rate after warm-up"),
-      schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, kManySteps),
+      schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, many_steps),
       schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),
       schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
       schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
@@ -150,9 +150,9 @@ std::vector<Key> train_keys() {
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
           .between(1, 65536),
       train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")
-          .between(0, kManySteps),
+          .between(0, many_steps),
       train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
-          .between(1, kManySteps),
+          .between(1, many_steps),
       train_key("test_delay_percent", &TrainConfig::test_delay_percent,
                 "for tests of ptrain compare: makes every step this much longer by waiting")
           .between(0, 1000)
@@ -210,11 +210,11 @@ std::vector<Key> run_keys() {
   return {
       eval_key("every_epochs", &EvalConfig::every_epochs, "epochs between evaluations; 0: none").between(0, 1'000'000),
       eval_key("every_steps", &EvalConfig::every_steps, "steps between evaluations, in place of epochs; 0: by epochs")
-          .between(0, kManySteps),
+          .between(0, many_steps),
       eval_key("amp", &EvalConfig::amp, "AMP level of evaluation"),
       eval_key("batch_size", &EvalConfig::batch_size, "0: as data.batch_size").between(0, 1'048'576),
       eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate, evenly spaced over the data; 0: all")
-          .between(0, kManySamples),
+          .between(0, many_samples),
       eval_key("flip", &EvalConfig::flip, "evaluates each image mirrored too, and adds up the logits"),
       dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
       dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),
@@ -228,7 +228,7 @@ std::vector<Key> run_keys() {
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder of report, metrics and checkpoints"),
       output_key("checkpoint_every_steps", &OutputConfig::checkpoint_every_steps, "0: at the end and on a signal only")
-          .between(0, kManySteps),
+          .between(0, many_steps),
       output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
           .between(1, 1'000'000),
       output_key("keep_best", &OutputConfig::keep_best,

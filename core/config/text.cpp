@@ -9,8 +9,8 @@
 namespace ptrain {
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  std::size_t length = std::min(text.size(), kLongest);
+  constexpr std::size_t longest_shown = 60;
+  std::size_t length = std::min(text.size(), longest_shown);
   while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u) --length;
   std::string quoted = "\"";
   for (const char c : text.substr(0, length)) {

@@ -16,9 +16,9 @@
 namespace ptrain {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
-constexpr std::size_t kDeepest = 16;
-constexpr std::size_t kMostKeys = 1000;  // of one mapping
+constexpr std::size_t largest_file = 1 << 20;
+constexpr std::size_t deepest_nesting = 16;
+constexpr std::size_t most_keys = 1000;  // of one mapping
 
 class TreeBuilder : public YAML::EventHandler {
  public:
@@ -77,8 +77,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void set_key(const YAML::Mark& mark, const std::string& key) {
     Level& level = levels_.back();
-    if (level.value.entries.size() >= kMostKeys)
-      refuse(mark, fmt::format("more than {} keys in one mapping", kMostKeys));
+    if (level.value.entries.size() >= most_keys)
+      refuse(mark, fmt::format("more than {} keys in one mapping", most_keys));
     for (const YamlEntry& entry : level.value.entries) {
       if (entry.key == key) refuse(mark, fmt::format("{}: given twice, first in line {}", path_to(key), entry.line));
     }
@@ -88,7 +88,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlValue::Kind kind) {
     check(mark, tag, anchor);
-    if (levels_.size() >= kDeepest) refuse(mark, fmt::format("nested more than {} deep", kDeepest));
+    if (levels_.size() >= deepest_nesting) refuse(mark, fmt::format("nested more than {} deep", deepest_nesting));
     if (!levels_.empty() && levels_.back().value.kind == YamlValue::Kind::map && !levels_.back().has_key) {
       refuse(mark, "a key must be a plain text, not a list or mapping");
     }
@@ -133,8 +133,8 @@ class TreeBuilder : public YAML::EventHandler {
 };
 
 void check_bytes(std::string_view text, std::string_view name) {
-  if (text.size() > kLargestFile) {
-    fail_usage("{}: {} bytes are no configuration (at most {})", name, text.size(), kLargestFile);
+  if (text.size() > largest_file) {
+    fail_usage("{}: {} bytes are no configuration (at most {})", name, text.size(), largest_file);
   }
   const auto control = [](char c) { return (c >= 0 && c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f; };
   const auto bad = std::find_if(text.begin(), text.end(), control);

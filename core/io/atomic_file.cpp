@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargestCall = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
+constexpr std::size_t largest_call = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
 
 /// Makes the rename itself durable. Some file systems cannot flush a directory; then there is nothing to do.
 void flush_directory(const fs::path& directory) {
@@ -80,7 +80,7 @@ void AtomicFile::fail_with(int error) const {
 void AtomicFile::write(std::span<const std::byte> bytes) {
   invariant(descriptor_ >= 0, "AtomicFile written to after commit");
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestCall));
+    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), largest_call));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_with(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -126,7 +126,7 @@ std::string read_file(const fs::path& path) {
   std::size_t used = 0;
   while (true) {  // grows as needed: a file may grow
     if (used == content.size()) content.resize(std::max(expected + 1, used * 2 + 4096));
-    const ssize_t got = ::read(descriptor, content.data() + used, std::min(content.size() - used, kLargestCall));
+    const ssize_t got = ::read(descriptor, content.data() + used, std::min(content.size() - used, largest_call));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       const int error = errno;

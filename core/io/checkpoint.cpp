@@ -13,13 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "ckpt-";
-constexpr std::string_view kSuffix = ".ptrain";
+constexpr std::string_view checkpoint_prefix = "ckpt-";
+constexpr std::string_view checkpoint_suffix = ".ptrain";
 
 std::optional<std::uint64_t> step_of(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
+  if (!name.starts_with(checkpoint_prefix) || !name.ends_with(checkpoint_suffix) ||
+      name.size() <= checkpoint_prefix.size() + checkpoint_suffix.size())
     return {};
-  name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  name = name.substr(checkpoint_prefix.size(), name.size() - checkpoint_prefix.size() - checkpoint_suffix.size());
   std::uint64_t step = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
   if (error != std::errc{} || end != name.data() + name.size()) return {};
@@ -48,7 +49,7 @@ void remove_superseded(const fs::path& directory, std::uint64_t newest, int keep
 }  // namespace
 
 fs::path checkpoint_path(const fs::path& directory, std::uint64_t step) {
-  return directory / fmt::format("{}{}{}", kPrefix, step, kSuffix);
+  return directory / fmt::format("{}{}{}", checkpoint_prefix, step, checkpoint_suffix);
 }
 
 std::vector<std::uint64_t> list_checkpoints(const fs::path& directory) {

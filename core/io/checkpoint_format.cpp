@@ -16,10 +16,10 @@ using nlohmann::json;
 using Bytes = std::span<const std::byte>;
 static_assert(std::endian::native == std::endian::little, "checkpoints are little-endian");
 
-constexpr std::string_view kMagic = "PTRAINCK";
-constexpr std::string_view kSchema = "ptrain.checkpoint/1";
-constexpr std::size_t kAlign = 64;
-constexpr std::size_t kChecksumBlock = std::size_t{1} << 20;  // stays in cache between checksum and write
+constexpr std::string_view magic_bytes = "PTRAINCK";
+constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/1";
+constexpr std::size_t alignment = 64;
+constexpr std::size_t checksum_block = std::size_t{1} << 20;  // stays in cache between checksum and write
 
 struct Preamble {
   std::array<char, 8> magic;
@@ -29,7 +29,7 @@ struct Preamble {
 };
 static_assert(sizeof(Preamble) == 24);
 
-std::size_t padding_after(std::size_t size) { return (kAlign - size % kAlign) % kAlign; }
+std::size_t padding_after(std::size_t size) { return (alignment - size % alignment) % alignment; }
 
 template <typename T>
 Bytes bytes_of(const T& value) {
@@ -68,18 +68,14 @@ json header_json(const CheckpointInfo& info, std::span<const NamedTensor> tensor
               "checkpoint: bytes do not match the shape");
     list.push_back({{"name", tensor.name}, {"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape.dims()}});
   }
-  return {{"schema", kSchema},
-          {"step", info.step},
-          {"epoch", info.epoch},
-          {"model", info.model},
-          {"config_hash", info.config_hash},
-          {"state", info.state},
-          {"tensors", std::move(list)}};
+  return {{"schema", checkpoint_schema},     {"step", info.step},   {"epoch", info.epoch},       {"model", info.model},
+          {"config_hash", info.config_hash}, {"state", info.state}, {"tensors", std::move(list)}};
 }
 
 /// The header after its checksum was right: what does not fit now was written by another version.
 void read_header(const json& header, ParsedCheckpoint& parsed) {
-  if (header.at("schema") != kSchema) throw std::invalid_argument(fmt::format("schema is not {}", kSchema));
+  if (header.at("schema") != checkpoint_schema)
+    throw std::invalid_argument(fmt::format("schema is not {}", checkpoint_schema));
   CheckpointInfo& info = parsed.info;
   header.at("step").get_to(info.step);
   header.at("epoch").get_to(info.epoch);
@@ -109,16 +105,16 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
   std::string header = header_json(info, tensors).dump();
   header.resize(header.size() + padding_after(sizeof(Preamble) + header.size()), ' ');
   Preamble preamble{{}, header.size(), crc32(std::as_bytes(std::span(header))), 0};
-  std::copy(kMagic.begin(), kMagic.end(), preamble.magic.begin());
+  std::copy(magic_bytes.begin(), magic_bytes.end(), preamble.magic.begin());
   file.write(bytes_of(preamble));
   file.write(header);
 
-  constexpr std::array<std::byte, kAlign> zeros{};
+  constexpr std::array<std::byte, alignment> zeros{};
   std::vector<std::uint32_t> checksums;
   for (const NamedTensor& tensor : tensors) {
     std::uint32_t checksum = 0;
     for (Bytes rest = tensor.bytes; !rest.empty();) {
-      const Bytes block = rest.first(std::min(rest.size(), kChecksumBlock));
+      const Bytes block = rest.first(std::min(rest.size(), checksum_block));
       checksum = crc32(block, checksum);
       file.write(block);
       rest = rest.subspan(block.size());
@@ -134,7 +130,7 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
 ParsedCheckpoint parse_checkpoint(Bytes bytes, std::string_view file) {
   Cursor cursor(bytes, file);
   const auto preamble = cursor.take<Preamble>("the preamble");
-  if (std::string_view(preamble.magic.data(), preamble.magic.size()) != kMagic)
+  if (std::string_view(preamble.magic.data(), preamble.magic.size()) != magic_bytes)
     fail("{}: not a ptrain checkpoint", file);
   const Bytes text = cursor.take(preamble.header_length, "the header");
   if (crc32(text) != preamble.header_crc || preamble.zero != 0) fail("{}: corrupt checkpoint: header checksum", file);

@@ -16,21 +16,22 @@ namespace {
 using nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint64_t kLargestHeader = 100'000'000;  // the reference implementation's limit
-constexpr int kDeepest = 3;                            // a tensor's list of extents
-constexpr std::uint64_t kMostEntries = 2'000'000;
-constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
+constexpr std::uint64_t largest_header = 100'000'000;  // the reference implementation's limit
+constexpr int deepest_nesting = 3;                     // a tensor's list of extents
+constexpr std::uint64_t most_entries = 2'000'000;
+constexpr std::size_t length_bytes = sizeof(std::uint64_t);
 
-constexpr std::array<std::pair<std::string_view, DType>, 7> kTypes = {{{"F32", DType::f32},
-                                                                       {"BF16", DType::bf16},
-                                                                       {"F16", DType::f16},
-                                                                       {"I64", DType::i64},
-                                                                       {"I32", DType::i32},
-                                                                       {"U8", DType::u8},
-                                                                       {"I8", DType::s8}}};
+constexpr std::array<std::pair<std::string_view, DType>, 7> type_names = {{{"F32", DType::f32},
+                                                                           {"BF16", DType::bf16},
+                                                                           {"F16", DType::f16},
+                                                                           {"I64", DType::i64},
+                                                                           {"I32", DType::i32},
+                                                                           {"U8", DType::u8},
+                                                                           {"I8", DType::s8}}};
 
 std::string_view type_name(DType dtype) {
-  return std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& entry) { return entry.second == dtype; })->first;
+  return std::find_if(type_names.begin(), type_names.end(), [&](const auto& entry) { return entry.second == dtype; })
+      ->first;
 }
 
 bool starts_with(Bytes bytes, std::string_view magic) {
@@ -53,15 +54,15 @@ void refuse_other_formats(Bytes bytes, std::string_view file) {
 
 /// The header's JSON text, its length checked against the file.
 std::string_view header_text(Bytes bytes, std::string_view file) {
-  if (bytes.size() <= kLengthBytes || bytes[kLengthBytes] != std::byte{'{'}) refuse_other_formats(bytes, file);
-  if (bytes.size() < kLengthBytes) fail("{}: {} bytes, too short for a safetensors header", file, bytes.size());
+  if (bytes.size() <= length_bytes || bytes[length_bytes] != std::byte{'{'}) refuse_other_formats(bytes, file);
+  if (bytes.size() < length_bytes) fail("{}: {} bytes, too short for a safetensors header", file, bytes.size());
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kLengthBytes);
-  if (length > kLargestHeader)
-    fail("{}: not safetensors: header length {}, at most {} is allowed", file, length, kLargestHeader);
-  if (length > bytes.size() - kLengthBytes)
+  std::memcpy(&length, bytes.data(), length_bytes);
+  if (length > largest_header)
+    fail("{}: not safetensors: header length {}, at most {} is allowed", file, length, largest_header);
+  if (length > bytes.size() - length_bytes)
     fail("{}: truncated: header of {} bytes in a file of {}", file, length, bytes.size());
-  return {reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, static_cast<std::size_t>(length)};
+  return {reinterpret_cast<const char*>(bytes.data()) + length_bytes, static_cast<std::size_t>(length)};
 }
 
 json parse_header(std::string_view text, std::string_view file) {
@@ -70,9 +71,9 @@ json parse_header(std::string_view text, std::string_view file) {
   std::string duplicate;
   std::uint64_t entries = 0;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kDeepest || ++entries > kMostEntries) {
-      fail("{}: not safetensors: the header nests deeper than {} levels or has more than {} entries", file, kDeepest,
-           kMostEntries);
+    if (depth > deepest_nesting || ++entries > most_entries) {
+      fail("{}: not safetensors: the header nests deeper than {} levels or has more than {} entries", file,
+           deepest_nesting, most_entries);
     }
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       duplicate = parsed.get<std::string>();
@@ -105,9 +106,9 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
     fail("{}: expected an object with dtype, shape and data_offsets", where);
 
   const json& dtype = entry["dtype"];
-  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+  const auto type = std::find_if(type_names.begin(), type_names.end(),
                                  [&](const auto& known) { return dtype.is_string() && dtype == known.first; });
-  if (type == kTypes.end())
+  if (type == type_names.end())
     fail("{}: dtype {}: expected F32, BF16, F16, I64, I32 or U8", where,
          dtype.dump(-1, ' ', false, json::error_handler_t::replace));
 
@@ -155,7 +156,7 @@ void check_coverage(const std::vector<NamedTensor>& tensors, Bytes data, std::st
 SafetensorsIndex parse_safetensors(Bytes bytes, std::string_view file) {
   const std::string_view text = header_text(bytes, file);
   const json header = parse_header(text, file);
-  const Bytes data = bytes.subspan(kLengthBytes + text.size());
+  const Bytes data = bytes.subspan(length_bytes + text.size());
   SafetensorsIndex index;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {

@@ -20,7 +20,7 @@
 namespace ptrain {
 namespace {
 
-constexpr std::array<std::string_view, 16> kFeatures = {
+constexpr std::array<std::string_view, 16> listed_features = {
     "sse4_2",      "avx",         "avx2",        "fma",      "f16c",     "avx512f",  "avx512bw", "avx512vl",
     "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_fp16", "asimd",    "bf16"};
 
@@ -71,7 +71,7 @@ CpuInfo read_cpu() {
     if ((field == "flags" || field == "Features") && cpu.features.empty()) {
       std::istringstream words(value);
       const std::set<std::string> flags{std::istream_iterator<std::string>(words), {}};
-      for (const std::string_view feature : kFeatures) {
+      for (const std::string_view feature : listed_features) {
         if (flags.contains(std::string(feature))) cpu.features.emplace_back(feature);
       }
     }

@@ -88,7 +88,7 @@ class Bar : public Progress {
   }
 
  private:
-  static constexpr std::size_t kLongest = 20, kShortest = 5, kFrame = 3;  // of the bar; brackets and a space
+  static constexpr std::size_t longest_bar = 20, shortest_bar = 5, bar_frame = 3;  // of the bar; brackets and a space
 
   bool is_due(bool always) {
     if (clock_() - drawn_ < 0.1 && !always) return false;
@@ -97,8 +97,8 @@ class Bar : public Progress {
   }
   void draw(std::int64_t done, std::int64_t total, std::string text) {
     const std::size_t space = terminal_columns() - 1;
-    const std::size_t width = std::min(kLongest, space - std::min(space, text.size() + kFrame));
-    if (total > 0 && width >= kShortest) {
+    const std::size_t width = std::min(longest_bar, space - std::min(space, text.size() + bar_frame));
+    if (total > 0 && width >= shortest_bar) {
       const double part = std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
       const auto filled = static_cast<std::size_t>(part * static_cast<double>(width));
       text = fmt::format("[{:#<{}}{:.<{}}] {}", "", filled, "", width - filled, text);
@@ -107,7 +107,7 @@ class Bar : public Progress {
     put(fmt::format("\r{}\x1b[K", text));
     open_ = true;
   }
-  std::size_t columns() const override { return terminal_columns() - 1 - kShortest - kFrame; }
+  std::size_t columns() const override { return terminal_columns() - 1 - shortest_bar - bar_frame; }
   std::size_t terminal_columns() const {
     winsize size{};
     return ioctl(fileno(stream_), TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 120;

@@ -80,7 +80,7 @@ while [[ -n $(ranks) ]] && ((SECONDS - begin < bound + 5)); do sleep 0.1; done
 echo "ranks ended $((SECONDS - begin)) s after the cut; the bound is $bound s"
 left=$(ranks || true)
 # The launcher itself looks for its far daemon for a while.
-while kill -0 "$launcher" 2>/dev/null && ((SECONDS - begin < 60)); do sleep 0.5; done
+while kill -0 "$launcher" 2>/dev/null && ((SECONDS - begin < bound + 8)); do sleep 0.5; done
 status=124
 if ! kill -0 "$launcher" 2>/dev/null; then
   status=0

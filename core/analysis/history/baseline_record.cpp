@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrefix = "baseline-";
+constexpr const char* baseline_prefix = "baseline-";
 
 void find_benchmarks(const fs::path& folder, std::vector<fs::path>& found) {
   const bool is_benchmark = fs::exists(folder / "suite.json");
@@ -23,15 +23,15 @@ void find_benchmarks(const fs::path& folder, std::vector<fs::path>& found) {
 
 std::string label_of(const fs::path& folder) {
   const std::string name = fs::absolute(folder).lexically_normal().filename().string();
-  return name.starts_with(kPrefix) ? name.substr(std::string_view(kPrefix).size()) : name;
+  return name.starts_with(baseline_prefix) ? name.substr(std::string_view(baseline_prefix).size()) : name;
 }
 
 SavedSweep load_sweep(const fs::path& folder) {
   SavedSweep sweep;
   sweep.runs = load_runs(folder.string());
   sweep.record = baseline_of(sweep.runs);
-  if (fs::exists(folder / kBaselineFile)) {
-    sweep.record = read_document<BaselineRecord>(folder / kBaselineFile);
+  if (fs::exists(folder / baseline_file)) {
+    sweep.record = read_document<BaselineRecord>(folder / baseline_file);
   } else {
     sweep.record.label = label_of(folder);
   }

@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-inline constexpr const char* kBaselineFile = "baseline.json";
+inline constexpr const char* baseline_file = "baseline.json";
 
 struct BaselineRecord {
   std::string label;

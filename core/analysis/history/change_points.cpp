@@ -9,10 +9,11 @@
 namespace ptrain {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
-constexpr double kFewestPermutations = 999;
-constexpr double kPermutationsPerChance = 20;  // resolution of a p-value near the significance
-constexpr double kReach = 3 * 1.4826;          // median absolute deviations; 1.4826 of them are one standard deviation
+constexpr std::uint64_t permutation_seed = 1;
+constexpr double fewest_permutations = 999;
+constexpr double permutations_per_chance = 20;  // resolution of a p-value near the significance
+constexpr double outlier_deviations =
+    3 * 1.4826;  // median absolute deviations; 1.4826 of them are one standard deviation
 
 struct Split {
   double distance = 0;
@@ -47,7 +48,7 @@ std::vector<double> without_outliers(std::span<const double> values) {
   const double middle = quantile(values, 0.5);
   std::vector<double> deviations;
   for (const double value : values) deviations.push_back(std::abs(value - middle));
-  const double reach = kReach * quantile(deviations, 0.5);
+  const double reach = outlier_deviations * quantile(deviations, 0.5);
   std::vector<double> kept(values.begin(), values.end());
   if (reach == 0) return kept;  // most are equal: nothing says what an outlier is
   for (double& value : kept) value = std::clamp(value, middle - reach, middle + reach);
@@ -56,8 +57,8 @@ std::vector<double> without_outliers(std::span<const double> values) {
 
 /// Share of random orders that part as widely as `split`; 1 as soon as that must be more than `significance`.
 double permutation_p(std::vector<double> values, const Split& split, double significance) {
-  const double permutations = std::max(kFewestPermutations, std::ceil(kPermutationsPerChance / significance) - 1);
-  std::mt19937_64 random(kSeed);
+  const double permutations = std::max(fewest_permutations, std::ceil(permutations_per_chance / significance) - 1);
+  std::mt19937_64 random(permutation_seed);
   double as_wide = 1;
   for (double done = 0; done < permutations; ++done) {
     for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random() % i]);

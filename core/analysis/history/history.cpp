@@ -107,7 +107,7 @@ Interval accuracy_of(const Runs& runs) {
 Interval memory_of(const Runs& runs) {
   std::vector<double> mib;
   for (const MeasuredRun* run : runs) mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
-  return centre_interval(mib, kSpeedConfidence);
+  return centre_interval(mib, interval_confidence);
 }
 
 /// `runs` that have the figure.
@@ -166,7 +166,7 @@ std::vector<double> scaled_values(const HistorySeries& series) {
 }
 
 Interval size_between(std::span<const double> before, std::span<const double> after, Response response) {
-  Interval size = rank_sum_interval(before, after, kSpeedConfidence);
+  Interval size = rank_sum_interval(before, after, interval_confidence);
   for (double* bound : {&size.estimate, &size.lower, &size.upper}) {
     *bound = 100 * (response == Response::accuracy ? *bound : std::expm1(*bound));
   }

@@ -45,13 +45,13 @@ std::string tick_text(double value) {
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title) {
   for (const double value : ticks(scale.range)) {
     const std::string label = tick_text(value);
-    const double half = text_width(label, kTickSize) / 2 + 2;
+    const double half = text_width(label, tick_size) / 2 + 2;
     drawing.line({scale.at(value), top}, {scale.at(value), bottom}, Ink::grid);
     drawing.text({std::clamp(scale.at(value), half, drawing.width - half), bottom + 14}, label, Ink::mute,
-                 Anchor::middle, kTickSize);
+                 Anchor::middle, tick_size);
   }
   if (title.empty()) return 18;
-  drawing.text({scale.to, bottom + 28}, title, Ink::mute, Anchor::end, kTickSize);
+  drawing.text({scale.to, bottom + 28}, title, Ink::mute, Anchor::end, tick_size);
   return 33;
 }
 

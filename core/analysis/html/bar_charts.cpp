@@ -11,7 +11,7 @@ namespace {
 
 /// Label and value above a bar, from `top` on; returns the height they take.
 double draw_head(Drawing& drawing, const std::string& label, const std::string& value, double top) {
-  const double room = value.empty() ? 0 : text_width(value, kTextSize) * 1.15 + 8;
+  const double room = value.empty() ? 0 : text_width(value, text_size) * 1.15 + 8;
   const std::vector<std::string> lines = wrapped(label, drawing.width - room);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     drawing.text({0, top + 13 + 15 * static_cast<double>(i)}, lines[i], Ink::soft);
@@ -77,7 +77,7 @@ Drawing share_chart(const std::vector<ShareRow>& rows, const std::vector<std::st
     double total = 0, at = 0;
     for (const double part : row.parts) total += part;
     drawing.height += draw_head(drawing, row.label, "", drawing.height);
-    for (std::size_t k = 0; k < std::min(row.parts.size(), kSeries) && total > 0; ++k) {
+    for (std::size_t k = 0; k < std::min(row.parts.size(), series_inks) && total > 0; ++k) {
       const double width = row.parts[k] / total * drawing.width;
       const std::string tip = fmt::format("{}: {:.1f} %", names.at(k), 100 * row.parts[k] / total);
       if (width > 0) drawing.rect({at, drawing.height}, std::max(0.5, width - 1), thickness, series_ink(k), tip);

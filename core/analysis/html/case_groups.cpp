@@ -48,7 +48,7 @@ struct AxisRoles {
 AxisRoles roles_of(const std::vector<SuiteAxis>& axes) {
   AxisRoles roles;
   for (const SuiteAxis& axis : axes) {
-    const bool colours = axis.values.size() > 1 && axis.values.size() <= kSeries;
+    const bool colours = axis.values.size() > 1 && axis.values.size() <= series_inks;
     if (roles.colour == nullptr && colours) {
       roles.colour = &axis;
     } else {

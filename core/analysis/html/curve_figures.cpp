@@ -40,7 +40,7 @@ std::vector<CurvePanel> panels_of(const CaseGroup& group, const Curve& curve) {
       series.series = item.series;
     }
     auto panel = std::find_if(panels.begin(), panels.end(), [&](const CurvePanel& p) {
-      return p.title == title && (!group.series.empty() || p.series.size() < kSeries);
+      return p.title == title && (!group.series.empty() || p.series.size() < series_inks);
     });
     if (panel == panels.end()) panel = panels.insert(panel, {title, {}});
     if (group.series.empty()) series.series = panel->series.size();

@@ -8,19 +8,19 @@ namespace ptrain::html {
 namespace {
 
 /// Widths of the characters from space to tilde in thousandths of the letters' height (Adobe's metrics of Helvetica).
-constexpr std::array<short, 95> kWidths = {
+constexpr std::array<short, 95> glyph_widths = {
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
     611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,  611, 722, 667, 944, 667,
     667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
-constexpr double kWiderFonts = 1.2;
-constexpr double kMarkerRadius = 4.5;
+constexpr double wider_fonts = 1.2;
+constexpr double marker_radius = 4.5;
 
 /// Corners of a series' marker around the origin; empty: a circle.
 std::vector<Position> marker_form(std::size_t series) {
-  const double r = kMarkerRadius;
-  switch (series % kSeries) {
+  const double r = marker_radius;
+  switch (series % series_inks) {
     case 1:
       return {{-r * 0.85, -r * 0.85}, {r * 0.85, -r * 0.85}, {r * 0.85, r * 0.85}, {-r * 0.85, r * 0.85}};
     case 2:
@@ -76,7 +76,7 @@ void Drawing::marker(Position at, std::size_t series, bool hollow, const std::st
   shape.kind = shape.points.empty() ? Shape::Kind::circle : Shape::Kind::polygon;
   if (shape.points.empty()) shape.points = {{0, 0}};
   for (Position& point : shape.points) point = {point.x + at.x, point.y + at.y};
-  shape.radius = kMarkerRadius;
+  shape.radius = marker_radius;
   shape.fill = hollow ? Ink::card : series_ink(series);
   shape.stroke = series_ink(series);
   shape.size = 1.5;
@@ -120,7 +120,7 @@ double text_width(std::string_view text, double size, bool bold) {
   double width = 0;
   for (std::size_t at = 0; at < text.size(); at += character_bytes(text, at)) {
     const auto c = static_cast<unsigned char>(text[at]);
-    width += c >= 32 && c < 127 ? kWidths[c - 32U] : 600;
+    width += c >= 32 && c < 127 ? glyph_widths[c - 32U] : 600;
   }
   return width * 1e-3 * size * (bold ? 1.06 : 1.0);
 }
@@ -133,7 +133,7 @@ std::vector<std::string> wrapped(const std::string& text, double width, double s
     const std::size_t bytes = character_bytes(text, at);
     line += text.substr(at, bytes);
     at += bytes;
-    if (text_width(line, size) * kWiderFonts > width && line.size() > bytes) {
+    if (text_width(line, size) * wider_fonts > width && line.size() > bytes) {
       const std::size_t end = last_break > 0 ? last_break : line.size() - bytes;
       lines.push_back(line.substr(0, end));
       if (lines.back().ends_with(' ')) lines.back().pop_back();

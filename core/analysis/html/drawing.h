@@ -18,21 +18,21 @@ struct InkColour {
   const char* dark;
 };
 /// By Ink; none has no colour.
-constexpr std::array<InkColour, 13> kColours = {{{"s0", "#0072b2", "#4aa8e0"},
-                                                 {"s1", "#d55e00", "#ec7d3c"},
-                                                 {"s2", "#009e73", "#2fc097"},
-                                                 {"s3", "#c08000", "#e6ac2e"},
-                                                 {"s4", "#c0649a", "#dd96c0"},
-                                                 {"s5", "#3a9bd6", "#8fd0f5"},
-                                                 {"s6", "#332288", "#aca2f2"},
-                                                 {"s7", "#6b6b6b", "#b4b4b0"},
-                                                 {"text", "#0b0b0b", "#ffffff"},
-                                                 {"soft", "#4c4b48", "#c9c8bd"},
-                                                 {"mute", "#6f6d68", "#a19f98"},
-                                                 {"grid", "#dddcd5", "#3a3a37"},
-                                                 {"card", "#fcfcfb", "#1a1a19"}}};
-constexpr std::size_t kSeries = 8;
-constexpr Ink series_ink(std::size_t series) { return static_cast<Ink>(series % kSeries); }
+constexpr std::array<InkColour, 13> ink_colours = {{{"s0", "#0072b2", "#4aa8e0"},
+                                                    {"s1", "#d55e00", "#ec7d3c"},
+                                                    {"s2", "#009e73", "#2fc097"},
+                                                    {"s3", "#c08000", "#e6ac2e"},
+                                                    {"s4", "#c0649a", "#dd96c0"},
+                                                    {"s5", "#3a9bd6", "#8fd0f5"},
+                                                    {"s6", "#332288", "#aca2f2"},
+                                                    {"s7", "#6b6b6b", "#b4b4b0"},
+                                                    {"text", "#0b0b0b", "#ffffff"},
+                                                    {"soft", "#4c4b48", "#c9c8bd"},
+                                                    {"mute", "#6f6d68", "#a19f98"},
+                                                    {"grid", "#dddcd5", "#3a3a37"},
+                                                    {"card", "#fcfcfb", "#1a1a19"}}};
+constexpr std::size_t series_inks = 8;
+constexpr Ink series_ink(std::size_t series) { return static_cast<Ink>(series % series_inks); }
 
 struct Position {
   double x = 0, y = 0;
@@ -57,7 +57,7 @@ struct Shape {
 /// Lengths of dashes and gaps; empty: a whole line.
 std::vector<double> dash_pattern(std::size_t dash);
 
-constexpr double kTextSize = 12, kTickSize = 11;
+constexpr double text_size = 12, tick_size = 11;
 
 struct Drawing {
   double width = 360;  // so that text stays readable on a phone
@@ -72,7 +72,7 @@ struct Drawing {
   void marker(Position at, std::size_t series, bool hollow, const std::string& tip = "");
   void cross(Position at, Ink ink, const std::string& tip = "");
   void text(Position at, const std::string& content, Ink ink = Ink::text, Anchor anchor = Anchor::start,
-            double size = kTextSize);
+            double size = text_size);
   /// All shapes of `other`, moved.
   void place(const Drawing& other, Position at);
 };
@@ -81,7 +81,7 @@ struct Drawing {
 double text_width(std::string_view text, double size, bool bold = false);
 /// Lines that are `width` wide at most (with a reserve for wider fonts), broken at spaces (but not within a change,
 /// "O0 -> O1") and commas, else anywhere.
-std::vector<std::string> wrapped(const std::string& text, double width, double size = kTextSize);
+std::vector<std::string> wrapped(const std::string& text, double width, double size = text_size);
 /// Bytes of the character that begins at `at`.
 std::size_t character_bytes(std::string_view text, std::size_t at);
 

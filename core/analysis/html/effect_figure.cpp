@@ -11,7 +11,7 @@
 namespace ptrain::html {
 namespace {
 
-constexpr std::size_t kClearInteractions = 8, kUnclearInteractions = 3;
+constexpr std::size_t clear_interactions = 8, unclear_interactions = 3;
 
 PointRow row_of(const Effect& effect) {
   const Interval& interval = effect.interval;
@@ -44,7 +44,7 @@ ShownEffects effects_to_show(const EffectsReport& report, Response response) {
   std::stable_sort(shown.interactions.begin(), shown.interactions.end(), [](const Effect* a, const Effect* b) {
     return std::abs(a->interval.estimate) > std::abs(b->interval.estimate);
   });
-  shown.interactions.resize(std::min(shown.interactions.size(), clear ? kClearInteractions : kUnclearInteractions));
+  shown.interactions.resize(std::min(shown.interactions.size(), clear ? clear_interactions : unclear_interactions));
   shown.left_out = all - shown.interactions.size();
   return shown;
 }
@@ -55,7 +55,7 @@ Figure effect_figure(const EffectsReport& report) {
   figure.title = "What each change does, with its 95 % interval";
   std::size_t left_out = 0;
   bool interactions = false;
-  for (const Response response : kResponses) {
+  for (const Response response : all_responses) {
     const ShownEffects shown = effects_to_show(report, response);
     if (shown.main.empty()) continue;
     std::vector<PointRow> rows;

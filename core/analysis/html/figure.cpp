@@ -10,7 +10,7 @@
 namespace ptrain::html {
 namespace {
 
-constexpr double kPanelGap = 28;
+constexpr double panel_gap = 28;
 
 /// A panel below its title.
 Drawing titled(const Panel& panel) {
@@ -34,10 +34,10 @@ Drawing whole(const Figure& figure) {
   if (drawing.height > 0) drawing.height += 8;
   const std::size_t columns = std::min<std::size_t>(2, figure.panels.size());
   for (std::size_t i = 0; i < figure.panels.size(); i += columns) {
-    const double top = drawing.height + (i == 0 ? 0 : kPanelGap);
+    const double top = drawing.height + (i == 0 ? 0 : panel_gap);
     for (std::size_t k = i; k < std::min(i + columns, figure.panels.size()); ++k) {
       const Drawing panel = titled(figure.panels[k]);
-      drawing.place(panel, {static_cast<double>(k - i) * (panel.width + kPanelGap), top});
+      drawing.place(panel, {static_cast<double>(k - i) * (panel.width + panel_gap), top});
     }
   }
   return drawing;

@@ -9,14 +9,14 @@
 namespace ptrain::html {
 namespace {
 
-constexpr double kTop = 8, kBottom = 176;
-constexpr std::size_t kMostPoints = 240;  // of a curve
+constexpr double plot_top = 8, plot_bottom = 176;
+constexpr std::size_t most_points = 240;  // of a curve
 
 /// The parts of a series between values that are not finite.
 void draw_series(Drawing& drawing, const Series& series, const Scale& x, const Scale& y) {
   Shape part;
   part.stroke = series_ink(series.series);
-  part.dash = series.series % kSeries;
+  part.dash = series.series % series_inks;
   part.size = 2;
   part.tip = series.label;
   const auto finish = [&] {
@@ -58,7 +58,7 @@ std::string rate_text(double rate) {
 }  // namespace
 
 Series thinned(const Series& all) {
-  const std::size_t part = (all.x.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t part = (all.x.size() + most_points - 1) / most_points;
   if (part <= 1) return all;
   Series thin{all.label, {}, {}, all.series};
   for (std::size_t i = 0; i < all.x.size(); i += part) {
@@ -87,17 +87,17 @@ Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, cons
   Drawing drawing;
   drawing.description = description;
   if (ys.empty() || xs.empty()) return drawing;
-  const double top = axes.y_title.empty() ? kTop : kTop + 16;
-  const Scale y{padded(ys), kBottom, top};
+  const double top = axes.y_title.empty() ? plot_top : plot_top + 16;
+  const Scale y{padded(ys), plot_bottom, top};
   double left = 0;
-  for (const double v : ticks(y.range)) left = std::max(left, text_width(tick_text(v), kTickSize) * 1.1 + 6);
+  for (const double v : ticks(y.range)) left = std::max(left, text_width(tick_text(v), tick_size) * 1.1 + 6);
   const Scale x{xs, left + 4, drawing.width - 8};
-  if (!axes.y_title.empty()) drawing.text({0, 12}, axes.y_title, Ink::mute, Anchor::start, kTickSize);
+  if (!axes.y_title.empty()) drawing.text({0, 12}, axes.y_title, Ink::mute, Anchor::start, tick_size);
   for (const double v : ticks(y.range)) {
     drawing.line({left, y.at(v)}, {drawing.width, y.at(v)}, Ink::grid);
-    drawing.text({left - 4, y.at(v) + 4}, tick_text(v), Ink::mute, Anchor::end, kTickSize);
+    drawing.text({left - 4, y.at(v) + 4}, tick_text(v), Ink::mute, Anchor::end, tick_size);
   }
-  drawing.height = kBottom + draw_x_axis(drawing, x, kBottom, kBottom, axes.x_title);
+  drawing.height = plot_bottom + draw_x_axis(drawing, x, plot_bottom, plot_bottom, axes.x_title);
   for (const Series& s : series) draw_series(drawing, s, x, y);
   return drawing;
 }
@@ -113,19 +113,19 @@ Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roo
   if (xs.empty()) return drawing;
   ys.add(std::log10(roof.peak));
   if (roof.bandwidth) xs.add(std::log10(roof.peak / *roof.bandwidth) + 0.3);
-  constexpr double top = kTop + 16, bottom = 240;
+  constexpr double top = plot_top + 16, bottom = 240;
   const Scale y{padded(ys), bottom, top};
   const Scale x{padded(xs), 44, drawing.width - 8};
-  drawing.text({0, 12}, "FLOP/s", Ink::mute, Anchor::start, kTickSize);
+  drawing.text({0, 12}, "FLOP/s", Ink::mute, Anchor::start, tick_size);
   for (const double v : log_ticks(y.range)) {
     drawing.line({44, y.at(v)}, {drawing.width, y.at(v)}, Ink::grid);
-    drawing.text({40, y.at(v) + 4}, rate_text(std::pow(10, v)), Ink::mute, Anchor::end, kTickSize);
+    drawing.text({40, y.at(v) + 4}, rate_text(std::pow(10, v)), Ink::mute, Anchor::end, tick_size);
   }
   for (const double v : log_ticks(x.range)) {
     drawing.line({x.at(v), top}, {x.at(v), bottom}, Ink::grid);
-    drawing.text({x.at(v), bottom + 14}, fmt::format("{:.3g}", std::pow(10, v)), Ink::mute, Anchor::middle, kTickSize);
+    drawing.text({x.at(v), bottom + 14}, fmt::format("{:.3g}", std::pow(10, v)), Ink::mute, Anchor::middle, tick_size);
   }
-  drawing.text({x.to, bottom + 28}, "FLOP per byte moved", Ink::mute, Anchor::end, kTickSize);
+  drawing.text({x.to, bottom + 28}, "FLOP per byte moved", Ink::mute, Anchor::end, tick_size);
   const double peak = std::log10(roof.peak);
   const double knee = roof.bandwidth ? peak - std::log10(*roof.bandwidth) : x.range.low;
   drawing.line({x.at(std::max(knee, x.range.low)), y.at(peak)}, {x.to, y.at(peak)}, Ink::soft, 1.5);
@@ -135,7 +135,7 @@ Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roo
   }
   for (std::size_t i = points.size(); i-- > 0;) {
     const Position at{x.at(std::log10(points[i].intensity)), y.at(std::log10(points[i].rate))};
-    drawing.marker(at, std::min(i, kSeries - 1), false, points[i].label);
+    drawing.marker(at, std::min(i, series_inks - 1), false, points[i].label);
   }
   drawing.height = bottom + 33;
   return drawing;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kFewRows = 8;  // of a table that stands before the figures
+constexpr std::size_t few_rows = 8;  // of a table that stands before the figures
 
 std::string table_html(const Table& table, const fs::path& from) {
   const TableDocument content = table_document(table, from);
@@ -95,7 +95,7 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
             html::configuration_section(*run->report);
   }
   const std::string rows = table_html(table, from);
-  const bool table_first = table.rows.size() <= kFewRows;
+  const bool table_first = table.rows.size() <= few_rows;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain benchmark</title>\n"

@@ -32,7 +32,7 @@ std::string literal(const std::string& text) {
 
 /// "0.00 0.45 0.70" of "#0072b2"
 std::string components(Ink ink) {
-  const long rgb = std::strtol(kColours[static_cast<std::size_t>(ink)].light + 1, nullptr, 16);
+  const long rgb = std::strtol(ink_colours[static_cast<std::size_t>(ink)].light + 1, nullptr, 16);
   return fmt::format("{:.3f} {:.3f} {:.3f}", static_cast<double>(rgb >> 16) / 255,
                      static_cast<double>(rgb >> 8 & 255) / 255, static_cast<double>(rgb & 255) / 255);
 }

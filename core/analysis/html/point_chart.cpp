@@ -6,7 +6,7 @@
 namespace ptrain::html {
 namespace {
 
-constexpr double kLine = 15, kPoint = 16, kRowGap = 9, kSide = 6;
+constexpr double line_height = 15, point_height = 16, row_gap = 9, side_margin = 6;
 
 /// Half of an interval, from the value to `bound`; an arrow where it goes on beyond the drawing.
 void draw_reach(Drawing& drawing, double bound, const Point& point, const Scale& scale, double y) {
@@ -34,10 +34,10 @@ void draw_point(Drawing& drawing, const Point& point, const Scale& scale, double
 /// The grid behind a point, so that no line runs through a label.
 void draw_grid(Drawing& drawing, const PointAxis& axis, const Scale& scale, double top) {
   for (const double value : ticks(scale.range)) {
-    drawing.line({scale.at(value), top}, {scale.at(value), top + kPoint}, Ink::grid);
+    drawing.line({scale.at(value), top}, {scale.at(value), top + point_height}, Ink::grid);
   }
   if (!axis.reference) return;
-  drawing.line({scale.at(*axis.reference), top}, {scale.at(*axis.reference), top + kPoint}, Ink::mute, 1.5);
+  drawing.line({scale.at(*axis.reference), top}, {scale.at(*axis.reference), top + point_height}, Ink::mute, 1.5);
 }
 
 /// Label, values and marks of a row from `top` on; returns its height.
@@ -47,24 +47,25 @@ double draw_row(Drawing& drawing, const PointRow& row, const PointAxis& axis, co
   if (column == 0 && !row.points.empty()) {
     const std::string& value = row.points.front().text;
     drawing.text({drawing.width, y + 12}, value, Ink::text, Anchor::end);
-    label_width -= text_width(value, kTextSize) * 1.15 + 8;
+    label_width -= text_width(value, text_size) * 1.15 + 8;
   }
   const std::vector<std::string> lines =
       row.label.empty() ? std::vector<std::string>{} : wrapped(row.label, label_width);
   for (const std::string& line : lines) {
     drawing.text({0, y + 12}, line, Ink::soft);
     drawing.shapes.back().bold = row.points.empty();
-    y += kLine;
+    y += line_height;
   }
-  if (lines.empty() && column == 0) y += kLine;
+  if (lines.empty() && column == 0) y += line_height;
   y += 3;
   for (const Point& point : row.points) {
     draw_grid(drawing, axis, scale, y);
-    draw_point(drawing, point, scale, y + kPoint / 2);
-    if (column > 0) drawing.text({drawing.width, y + kPoint / 2 + 4}, point.text, Ink::text, Anchor::end, kTickSize);
-    y += kPoint;
+    draw_point(drawing, point, scale, y + point_height / 2);
+    if (column > 0)
+      drawing.text({drawing.width, y + point_height / 2 + 4}, point.text, Ink::text, Anchor::end, tick_size);
+    y += point_height;
   }
-  return y + kRowGap - top;
+  return y + row_gap - top;
 }
 
 }  // namespace
@@ -74,16 +75,16 @@ Drawing legend(const std::vector<std::string>& names, LegendOf kind, const std::
   double x = 0, y = 0;
   const auto add = [&](const std::string& name, double mark, const auto& draw) {
     const std::vector<std::string> lines = wrapped(name, drawing.width - mark);
-    const double width = mark + text_width(lines.front(), kTextSize) * 1.1;
+    const double width = mark + text_width(lines.front(), text_size) * 1.1;
     if (x > 0 && (x + width > drawing.width || lines.size() > 1)) {
       x = 0;
       y += 18;
     }
     draw(Position{x, y + 9});
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      drawing.text({x + mark, y + 13 + kLine * static_cast<double>(i)}, lines[i], Ink::soft);
+      drawing.text({x + mark, y + 13 + line_height * static_cast<double>(i)}, lines[i], Ink::soft);
     }
-    if (lines.size() > 1) y += kLine * static_cast<double>(lines.size() - 1);
+    if (lines.size() > 1) y += line_height * static_cast<double>(lines.size() - 1);
     x += width + 14;
     drawing.height = y + 20;
   };
@@ -121,7 +122,7 @@ double value_column(const std::vector<PointRow>& rows) {
   const bool several = std::any_of(rows.begin(), rows.end(), [](const PointRow& row) { return row.points.size() > 1; });
   double width = 0;
   for (const PointRow& row : rows) {
-    for (const Point& point : row.points) width = std::max(width, text_width(point.text, kTickSize) * 1.1 + 8);
+    for (const Point& point : row.points) width = std::max(width, text_width(point.text, tick_size) * 1.1 + 8);
   }
   return several ? width : 0;
 }
@@ -131,7 +132,7 @@ Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, co
   drawing.description = description;
   Range range = axis.range;
   if (axis.reference) range.add(*axis.reference);
-  const Scale scale{padded(range), kSide, drawing.width - axis.value_column - kSide};
+  const Scale scale{padded(range), side_margin, drawing.width - axis.value_column - side_margin};
   for (const PointRow& row : rows) drawing.height += draw_row(drawing, row, axis, scale, drawing.height);
   drawing.height += draw_x_axis(drawing, scale, drawing.height, drawing.height, axis.title);
   return drawing;

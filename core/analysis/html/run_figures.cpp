@@ -105,7 +105,7 @@ Figure roofline(const Report& report) {
   std::vector<RooflinePoint> points;
   std::vector<std::string> names;
   for (const OpTime& op : ops) {
-    if (op.flops <= 0 || op.bytes <= 0 || points.size() == kSeries) continue;
+    if (op.flops <= 0 || op.bytes <= 0 || points.size() == series_inks) continue;
     names.push_back(fmt::format("{}: {:.1f} %", op.op, 100 * op.milliseconds / all));
     points.push_back({names.back(), op.flops / op.bytes, op.flops / op.milliseconds * 1e3});
   }

@@ -9,7 +9,7 @@
 
 namespace ptrain::html {
 
-inline constexpr const char* kStyle = R"css(
+inline constexpr const char* page_style = R"css(
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
 main{max-width:1160px;margin:0 auto;padding:20px 16px 48px}
@@ -64,14 +64,14 @@ h2{break-after:avoid}
 /// Variables of the colours, then what uses them.
 inline std::string style() {
   std::string light = "--page:#f6f6f3;", dark = "--page:#0d0d0d;";
-  for (const InkColour& colour : kColours) {
+  for (const InkColour& colour : ink_colours) {
     light += fmt::format("--{}:{};", colour.name, colour.light);
     dark += fmt::format("--{}:{};", colour.name, colour.dark);
   }
   return fmt::format(
       ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n"
       "@media print{{:root{{color-scheme:light}}}}{}",
-      light, dark, kStyle);
+      light, dark, page_style);
 }
 
 }  // namespace ptrain::html

@@ -12,14 +12,14 @@ std::string light(const InkColour& colour) { return colour.light; }
 using ColourOf = std::string (*)(const InkColour&);
 
 std::string ink(Ink ink, ColourOf colour_of) {
-  return ink == Ink::none ? "none" : colour_of(kColours[static_cast<std::size_t>(ink)]);
+  return ink == Ink::none ? "none" : colour_of(ink_colours[static_cast<std::size_t>(ink)]);
 }
 
 std::string text_element(const Shape& shape, ColourOf colour_of) {
-  static constexpr const char* kAnchors[] = {"start", "middle", "end"};
+  static constexpr const char* anchor_words[] = {"start", "middle", "end"};
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" style="fill:{};font-size:{:g}px;text-anchor:{}{}">{}</text>)",
                      shape.points[0].x, shape.points[0].y, ink(shape.fill, colour_of), shape.size,
-                     kAnchors[static_cast<std::size_t>(shape.anchor)], shape.bold ? ";font-weight:600" : "",
+                     anchor_words[static_cast<std::size_t>(shape.anchor)], shape.bold ? ";font-weight:600" : "",
                      escaped(shape.content));
 }
 

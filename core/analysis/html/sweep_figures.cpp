@@ -19,7 +19,7 @@
 namespace ptrain::html {
 namespace {
 
-constexpr std::size_t kMostHistograms = 6;
+constexpr std::size_t most_histograms = 6;
 
 /// A figure's name and title, which say of which group it is where there are several.
 Figure figure_of(const CaseGroup& group, const std::string& name, const std::string& title) {
@@ -107,7 +107,7 @@ Figure memory_figure(const CaseGroup& group) {
     for (const MeasuredRun* run : item.good) {
       mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
     }
-    const Interval memory = centre_interval(mib, kSpeedConfidence);
+    const Interval memory = centre_interval(mib, interval_confidence);
     return point_of(memory, fmt::format("{:.4g}", memory.estimate));
   });
 }
@@ -124,10 +124,10 @@ Point accuracy_point(const PlacedCase& item) {
   if (top1.empty()) return missing(item);
   Interval interval;
   interval.estimate = std::accumulate(top1.begin(), top1.end(), 0.0) / static_cast<double>(top1.size());
-  const Interval runs = centre_interval(top1, kSpeedConfidence);
+  const Interval runs = centre_interval(top1, interval_confidence);
   const double counting = samples > 0 ? std::sqrt(counting_error(interval.estimate, samples)) : 0;
   const double reach =
-      std::hypot(runs.bounded ? runs.half_width() : 0, normal_quantile((1 + kSpeedConfidence) / 2) * counting);
+      std::hypot(runs.bounded ? runs.half_width() : 0, normal_quantile((1 + interval_confidence) / 2) * counting);
   interval.bounded = reach > 0;
   interval.lower = std::max(0.0, interval.estimate - reach);
   interval.upper = std::min(1.0, interval.estimate + reach);
@@ -155,7 +155,7 @@ Figure step_figure(const CaseGroup& group) {
     if (auto times = measured_steps(item); !times.empty()) samples.push_back({item.label, std::move(times)});
   }
   if (samples.empty()) return {};
-  if (group.cases.size() <= kMostHistograms) {
+  if (group.cases.size() <= most_histograms) {
     Figure figure = figure_of(group, "step_time", "Step time after warm-up, all runs");
     figure.panels.push_back({"", distribution_chart(samples, "ms", "Step times of each case")});
     return figure;
@@ -188,7 +188,7 @@ Figure op_figure(const CaseGroup& group) {
   for (const auto& [op, ms] : totals) ops.push_back(op);
   std::sort(ops.begin(), ops.end(), [&](const auto& a, const auto& b) { return totals[a] > totals[b]; });
   std::vector<std::string> names(ops.begin(),
-                                 ops.begin() + static_cast<std::ptrdiff_t>(std::min(kSeries - 1, ops.size())));
+                                 ops.begin() + static_cast<std::ptrdiff_t>(std::min(series_inks - 1, ops.size())));
   if (ops.size() > names.size()) names.emplace_back("others");
   std::vector<ShareRow> rows;
   for (const auto& [label, by_op] : times) {

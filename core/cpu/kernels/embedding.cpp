@@ -38,13 +38,15 @@ void for_columns(std::int64_t width, Body&& body) {
 }
 
 class EmbeddingKernel final : public Kernel {
+  using Op = Embedding;
+
  public:
   explicit EmbeddingKernel(const KernelContext& context)
-      : tokens_(context.inputs[0].count()), width_(context.inputs[1].shape[1]) {}
+      : tokens_(context.inputs[Op::ids].count()), width_(context.inputs[Op::table].shape[1]) {}
 
   void run(const KernelArgs& args) override {
-    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
-    const auto* table = static_cast<const float*>(args.inputs[1]);
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[Op::ids]);
+    const auto* table = static_cast<const float*>(args.inputs[Op::table]);
     auto* y = static_cast<float*>(args.outputs[0]);
     parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = begin; t < end; ++t) {
@@ -59,16 +61,18 @@ class EmbeddingKernel final : public Kernel {
 };
 
 class EmbeddingGradKernel final : public Kernel {
+  using Op = EmbeddingGrad;
+
  public:
   explicit EmbeddingGradKernel(const KernelContext& context)
-      : tokens_(context.inputs[0].count()),
+      : tokens_(context.inputs[Op::ids].count()),
         rows_(context.outputs[0].shape[0]),
         width_(context.outputs[0].shape[1]),
-        bag_(tokens_ * width_ / context.inputs[1].count()) {}
+        bag_(tokens_ * width_ / context.inputs[Op::dy].count()) {}
 
   void run(const KernelArgs& args) override {
-    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
-    const auto* dy = static_cast<const float*>(args.inputs[1]);
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[Op::ids]);
+    const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
     auto* table = static_cast<float*>(args.outputs[0]);
     for_columns(width_, [&](const Columns& columns) {
       columns.zero(table, rows_);
@@ -90,20 +94,22 @@ std::int64_t sequence_count(const KernelContext& context, std::size_t slot) {
 }
 
 class BertEmbeddingKernel final : public Kernel {
+  using Op = BertEmbedding;
+
  public:
   explicit BertEmbeddingKernel(const KernelContext& context)
       : sequences_(sequence_count(context, 5)),
-        length_(context.inputs[0].shape[-1]),
-        tokens_(context.inputs[0].count()),
-        width_(context.inputs[2].shape[1]),
+        length_(context.inputs[Op::ids].shape[-1]),
+        tokens_(context.inputs[Op::ids].count()),
+        width_(context.inputs[Op::word].shape[1]),
         first_position_(context.op_as<BertEmbedding>().first_position()) {}
 
   void run(const KernelArgs& args) override {
-    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
-    const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
-    const auto* word = static_cast<const float*>(args.inputs[2]);
-    const auto* position = static_cast<const float*>(args.inputs[3]) + first_position_ * width_;
-    const auto* token_type = static_cast<const float*>(args.inputs[4]);
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[Op::ids]);
+    const auto* types = static_cast<const std::int32_t*>(args.inputs[Op::token_types]);
+    const auto* word = static_cast<const float*>(args.inputs[Op::word]);
+    const auto* position = static_cast<const float*>(args.inputs[Op::position]) + first_position_ * width_;
+    const auto* token_type = static_cast<const float*>(args.inputs[Op::token_type]);
     const SequencePlaces places = sequence_places(sequences_, length_, args.inputs, 5);
     auto* y = static_cast<float*>(args.outputs[0]);
     parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
@@ -131,17 +137,19 @@ class BertEmbeddingKernel final : public Kernel {
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
+  using Op = BertEmbeddingGrad;
+
  public:
   explicit BertEmbeddingGradKernel(const KernelContext& context)
       : sequences_(sequence_count(context, 3)),
-        length_(context.inputs[0].shape[-1]),
-        width_(context.inputs[2].shape[-1]),
+        length_(context.inputs[Op::ids].shape[-1]),
+        width_(context.inputs[Op::dy].shape[-1]),
         rows_(context.op_as<BertEmbeddingGrad>().rows()) {}
 
   void run(const KernelArgs& args) override {
-    const auto* ids = static_cast<const std::int32_t*>(args.inputs[0]);
-    const auto* types = static_cast<const std::int32_t*>(args.inputs[1]);
-    const auto* dy = static_cast<const float*>(args.inputs[2]);
+    const auto* ids = static_cast<const std::int32_t*>(args.inputs[Op::ids]);
+    const auto* types = static_cast<const std::int32_t*>(args.inputs[Op::token_types]);
+    const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
     const SequencePlaces places = sequence_places(sequences_, length_, args.inputs, 3);
     auto* word = static_cast<float*>(args.outputs[0]);
     auto* position = static_cast<float*>(args.outputs[1]);

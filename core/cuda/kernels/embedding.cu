@@ -154,13 +154,15 @@ Tokens placed(Tokens tokens, const KernelArgs& args, std::size_t slot) {
 }
 
 class EmbeddingKernel final : public Kernel {
+  using Op = Embedding;
+
  public:
   EmbeddingKernel(const KernelContext& context, Device& device)
-      : device_(device), tokens_{context.inputs[0].count(), context.inputs[1].shape[1]} {}
+      : device_(device), tokens_{context.inputs[Op::ids].count(), context.inputs[Op::table].shape[1]} {}
 
   void run(const KernelArgs& args) override {
     launch(look_up_kernel, grid_blocks(device_, tokens_.count * tokens_.width), block_threads, device_, tokens_,
-           static_cast<const std::int32_t*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
+           static_cast<const std::int32_t*>(args.inputs[Op::ids]), static_cast<const float*>(args.inputs[Op::table]),
            static_cast<float*>(args.outputs[0]));
   }
 
@@ -170,18 +172,20 @@ class EmbeddingKernel final : public Kernel {
 };
 
 class EmbeddingGradKernel final : public Kernel {
+  using Op = EmbeddingGrad;
+
  public:
   EmbeddingGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         deterministic_(context.options.deterministic),
-        tokens_{context.inputs[0].count(), context.outputs[0].shape[1]},
+        tokens_{context.inputs[Op::ids].count(), context.outputs[0].shape[1]},
         rows_(context.outputs[0].shape[0]) {
-    tokens_.bag = tokens_.count * tokens_.width / context.inputs[1].count();
+    tokens_.bag = tokens_.count * tokens_.width / context.inputs[Op::dy].count();
   }
 
   void run(const KernelArgs& args) override {
-    table_gradient(device_, deterministic_, tokens_, rows_, args.inputs[0], static_cast<const float*>(args.inputs[1]),
-                   args.outputs[0]);
+    table_gradient(device_, deterministic_, tokens_, rows_, args.inputs[Op::ids],
+                   static_cast<const float*>(args.inputs[Op::dy]), args.outputs[0]);
   }
   KernelRecord record() const override { return {deterministic_ ? "native: ordered" : "native: atomic"}; }
 
@@ -193,19 +197,22 @@ class EmbeddingGradKernel final : public Kernel {
 };
 
 class BertEmbeddingKernel final : public Kernel {
+  using Op = BertEmbedding;
+
  public:
   BertEmbeddingKernel(const KernelContext& context, Device& device)
       : device_(device),
-        tokens_(tokens_of(context, context.inputs[2].shape[1], offsets_input)),
+        tokens_(tokens_of(context, context.inputs[Op::word].shape[1], offsets_input)),
         first_position_(context.op_as<BertEmbedding>().first_position()) {}
 
   void run(const KernelArgs& args) override {
-    const BertTables tables{static_cast<const float*>(args.inputs[2]),
-                            static_cast<const float*>(args.inputs[3]) + first_position_ * tokens_.width,
-                            static_cast<const float*>(args.inputs[4])};
+    const BertTables tables{static_cast<const float*>(args.inputs[Op::word]),
+                            static_cast<const float*>(args.inputs[Op::position]) + first_position_ * tokens_.width,
+                            static_cast<const float*>(args.inputs[Op::token_type])};
     launch(bert_look_up_kernel, grid_blocks(device_, tokens_.count * tokens_.width), block_threads, device_,
-           placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[0]),
-           static_cast<const std::int32_t*>(args.inputs[1]), tables, static_cast<float*>(args.outputs[0]));
+           placed(tokens_, args, offsets_input), static_cast<const std::int32_t*>(args.inputs[Op::ids]),
+           static_cast<const std::int32_t*>(args.inputs[Op::token_types]), tables,
+           static_cast<float*>(args.outputs[0]));
   }
 
  private:
@@ -217,11 +224,13 @@ class BertEmbeddingKernel final : public Kernel {
 };
 
 class BertEmbeddingGradKernel final : public Kernel {
+  using Op = BertEmbeddingGrad;
+
  public:
   BertEmbeddingGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         deterministic_(context.options.deterministic),
-        tokens_(tokens_of(context, context.inputs[2].shape[-1], offsets_input)),
+        tokens_(tokens_of(context, context.inputs[Op::dy].shape[-1], offsets_input)),
         rows_(context.op_as<BertEmbeddingGrad>().rows()),
         parts_(std::clamp<std::int64_t>(tokens_.count / 32, 1, 256)) {}
 
@@ -231,9 +240,9 @@ class BertEmbeddingGradKernel final : public Kernel {
   KernelRecord record() const override { return {deterministic_ ? "native: ordered" : "native: atomic"}; }
 
   void run(const KernelArgs& args) override {
-    const auto* dy = static_cast<const float*>(args.inputs[2]);
+    const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
     const Tokens tokens = placed(tokens_, args, offsets_input);
-    table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[0], dy, args.outputs[0]);
+    table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[Op::ids], dy, args.outputs[0]);
     auto* positions = static_cast<float*>(args.outputs[1]);
     const std::int64_t unread = rows_.first_position * tokens_.width, read = rows_.positions - rows_.first_position;
     CUDA_CHECK(cudaMemsetAsync(positions, 0, static_cast<std::size_t>(unread) * sizeof(float), device_.stream()));
@@ -241,8 +250,8 @@ class BertEmbeddingGradKernel final : public Kernel {
            positions + unread);
     auto* partials = static_cast<float*>(args.workspace);
     const dim3 grid(blocks_for(tokens_.width), static_cast<unsigned>(parts_), static_cast<unsigned>(rows_.token_types));
-    launch(type_partials_kernel, grid, block_threads, device_, tokens, static_cast<const std::int32_t*>(args.inputs[1]),
-           dy, partials);
+    launch(type_partials_kernel, grid, block_threads, device_, tokens,
+           static_cast<const std::int32_t*>(args.inputs[Op::token_types]), dy, partials);
     join_partial_sums(device_, partials, parts_, rows_.token_types * tokens_.width, DType::f32, args.outputs[2]);
   }
 

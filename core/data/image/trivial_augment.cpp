@@ -128,7 +128,7 @@ void spread_values(Pixels pixels, ImageChange change) {
 }  // namespace
 
 std::string_view name_of(ImageChange change) {
-  constexpr std::array<std::string_view, kImageChanges> names = {
+  constexpr std::array<std::string_view, image_changes> names = {
       "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",
       "Color",    "Contrast", "Sharpness", "Posterize",  "Solarize",   "AutoContrast", "Equalize"};
   return names.at(static_cast<std::size_t>(change));
@@ -136,7 +136,7 @@ std::string_view name_of(ImageChange change) {
 
 void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, int amount, bool negative,
                   std::vector<std::uint8_t>& scratch) {
-  const float part = static_cast<float>(amount) / (kImageChangeAmounts - 1);
+  const float part = static_cast<float>(amount) / (image_change_amounts - 1);
   const float way = negative ? -part : part;
   const double ratio = 1 + most_share * way;
   switch (change) {
@@ -178,8 +178,8 @@ void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, 
 
 void augment_trivially(std::span<std::uint8_t> pixels, int size, SampleRandom random,
                        std::vector<std::uint8_t>& scratch) {
-  const auto change = static_cast<ImageChange>(random.below(kImageChanges));
-  const int amount = random.below(kImageChangeAmounts);
+  const auto change = static_cast<ImageChange>(random.below(image_changes));
+  const int amount = random.below(image_change_amounts);
   change_image(pixels, size, change, amount, random.below(2) == 1, scratch);
 }
 

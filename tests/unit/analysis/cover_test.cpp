@@ -12,9 +12,9 @@
 namespace ptrain {
 namespace {
 
-constexpr int kTrials = 600;
-constexpr double kFewestHeld = 0.93;  // three standard errors of 600 trials below 0.95
-constexpr double kSlowdown = 1.03;
+constexpr int runs_of_cover = 600;
+constexpr double fewest_held = 0.93;  // three standard errors of 600 runs_of_cover below 0.95
+constexpr double slowdown = 1.03;
 
 /// A good run without a report, which effects do not read.
 MeasuredRun run_of_noise(const std::string& name, int round, double step_ms) {
@@ -47,7 +47,7 @@ RunSet sweep_of(const RecordedNoise& noise, std::size_t cases, int rounds, std::
     std::vector<double> runs(first, first + static_cast<std::ptrdiff_t>(cases));
     std::shuffle(runs.begin(), runs.end(), random);
     for (std::size_t i = 0; i < cases; ++i) {
-      set.cases[i].runs.push_back(run_of_noise(std::to_string(i), round, runs[i] * (i < cases / 2 ? 1 : kSlowdown)));
+      set.cases[i].runs.push_back(run_of_noise(std::to_string(i), round, runs[i] * (i < cases / 2 ? 1 : slowdown)));
     }
   }
   return set;
@@ -55,16 +55,16 @@ RunSet sweep_of(const RecordedNoise& noise, std::size_t cases, int rounds, std::
 
 TEST(Cover, OfEffectsOnRecordedNoise) {
   const RecordedNoise noise;
-  const double truth = 100 * (1 / kSlowdown - 1);
+  const double truth = 100 * (1 / slowdown - 1);
   for (const std::size_t cases : {std::size_t{2}, std::size_t{4}}) {
     for (const int rounds : {2, 3, 5, 10}) {
       std::mt19937_64 random(7);
       int held = 0;
-      for (int t = 0; t < kTrials; ++t) {
+      for (int t = 0; t < runs_of_cover; ++t) {
         const Interval interval = find_effects(sweep_of(noise, cases, rounds, random)).effects.front().interval;
         held += interval.lower <= truth && interval.upper >= truth ? 1 : 0;
       }
-      EXPECT_GE(held, kFewestHeld * kTrials) << cases << " cases, " << rounds << " rounds";
+      EXPECT_GE(held, fewest_held * runs_of_cover) << cases << " cases, " << rounds << " rounds";
     }
   }
 }
@@ -77,13 +77,13 @@ TEST(Cover, OfACasesCentreOnRecordedNoise) {
   for (const int runs : {2, 3, 4, 5, 6, 8, 10}) {
     std::mt19937_64 random(7);
     int held = 0;
-    for (int t = 0; t < kTrials; ++t) {
+    for (int t = 0; t < runs_of_cover; ++t) {
       std::vector<double> drawn;
       for (int i = 0; i < runs; ++i) drawn.push_back(logs[random() % logs.size()]);
       const Interval interval = centre_interval(drawn, 0.95);
       held += interval.lower <= truth && interval.upper >= truth ? 1 : 0;
     }
-    EXPECT_GE(held, kFewestHeld * kTrials) << runs << " runs";
+    EXPECT_GE(held, fewest_held * runs_of_cover) << runs << " runs";
   }
 }
 

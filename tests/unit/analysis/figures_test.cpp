@@ -217,7 +217,7 @@ TEST(Figures, EscapeNamesInSvgAndPdf) {
 TEST(Figures, AreWholePdfFiles) {
   Drawing drawing;
   drawing.height = 20;
-  for (std::size_t series = 0; series < html::kSeries; ++series) drawing.marker({10, 10}, series, false);
+  for (std::size_t series = 0; series < html::series_inks; ++series) drawing.marker({10, 10}, series, false);
   const std::string pdf = html::pdf_file(drawing);
   EXPECT_TRUE(pdf.starts_with("%PDF-1.4\n"));
   const std::size_t table = std::stoul(pdf.substr(pdf.find("startxref\n") + 10));

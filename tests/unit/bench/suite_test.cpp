@@ -13,14 +13,14 @@
 namespace ptrain {
 namespace {
 
-constexpr const char* kConfig =
+constexpr const char* suite_config =
     "model: {name: bert, size: tiny, classes: 2, vocab_size: 200, max_positions: 32}\n"
     "data: {source: synthetic, max_length: 16, batch_size: 8}\n";
 
 class SuiteTest : public testing::Test {
  protected:
   Suite load(const std::string& text) {
-    write_file_atomic(folder_.path() / "base.yaml", kConfig);
+    write_file_atomic(folder_.path() / "base.yaml", suite_config);
     write_file_atomic(folder_.path() / "suite.yaml", "config: base.yaml\n" + text);
     return load_suite(folder_.path() / "suite.yaml");
   }
@@ -76,7 +76,7 @@ class AxisOptionTest : public SuiteTest {
  protected:
   Suite load(const std::string& file, const std::vector<std::string>& options,
              const std::vector<Override>& extra = {}) {
-    write_file_atomic(folder_.path() / "base.yaml", kConfig);
+    write_file_atomic(folder_.path() / "base.yaml", suite_config);
     write_file_atomic(folder_.path() / "suite.yaml", "config: base.yaml\naxes: {amp.level: [O0, O1]}\nrepeats: 3\n");
     write_file_atomic(folder_.path() / "listed.yaml", "config: base.yaml\ncases: [{name: a}, {name: b}]\n");
     std::vector<AxisOption> axes;

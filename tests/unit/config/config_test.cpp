@@ -15,7 +15,7 @@
 namespace ptrain {
 namespace {
 
-constexpr std::string_view kSmall =
+constexpr std::string_view small_config =
     "model: {name: resnet18, classes: 10}\n"
     "data: {source: synthetic}\n";
 
@@ -25,7 +25,7 @@ LoadedConfig parse(const std::string& text, const std::vector<std::string>& assi
                    const Environment& environment = no_environment) {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments) overrides.push_back(parse_override(assignment));
-  return parse_config(std::string(kSmall) + text, "x.yaml", overrides, environment);
+  return parse_config(std::string(small_config) + text, "x.yaml", overrides, environment);
 }
 
 std::string refusal(const std::string& text, const std::vector<std::string>& assignments = {},

@@ -19,7 +19,7 @@ std::vector<std::uint8_t> bytes_of(const std::string& hex) {
 }
 
 ImageChange change_named(const std::string& name) {
-  for (int i = 0; i < kImageChanges; ++i) {
+  for (int i = 0; i < image_changes; ++i) {
     if (name_of(static_cast<ImageChange>(i)) == name) return static_cast<ImageChange>(i);
   }
   throw std::invalid_argument(name);
@@ -53,7 +53,7 @@ TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
       EXPECT_LE(largest, 1) << what << ": a product just below a whole number may be it";
     }
   }
-  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kImageChanges));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(image_changes));
 }
 
 TEST(TrivialAugment, DrawsEveryChangeAndIsTheSameForASample) {

@@ -11,12 +11,12 @@
 namespace ptrain {
 namespace {
 
-const std::array<float, 20> kWeights = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
-const std::array<bf16, 3> kLow = {bf16(1.0f), bf16(2.0f), bf16(-3.0f)};
+const std::array<float, 20> stored_weights = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+const std::array<bf16, 3> stored_low = {bf16(1.0f), bf16(2.0f), bf16(-3.0f)};
 
 std::vector<NamedTensor> tensors() {
-  return {{"conv.weight", DType::f32, {4, 5}, std::as_bytes(std::span(kWeights))},
-          {"low", DType::bf16, {3}, std::as_bytes(std::span(kLow))},
+  return {{"conv.weight", DType::f32, {4, 5}, std::as_bytes(std::span(stored_weights))},
+          {"low", DType::bf16, {3}, std::as_bytes(std::span(stored_low))},
           {"none", DType::f32, {0}, {}}};
 }
 
@@ -46,7 +46,7 @@ TEST(Checkpoint, RoundTripKeepsEverything) {
   ASSERT_EQ(loaded.tensors().size(), 3u);
   ASSERT_NE(loaded.find("conv.weight"), nullptr);
   EXPECT_EQ(loaded.find("conv.weight")->shape, (Shape{4, 5}));
-  EXPECT_EQ(to_floats(*loaded.find("conv.weight")), std::vector<float>(kWeights.begin(), kWeights.end()));
+  EXPECT_EQ(to_floats(*loaded.find("conv.weight")), std::vector<float>(stored_weights.begin(), stored_weights.end()));
   EXPECT_EQ(to_floats(*loaded.find("low")), (std::vector<float>{1, 2, -3}));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(loaded.find("low")->bytes.data()) % 64, 0u);
   EXPECT_EQ(loaded.find("other"), nullptr);

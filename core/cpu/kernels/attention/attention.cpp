@@ -32,10 +32,12 @@ float largest_of(const float* scores, std::int64_t keys, float start) {
 }
 
 class AttentionKernel final : public Kernel {
+  using Op = Attention;
+
  public:
   explicit AttentionKernel(const KernelContext& context)
       : attributes_(context.op_as<Attention>().attrs()),
-        dtype_(context.inputs[0].dtype),
+        dtype_(context.inputs[Op::qkv].dtype),
         shape_(attributes_, context.inputs),
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
 
@@ -47,11 +49,11 @@ class AttentionKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     const DropoutMask mask =
         dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, shape_.mask_elements());
-    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
+    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[Op::lengths]);
     const SequencePlaces places = sequence_places(shape_.batch, shape_.length, args.inputs, 3);
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
-      const auto* qkv = static_cast<const T*>(args.inputs[0]);
+      const auto* qkv = static_cast<const T*>(args.inputs[Op::qkv]);
       auto* out = static_cast<T*>(args.outputs[0]);
       auto* lse = static_cast<float*>(args.outputs[1]);
       for_heads(shape_, threads_, scratch_floats(), args.workspace,

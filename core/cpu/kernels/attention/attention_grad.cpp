@@ -63,10 +63,12 @@ void weights_and_gradient(float* weights, float* dscores, const float* factors, 
 }
 
 class AttentionGradKernel final : public Kernel {
+  using Op = AttentionGrad;
+
  public:
   explicit AttentionGradKernel(const KernelContext& context)
       : attributes_(context.op_as<AttentionGrad>().attrs()),
-        dtype_(context.inputs[0].dtype),
+        dtype_(context.inputs[Op::qkv].dtype),
         shape_(attributes_, context.inputs),
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
 
@@ -87,12 +89,12 @@ class AttentionGradKernel final : public Kernel {
   void run_as(const KernelArgs& args) const {
     const AttentionShape& s = shape_;
     const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, s.mask_elements());
-    const auto* qkv = static_cast<const T*>(args.inputs[0]);
-    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[1]);
+    const auto* qkv = static_cast<const T*>(args.inputs[Op::qkv]);
+    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[Op::lengths]);
     const SequencePlaces places = sequence_places(s.batch, s.length, args.inputs, 6);
-    const auto* out = static_cast<const T*>(args.inputs[3]);
-    const auto* lse = static_cast<const float*>(args.inputs[4]);
-    const auto* dout = static_cast<const T*>(args.inputs[5]);
+    const auto* out = static_cast<const T*>(args.inputs[Op::out]);
+    const auto* lse = static_cast<const float*>(args.inputs[Op::lse]);
+    const auto* dout = static_cast<const T*>(args.inputs[Op::dout]);
     auto* dqkv = static_cast<T*>(args.outputs[0]);
     using Head = HeadScratch<Operands<T>>;
     for_heads(s, threads_, Head::floats(s), args.workspace, [&](std::int64_t b, std::int64_t h, Scratch memory) {

@@ -30,26 +30,28 @@ void dropout_add_row(const X* x, const R* residual, const DropoutMask& mask, std
 }
 
 class DropoutAddLayerNormKernel final : public Kernel {
+  using Op = DropoutAddLayerNorm;
+
  public:
   explicit DropoutAddLayerNormKernel(const KernelContext& context)
       : attributes_(context.op_as<DropoutAddLayerNorm>().attrs()),
-        x_(context.inputs[0]),
-        residual_(context.inputs[1]) {}
+        x_(context.inputs[Op::x]),
+        residual_(context.inputs[Op::residual]) {}
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1];
-    const auto* gamma = static_cast<const float*>(args.inputs[2]);
-    const auto* beta = static_cast<const float*>(args.inputs[3]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 4, attributes_.stream, x_.count());
-    auto* mean = static_cast<float*>(args.outputs[2]);
-    auto* rstd = static_cast<float*>(args.outputs[3]);
+    auto* mean = static_cast<float*>(args.outputs[Op::mean]);
+    auto* rstd = static_cast<float*>(args.outputs[Op::rstd]);
     visit_floating(x_.dtype, [&](auto x_zero) {
       visit_floating(residual_.dtype, [&](auto zero) {
         using R = decltype(zero);
-        const auto* x = static_cast<const decltype(x_zero)*>(args.inputs[0]);
-        const auto* residual = static_cast<const R*>(args.inputs[1]);
-        auto* y = static_cast<R*>(args.outputs[0]);
-        auto* sum = static_cast<R*>(args.outputs[1]);
+        const auto* x = static_cast<const decltype(x_zero)*>(args.inputs[Op::x]);
+        const auto* residual = static_cast<const R*>(args.inputs[Op::residual]);
+        auto* y = static_cast<R*>(args.outputs[Op::y]);
+        auto* sum = static_cast<R*>(args.outputs[Op::sum]);
         parallel_for(x_.count() / width, row_grain, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
             const std::int64_t i = r * width;
@@ -83,8 +85,8 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
  public:
   explicit DropoutAddLayerNormGradKernel(const KernelContext& context)
       : attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
-        dy_dtype_(context.inputs[0].dtype),
-        sum_(context.inputs[1]),
+        dy_dtype_(context.inputs[Op::dy].dtype),
+        sum_(context.inputs[Op::sum]),
         partial_(sum_.shape[-1]) {
     if (has_input(context.inputs, Op::dy_low)) low_ = context.inputs[Op::dy_low].dtype;
   }
@@ -122,10 +124,10 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   template <typename R, typename X, typename RowAt>
   void run_as(const KernelArgs& args, const RowAt& row_at) {
     const std::int64_t width = sum_.shape[-1];
-    const auto* sum = static_cast<const R*>(args.inputs[1]);
-    const auto* gamma = static_cast<const float*>(args.inputs[2]);
-    const auto* mean = static_cast<const float*>(args.inputs[3]);
-    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    const auto* sum = static_cast<const R*>(args.inputs[Op::sum]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
+    const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);
     auto* dx = static_cast<X*>(args.outputs[0]);
     auto* dresidual = static_cast<R*>(args.outputs[1]);
     const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 5, attributes_.stream, sum_.count());

@@ -8,19 +8,21 @@ namespace ptrain::cpu {
 namespace {
 
 class LayerNormKernel final : public Kernel {
+  using Op = LayerNorm;
+
  public:
   explicit LayerNormKernel(const KernelContext& context)
-      : x_(context.inputs[0]), epsilon_(context.op_as<LayerNorm>().epsilon()) {}
+      : x_(context.inputs[Op::x]), epsilon_(context.op_as<LayerNorm>().epsilon()) {}
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1];
-    const auto* gamma = static_cast<const float*>(args.inputs[1]);
-    const auto* beta = static_cast<const float*>(args.inputs[2]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     auto* mean = static_cast<float*>(args.outputs[1]);
     auto* rstd = static_cast<float*>(args.outputs[2]);
     visit_floating(x_.dtype, [&](auto zero) {
       using T = decltype(zero);
-      const auto* x = static_cast<const T*>(args.inputs[0]);
+      const auto* x = static_cast<const T*>(args.inputs[Op::x]);
       auto* y = static_cast<T*>(args.outputs[0]);
       parallel_for(x_.count() / width, row_grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
@@ -39,23 +41,25 @@ class LayerNormKernel final : public Kernel {
 };
 
 class LayerNormGradKernel final : public Kernel {
+  using Op = LayerNormGrad;
+
  public:
   explicit LayerNormGradKernel(const KernelContext& context)
-      : dy_dtype_(context.inputs[0].dtype), x_(context.inputs[1]), partial_(x_.shape[-1]) {}
+      : dy_dtype_(context.inputs[Op::dy].dtype), x_(context.inputs[Op::x]), partial_(x_.shape[-1]) {}
 
   std::size_t workspace_bytes() const override { return partial_.bytes(); }
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1];
-    const auto* gamma = static_cast<const float*>(args.inputs[2]);
-    const auto* mean = static_cast<const float*>(args.inputs[3]);
-    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
+    const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);
     auto* partials = static_cast<float*>(args.workspace);
     visit_floating(dy_dtype_, [&](auto dy_zero) {
       visit_floating(x_.dtype, [&](auto zero) {
         using T = decltype(zero);
-        const auto* dy = static_cast<const decltype(dy_zero)*>(args.inputs[0]);
-        const auto* x = static_cast<const T*>(args.inputs[1]);
+        const auto* dy = static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]);
+        const auto* x = static_cast<const T*>(args.inputs[Op::x]);
         auto* dx = static_cast<T*>(args.outputs[0]);
         partial_.for_parts(x_.count() / width, partials, [&](std::int64_t r, float* dgamma, float* dbeta) {
           const RowStatistics s{mean[r], rstd[r]};

@@ -14,14 +14,16 @@ namespace ptrain::cpu {
 namespace {
 
 class LinearKernel final : public Kernel {
+  using Op = Linear;
+
  public:
   explicit LinearKernel(const KernelContext& context)
       : attributes_(context.op_as<Linear>().attrs()), y_(context.outputs[0]) {
-    const TensorDesc& x = context.inputs[0];
-    const TensorDesc& w = context.inputs[1];
+    const TensorDesc& x = context.inputs[Op::x];
+    const TensorDesc& w = context.inputs[Op::w];
     LinearProblem problem{x.count() / w.shape[1], w.shape[1], w.shape[0], x.dtype, w.dtype, y_.dtype};
     problem.has_bias = has_input(context.inputs, Linear::bias);
-    if (problem.has_bias) problem.bias = context.inputs[2].dtype;
+    if (problem.has_bias) problem.bias = context.inputs[Op::bias].dtype;
     if (context.options.constant_weights) problem.weights = Constancy::constant;
     const Activation fused = attributes_.save_pre ? Activation::none : attributes_.activation;
     operation_ = choose_kernel(context, linear_candidates(problem, fused, attributes_.save_pre ? 1 : 0));
@@ -57,11 +59,13 @@ class LinearKernel final : public Kernel {
 };
 
 class LinearGradInputKernel final : public Kernel {
+  using Op = LinearGradInput;
+
  public:
   explicit LinearGradInputKernel(const KernelContext& context) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
-    const TensorDesc& dy = context.inputs[0];
-    const TensorDesc& w = context.inputs[1];
+    const TensorDesc& dy = context.inputs[Op::dy];
+    const TensorDesc& w = context.inputs[Op::w];
     const TensorDesc& dx = context.outputs[0];
     const LinearProblem problem{dy.count() / w.shape[0], w.shape[1], w.shape[0], dx.dtype, w.dtype, dy.dtype};
     operation_ = choose_kernel(context, linear_grad_input_candidates(problem));
@@ -70,7 +74,7 @@ class LinearGradInputKernel final : public Kernel {
       activation_and_bias_.emplace(attributes.activation, dx, *attributes.bias);
     } else {
       const ActivationGrad op(attributes.activation);
-      const std::vector<TensorDesc> inputs{context.inputs[2], dx};
+      const std::vector<TensorDesc> inputs{context.inputs[Op::saved], dx};
       activation_ = make_activation_grad({op, inputs, context.outputs, context.options});
     }
   }
@@ -84,9 +88,9 @@ class LinearGradInputKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     operation_->run(args);
     void* dx = args.outputs[0];
-    if (activation_and_bias_) activation_and_bias_->run(args.inputs[2], dx, args.outputs[1], args.workspace);
+    if (activation_and_bias_) activation_and_bias_->run(args.inputs[Op::saved], dx, args.outputs[1], args.workspace);
     if (activation_ != nullptr) {
-      void* const inputs[] = {args.inputs[2], dx};
+      void* const inputs[] = {args.inputs[Op::saved], dx};
       activation_->run({inputs, args.outputs, nullptr});
     }
   }
@@ -123,9 +127,11 @@ void sum_rows(const D* dy, std::int64_t rows, std::int64_t columns, B* db) {
 }
 
 class LinearGradWeightKernel final : public Kernel {
+  using Op = LinearGradWeight;
+
  public:
-  explicit LinearGradWeightKernel(const KernelContext& context) : dy_(context.inputs[1]) {
-    const TensorDesc& x = context.inputs[0];
+  explicit LinearGradWeightKernel(const KernelContext& context) : dy_(context.inputs[Op::dy]) {
+    const TensorDesc& x = context.inputs[Op::x];
     const TensorDesc& dw = context.outputs[0];
     const LinearProblem problem{x.count() / x.shape[-1], x.shape[-1], dw.shape[0], x.dtype, dw.dtype, dy_.dtype};
     if (context.outputs.size() > 1) db_dtype_ = context.outputs[1].dtype;
@@ -143,7 +149,7 @@ class LinearGradWeightKernel final : public Kernel {
     const std::int64_t columns = dy_.shape[-1];
     visit_floating(dy_.dtype, [&](auto dy_zero) {
       visit_floating(db_dtype_, [&](auto db_zero) {
-        sum_rows(static_cast<const decltype(dy_zero)*>(args.inputs[1]), dy_.count() / columns, columns,
+        sum_rows(static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]), dy_.count() / columns, columns,
                  static_cast<decltype(db_zero)*>(args.outputs[1]));
       });
     });

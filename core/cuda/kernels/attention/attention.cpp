@@ -44,6 +44,8 @@ struct FlashPlanning {
 };
 
 class FlashKernel : public Kernel {
+  using Op = Attention;
+
  public:
   FlashKernel(const KernelContext& context, Device& device, FlashPlanning planning)
       : device_(device),
@@ -65,13 +67,13 @@ class FlashKernel : public Kernel {
   /// Binds q, k, v, the lengths and the offsets, and draws and binds what dropout reads.
   void bind_inputs(const KernelArgs& args, const AttentionSequences& sequences) {
     pointers_.clear();
-    bind_parts(args.inputs[0]);
-    pointers_.insert(pointers_.end(), 2, args.inputs[1]);
+    bind_parts(args.inputs[Op::qkv]);
+    pointers_.insert(pointers_.end(), 2, args.inputs[Op::lengths]);
     if (e_.packed) {
       bind_offsets(sequences, 3 * e_.part_offset(), qkv_offsets_.as<std::int32_t>(args.workspace));
       bind_offsets(sequences, e_.part_offset(), out_offsets_.as<std::int32_t>(args.workspace));
     }
-    if (attributes_.dropout > 0) bind_dropout(args.inputs[2], args.workspace);
+    if (attributes_.dropout > 0) bind_dropout(args.inputs[Op::rng], args.workspace);
   }
   void bind(void* pointer) { pointers_.push_back(pointer); }
   /// Binds q, k and v, or their gradients, where they lie in the first token.
@@ -133,15 +135,17 @@ class FlashAttentionKernel final : public FlashKernel {
 };
 
 class FlashAttentionGradKernel final : public FlashKernel {
+  using Op = AttentionGrad;
+
  public:
   using FlashKernel::FlashKernel;
 
   void run(const KernelArgs& args) override {
     const AttentionSequences sequences(e_, args.inputs, gradient_offsets_input);
     bind_inputs(args, sequences);
-    bind(args.inputs[3]);
-    bind(args.inputs[5]);
-    bind(args.inputs[4]);
+    bind(args.inputs[Op::out]);
+    bind(args.inputs[Op::dout]);
+    bind(args.inputs[Op::lse]);
     bind_parts(args.outputs[0]);
     run_graph(args.workspace);
     clear_padded_tokens(device_, e_, 3 * e_.part_offset(), sequences, args.outputs[0]);
@@ -151,6 +155,8 @@ class FlashAttentionGradKernel final : public FlashKernel {
 /// The composed form of one direction: `Products` is MathAttention or MathAttentionGrad.
 template <typename Products>
 class MathKernel : public Kernel {
+  using Op = Attention;
+
  public:
   MathKernel(const KernelContext& context, Device& device, std::string refusal)
       : e_(attributes_of(context), context.inputs),
@@ -166,7 +172,7 @@ class MathKernel : public Kernel {
  protected:
   AttentionSequences sequences(const KernelArgs& args, std::size_t offsets) const { return {e_, args.inputs, offsets}; }
   /// Null without dropout.
-  const void* rng(const KernelArgs& args) const { return dropout_ ? args.inputs[2] : nullptr; }
+  const void* rng(const KernelArgs& args) const { return dropout_ ? args.inputs[Op::rng] : nullptr; }
   Products& math() { return math_; }
 
  private:
@@ -177,22 +183,26 @@ class MathKernel : public Kernel {
 };
 
 class MathAttentionKernel final : public MathKernel<MathAttention> {
+  using Op = Attention;
+
  public:
   using MathKernel::MathKernel;
 
   void run(const KernelArgs& args) override {
-    math().run(args.inputs[0], sequences(args, offsets_input), rng(args), args.outputs[0],
+    math().run(args.inputs[Op::qkv], sequences(args, offsets_input), rng(args), args.outputs[0],
                static_cast<float*>(args.outputs[1]), args.workspace);
   }
 };
 
 class MathAttentionGradKernel final : public MathKernel<MathAttentionGrad> {
+  using Op = AttentionGrad;
+
  public:
   using MathKernel::MathKernel;
 
   void run(const KernelArgs& args) override {
-    math().run(args.inputs[0], sequences(args, gradient_offsets_input), rng(args),
-               static_cast<const float*>(args.inputs[4]), args.inputs[5], args.outputs[0], args.workspace);
+    math().run(args.inputs[Op::qkv], sequences(args, gradient_offsets_input), rng(args),
+               static_cast<const float*>(args.inputs[Op::lse]), args.inputs[Op::dout], args.outputs[0], args.workspace);
   }
 };
 

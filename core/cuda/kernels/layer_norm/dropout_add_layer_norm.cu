@@ -110,12 +110,14 @@ const std::int64_t* rng_of(const KernelArgs& args, std::size_t slot) {
 }
 
 class DropoutAddLayerNormKernel final : public Kernel {
+  using Op = DropoutAddLayerNorm;
+
  public:
   DropoutAddLayerNormKernel(const KernelContext& context, Device& device)
       : device_(device),
         attributes_(context.op_as<DropoutAddLayerNorm>().attrs()),
-        x_(context.inputs[0]),
-        residual_(context.inputs[1]) {}
+        x_(context.inputs[Op::x]),
+        residual_(context.inputs[Op::residual]) {}
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
@@ -126,11 +128,11 @@ class DropoutAddLayerNormKernel final : public Kernel {
         visit_low_of<R>(attributes_.low, [&](auto low_zero) {
           using L = decltype(low_zero);
           launch(forward_kernel<decltype(n)::value, decltype(x_zero), R, L>, blocks_for(rows, block_rows),
-                 block_threads, device_, a, static_cast<const decltype(x_zero)*>(args.inputs[0]),
-                 static_cast<const R*>(args.inputs[1]), static_cast<const float*>(args.inputs[2]),
-                 static_cast<const float*>(args.inputs[3]), attributes_.epsilon, static_cast<R*>(args.outputs[0]),
-                 static_cast<R*>(args.outputs[1]), static_cast<float*>(args.outputs[2]),
-                 static_cast<float*>(args.outputs[3]),
+                 block_threads, device_, a, static_cast<const decltype(x_zero)*>(args.inputs[Op::x]),
+                 static_cast<const R*>(args.inputs[Op::residual]), static_cast<const float*>(args.inputs[Op::gamma]),
+                 static_cast<const float*>(args.inputs[Op::beta]), attributes_.epsilon,
+                 static_cast<R*>(args.outputs[Op::y]), static_cast<R*>(args.outputs[Op::sum]),
+                 static_cast<float*>(args.outputs[Op::mean]), static_cast<float*>(args.outputs[Op::rstd]),
                  attributes_.low ? static_cast<L*>(args.outputs[DropoutAddLayerNorm::y_low]) : nullptr);
         });
       });
@@ -145,12 +147,14 @@ class DropoutAddLayerNormKernel final : public Kernel {
 };
 
 class DropoutAddLayerNormGradKernel final : public Kernel {
+  using Op = DropoutAddLayerNormGrad;
+
  public:
   DropoutAddLayerNormGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         attributes_(context.op_as<DropoutAddLayerNormGrad>().attrs()),
-        dy_dtype_(context.inputs[0].dtype),
-        sum_(context.inputs[1]),
+        dy_dtype_(context.inputs[Op::dy].dtype),
+        sum_(context.inputs[Op::sum]),
         channels_(sum_.count() / sum_.shape[-1], sum_.shape[-1]) {
     if (has_input(context.inputs, DropoutAddLayerNormGrad::dy_low)) {
       low_ = context.inputs[DropoutAddLayerNormGrad::dy_low].dtype;
@@ -162,8 +166,8 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     visit_floating2(dy_dtype_, sum_.dtype, [&](auto dy_zero, auto sum_zero) {
       using D = decltype(dy_zero);
-      const auto* dy = static_cast<const D*>(args.inputs[0]);
-      const auto* sum = static_cast<const decltype(sum_zero)*>(args.inputs[1]);
+      const auto* dy = static_cast<const D*>(args.inputs[Op::dy]);
+      const auto* sum = static_cast<const decltype(sum_zero)*>(args.inputs[Op::sum]);
       visit_low_of<D>(low_, [&](auto low_zero) {
         const auto* low =
             static_cast<const decltype(low_zero)*>(low_ ? args.inputs[DropoutAddLayerNormGrad::dy_low] : nullptr);
@@ -177,9 +181,9 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   void run_as(const D* dy, const R* sum, const L* low, const KernelArgs& args) {
     const std::int64_t width = sum_.shape[-1], rows = sum_.count() / width;
     const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 5)};
-    const auto* gamma = static_cast<const float*>(args.inputs[2]);
-    const auto* mean = static_cast<const float*>(args.inputs[3]);
-    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
+    const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);
     channels_.run(device_, dy, sum, mean, rstd, args.workspace, static_cast<float*>(args.outputs[2]),
                   static_cast<float*>(args.outputs[3]), low);
     visit_row_pack(width, [&](auto n) {

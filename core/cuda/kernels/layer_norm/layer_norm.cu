@@ -39,17 +39,19 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 class LayerNormKernel final : public Kernel {
+  using Op = LayerNorm;
+
  public:
   LayerNormKernel(const KernelContext& context, Device& device)
-      : device_(device), x_(context.inputs[0]), epsilon_(context.op_as<LayerNorm>().epsilon()) {}
+      : device_(device), x_(context.inputs[Op::x]), epsilon_(context.op_as<LayerNorm>().epsilon()) {}
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
     visit_row_pack(width, x_.dtype, [&](auto n, auto zero) {
       using T = decltype(zero);
       launch(layer_norm_kernel<decltype(n)::value, T>, blocks_for(rows, block_rows), block_threads, device_,
-             static_cast<const T*>(args.inputs[0]), static_cast<const float*>(args.inputs[1]),
-             static_cast<const float*>(args.inputs[2]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
+             static_cast<const T*>(args.inputs[Op::x]), static_cast<const float*>(args.inputs[Op::gamma]),
+             static_cast<const float*>(args.inputs[Op::beta]), rows, width, epsilon_, static_cast<T*>(args.outputs[0]),
              static_cast<float*>(args.outputs[1]), static_cast<float*>(args.outputs[2]));
     });
   }
@@ -61,19 +63,21 @@ class LayerNormKernel final : public Kernel {
 };
 
 class LayerNormGradKernel final : public Kernel {
+  using Op = LayerNormGrad;
+
  public:
   LayerNormGradKernel(const KernelContext& context, Device& device)
       : device_(device),
-        dy_dtype_(context.inputs[0].dtype),
-        x_(context.inputs[1]),
+        dy_dtype_(context.inputs[Op::dy].dtype),
+        x_(context.inputs[Op::x]),
         channels_(x_.count() / x_.shape[-1], x_.shape[-1]) {}
 
   std::size_t workspace_bytes() const override { return channels_.workspace_bytes(); }
 
   void run(const KernelArgs& args) override {
     visit_floating2(dy_dtype_, x_.dtype, [&](auto dy_zero, auto zero) {
-      run_as(static_cast<const decltype(dy_zero)*>(args.inputs[0]), static_cast<const decltype(zero)*>(args.inputs[1]),
-             args);
+      run_as(static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]),
+             static_cast<const decltype(zero)*>(args.inputs[Op::x]), args);
     });
   }
 
@@ -81,9 +85,9 @@ class LayerNormGradKernel final : public Kernel {
   template <typename D, typename T>
   void run_as(const D* dy, const T* x, const KernelArgs& args) {
     const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
-    const auto* gamma = static_cast<const float*>(args.inputs[2]);
-    const auto* mean = static_cast<const float*>(args.inputs[3]);
-    const auto* rstd = static_cast<const float*>(args.inputs[4]);
+    const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
+    const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
+    const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);
     channels_.run(device_, dy, x, mean, rstd, args.workspace, static_cast<float*>(args.outputs[1]),
                   static_cast<float*>(args.outputs[2]));
     visit_row_pack(width, [&](auto n) {

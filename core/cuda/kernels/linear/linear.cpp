@@ -67,18 +67,20 @@ std::unique_ptr<Kernel> choose_epilogue(const KernelContext& context, Device& de
 bool holds_gelu(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::bias; }
 
 class LinearKernel final : public Kernel {
+  using Op = Linear;
+
  public:
   LinearKernel(const KernelContext& context, Device& device, Epilogue epilogue)
-      : device_(device), product_(forward_product(context.inputs[0], context.inputs[1])) {
+      : device_(device), product_(forward_product(context.inputs[Op::x], context.inputs[Op::w])) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
     product_.epilogue = epilogue;
     gemm_ = Gemm::make(context, device, product_);
     if (gemm_ == nullptr) return;
     save_pre_ = attributes.save_pre;
     has_bias_ = has_input(context.inputs, Linear::bias);
-    w_ = Converted(context.inputs[1], product_.in, layout_);
-    if (has_bias_) bias_dtype_ = context.inputs[2].dtype;
-    if (epilogue != Epilogue::none) fused_bias_ = Converted(context.inputs[2], product_.out, layout_);
+    w_ = Converted(context.inputs[Op::w], product_.in, layout_);
+    if (has_bias_) bias_dtype_ = context.inputs[Op::bias].dtype;
+    if (epilogue != Epilogue::none) fused_bias_ = Converted(context.inputs[Op::bias], product_.out, layout_);
     if (attributes.activation != Activation::none && !holds_gelu(epilogue)) {
       const ActivationOp op(attributes.activation);
       activation_ = make_activation({op, context.outputs.last(1), context.outputs.first(1), context.options}, device);
@@ -90,7 +92,8 @@ class LinearKernel final : public Kernel {
   static std::vector<Epilogue> epilogues(const KernelContext& context) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
     if (!has_input(context.inputs, Linear::bias)) return {Epilogue::none};
-    if (attributes.activation != Activation::gelu_tanh || context.inputs[1].shape[0] % saved_columns_multiple != 0) {
+    if (attributes.activation != Activation::gelu_tanh ||
+        context.inputs[Op::w].shape[0] % saved_columns_multiple != 0) {
       return {Epilogue::bias, Epilogue::none};
     }
     return {attributes.save_pre ? Epilogue::gelu_tanh_aux_bias : Epilogue::gelu_tanh_bias, Epilogue::bias,
@@ -111,12 +114,14 @@ class LinearKernel final : public Kernel {
     void* y = args.outputs[0];
     void* pre = save_pre_ ? args.outputs[1] : y;
     const bool fused_gelu = holds_gelu(product_.epilogue);
-    Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), fused_gelu ? y : pre};
-    if (product_.epilogue != Epilogue::none) operands.bias = fused_bias_.in(device_, args.inputs[2], args.workspace);
+    Gemm::Operands operands{args.inputs[Op::x], w_.in(device_, args.inputs[Op::w], args.workspace),
+                            fused_gelu ? y : pre};
+    if (product_.epilogue != Epilogue::none)
+      operands.bias = fused_bias_.in(device_, args.inputs[Op::bias], args.workspace);
     if (product_.epilogue == Epilogue::gelu_tanh_aux_bias) operands.extra = pre;
     gemm_->run(operands, gemm_workspace_.in(args.workspace));
     if (has_bias_ && product_.epilogue == Epilogue::none) {
-      add_to_columns(device_, bias_dtype_, args.inputs[2], product_.out, pre, product_.rows, product_.columns);
+      add_to_columns(device_, bias_dtype_, args.inputs[Op::bias], product_.out, pre, product_.rows, product_.columns);
     }
     if (activation_ == nullptr && save_pre_ && !fused_gelu) {
       convert(device_, product_.out, pre, product_.out, y, product_.rows * product_.columns);
@@ -141,10 +146,12 @@ class LinearKernel final : public Kernel {
 };
 
 class LinearGradInputKernel final : public Kernel {
+  using Op = LinearGradInput;
+
  public:
   LinearGradInputKernel(const KernelContext& context, Device& device, Epilogue epilogue) : device_(device) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
-    const TensorDesc &dy = context.inputs[0], &w = context.inputs[1], &dx = context.outputs[0];
+    const TensorDesc &dy = context.inputs[Op::dy], &w = context.inputs[Op::w], &dx = context.outputs[0];
     product_.inner = w.shape[0];
     product_.columns = w.shape[1];
     product_.rows = dy.count() / product_.inner;
@@ -160,9 +167,9 @@ class LinearGradInputKernel final : public Kernel {
   /// Those that suit the op, the fullest first.
   static std::vector<Epilogue> epilogues(const KernelContext& context) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
-    const DType out = context.inputs[0].dtype;
-    if (attributes.activation != Activation::gelu_tanh || context.inputs[1].shape[1] % saved_columns_multiple != 0 ||
-        attributes.bias.value_or(out) != out) {
+    const DType out = context.inputs[Op::dy].dtype;
+    if (attributes.activation != Activation::gelu_tanh ||
+        context.inputs[Op::w].shape[1] % saved_columns_multiple != 0 || attributes.bias.value_or(out) != out) {
       return {Epilogue::none};
     }
     return {attributes.bias ? Epilogue::gelu_tanh_grad_sums : Epilogue::gelu_tanh_grad, Epilogue::none};
@@ -180,14 +187,14 @@ class LinearGradInputKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     void* dx = args.outputs[0];
-    Gemm::Operands operands{args.inputs[0], w_.in(device_, args.inputs[1], args.workspace), dx};
-    if (product_.epilogue != Epilogue::none) operands.extra = args.inputs[2];
+    Gemm::Operands operands{args.inputs[Op::dy], w_.in(device_, args.inputs[Op::w], args.workspace), dx};
+    if (product_.epilogue != Epilogue::none) operands.extra = args.inputs[Op::saved];
     if (product_.epilogue == Epilogue::gelu_tanh_grad_sums) operands.bias = args.outputs[1];
     gemm_->run(operands, gemm_workspace_.in(args.workspace));
     if (activation_and_bias_) {
-      activation_and_bias_->run(args.inputs[2], dx, args.outputs[1], sums_workspace_.in(args.workspace));
+      activation_and_bias_->run(args.inputs[Op::saved], dx, args.outputs[1], sums_workspace_.in(args.workspace));
     } else if (activation_ != nullptr) {
-      void* const inputs[] = {args.inputs[2], dx};
+      void* const inputs[] = {args.inputs[Op::saved], dx};
       activation_->run({inputs, args.outputs, nullptr});
     }
   }
@@ -200,7 +207,7 @@ class LinearGradInputKernel final : public Kernel {
       sums_workspace_ = layout_.take(activation_and_bias_->workspace_bytes());
     } else {
       const ActivationGrad op(attributes.activation);
-      const std::vector<TensorDesc> inputs{context.inputs[2], dx};
+      const std::vector<TensorDesc> inputs{context.inputs[Op::saved], dx};
       activation_ = make_activation_grad({op, inputs, context.outputs, context.options}, device_);
     }
   }
@@ -217,9 +224,12 @@ class LinearGradInputKernel final : public Kernel {
 };
 
 class LinearGradWeightKernel final : public Kernel {
+  using Op = LinearGradWeight;
+
  public:
-  LinearGradWeightKernel(const KernelContext& context, Device& device, Epilogue epilogue) : dy_(context.inputs[1]) {
-    const TensorDesc &x = context.inputs[0], &dw = context.outputs[0];
+  LinearGradWeightKernel(const KernelContext& context, Device& device, Epilogue epilogue)
+      : dy_(context.inputs[Op::dy]) {
+    const TensorDesc &x = context.inputs[Op::x], &dw = context.outputs[0];
     product_.rows = dw.shape[0];
     product_.columns = dw.shape[1];
     product_.inner = x.count() / product_.columns;
@@ -250,10 +260,11 @@ class LinearGradWeightKernel final : public Kernel {
   }
 
   void run(const KernelArgs& args) override {
-    Gemm::Operands operands{args.inputs[1], args.inputs[0], args.outputs[0]};
+    Gemm::Operands operands{args.inputs[Op::dy], args.inputs[Op::x], args.outputs[0]};
     if (product_.epilogue == Epilogue::left_sums) operands.bias = args.outputs[1];
     gemm_->run(operands, gemm_workspace_.in(args.workspace));
-    if (sums_) sums_->run(dy_.dtype, args.inputs[1], product_.out, args.outputs[1], sums_workspace_.in(args.workspace));
+    if (sums_)
+      sums_->run(dy_.dtype, args.inputs[Op::dy], product_.out, args.outputs[1], sums_workspace_.in(args.workspace));
   }
 
  private:
