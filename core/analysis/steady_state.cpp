@@ -11,8 +11,6 @@
 namespace ptrain {
 namespace {
 
-/// From the median absolute deviation to a normal distribution's standard deviation.
-constexpr double deviation_scale = 1.4826;
 /// Standard error of a median over that of a mean, for a normal distribution.
 constexpr double median_error = 1.2533;
 

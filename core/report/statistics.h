@@ -30,6 +30,9 @@ Statistics summarize(std::span<const double> values);
 /// The value below which `part` (0 to 1) of the values lie, interpolated as in summarize; 0 for no values.
 double quantile(std::span<const double> values, double part);
 
+/// From the median absolute deviation to a normal distribution's standard deviation.
+inline constexpr double deviation_scale = 1.4826;
+
 /// The standard normal distribution's quantile, for 0 < p < 1, to about 1e-9 (inverted by bisection from erfc).
 double normal_quantile(double p);
 

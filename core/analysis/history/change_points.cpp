@@ -11,9 +11,8 @@ namespace {
 
 constexpr std::uint64_t permutation_seed = 1;
 constexpr double fewest_permutations = 999;
-constexpr double permutations_per_chance = 20;  // resolution of a p-value near the significance
-constexpr double outlier_deviations =
-    3 * 1.4826;  // median absolute deviations; 1.4826 of them are one standard deviation
+constexpr double permutations_per_chance = 20;              // resolution of a p-value near the significance
+constexpr double outlier_deviations = 3 * deviation_scale;  // median absolute deviations
 
 struct Split {
   double distance = 0;

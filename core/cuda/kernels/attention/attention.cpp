@@ -44,7 +44,7 @@ struct FlashPlanning {
 };
 
 class FlashKernel : public Kernel {
-  using Op = Attention;
+  using Op = Attention;  // whose first inputs are the gradient's too
 
  public:
   FlashKernel(const KernelContext& context, Device& device, FlashPlanning planning)
@@ -155,7 +155,7 @@ class FlashAttentionGradKernel final : public FlashKernel {
 /// The composed form of one direction: `Products` is MathAttention or MathAttentionGrad.
 template <typename Products>
 class MathKernel : public Kernel {
-  using Op = Attention;
+  using Op = Attention;  // whose first inputs are the gradient's too
 
  public:
   MathKernel(const KernelContext& context, Device& device, std::string refusal)
