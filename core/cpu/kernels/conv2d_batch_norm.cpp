@@ -3,6 +3,7 @@
 #include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/normalization/batch_norm_parts.h"
 
@@ -82,7 +83,7 @@ class Conv2dBatchNormKernel final : public Kernel {
 
   template <typename T>
   void sum(const T* y, float* partial) const {
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const f32x16 v = access.load(y + row * rows_.channels + c);
         s1 += v;
@@ -132,13 +133,13 @@ class Conv2dBatchNormGradInputKernel final : public Kernel {
     auto* dz = static_cast<T*>(args.outputs[0]);
     const float *mean = floats(args.inputs[Op::saved_mean]), *invstd = floats(args.inputs[Op::saved_invstd]);
     const float *gamma = floats(args.inputs[Op::gamma]), *beta = floats(args.inputs[Op::beta]);
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(gamma + c) * access.load(invstd + c);
       const f32x16 b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         const f32x16 d = access.load(x + at) - m;
-        const f32x16 g = d * s + b > 0.0f ? access.load(dz + at) : f32x16{};
+        const f32x16 g = activation_gradient16<Activation::relu>(access.load(dz + at), d * s + b);
         access.store(dz + at, g);
         s1 += g;
         s2 += g * d;

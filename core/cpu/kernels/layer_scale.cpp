@@ -18,7 +18,7 @@ class LayerScaleKernel final : public Kernel {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[LayerScale::x]);
       auto* y = static_cast<T*>(args.outputs[0]);
-      rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+      rows_.map(Order::forward, [&](std::int64_t c, auto access, const auto& rows) {
         const f32x16 factor = access.load(gamma + c);
         rows.each([&](std::int64_t row) {
           const std::int64_t at = row * rows_.channels + c;
@@ -51,7 +51,7 @@ class LayerScaleGradKernel final : public Kernel {
       const auto* x = static_cast<const T*>(args.inputs[Op::x]);
       auto* dx = static_cast<T*>(args.outputs[Op::dx]);
       rows_.sums(partial, Order::forward,
-                 [&](std::int64_t c, auto access, const Rows& rows, f32x16& sum, f32x16& /*unused*/) {
+                 [&](std::int64_t c, auto access, const auto& rows, f32x16& sum, f32x16& /*unused*/) {
                    const f32x16 factor = access.load(gamma + c);
                    rows.each([&](std::int64_t row) {
                      const std::int64_t at = row * rows_.channels + c;

@@ -10,9 +10,6 @@
 namespace ptrain::cpu {
 namespace {
 
-using s32x16 = std::int32_t __attribute__((vector_size(64)));
-using u8x16 = std::uint8_t __attribute__((vector_size(16)));
-
 /// The part [first, last) of a window at `start` that lies inside [0, size), in window coordinates.
 struct Window {
   std::int64_t start, first, last;
@@ -89,19 +86,20 @@ class MaxPool2dKernel final : public Kernel {
     const std::int64_t channels = x_.shape[3];
     for_channels(channels, [&](std::int64_t c, auto access) {
       f32x16 best = splat(-__builtin_inff());
-      s32x16 where = s32x16{} + static_cast<std::int32_t>(rows.first * pool_.kernel + columns.first);
+      f32x16 where = splat(static_cast<float>(rows.first * pool_.kernel + columns.first));
+      const auto better = [](auto a, auto b, auto new_value, auto old) {
+        return ((a > b) | (a != a)) ? new_value : old;
+      };
       for (std::int64_t r = rows.first; r < rows.last; ++r) {
         const T* line = image + ((rows.start + r) * x_.shape[2] + columns.start) * channels + c;
         for (std::int64_t s = columns.first; s < columns.last; ++s) {
           const f32x16 v = access.load(line + s * channels);
-          const s32x16 wins = (v > best) | (v != v);
-          best = wins ? v : best;
-          where = wins ? s32x16{} + static_cast<std::int32_t>(r * pool_.kernel + s) : where;
+          where = by_registers(better, v, best, splat(static_cast<float>(r * pool_.kernel + s)), where);
+          best = by_registers(better, v, best, v, best);
         }
       }
       access.store(y + c, best);
-      const u8x16 index = __builtin_convertvector(where, u8x16);
-      memcpy(argmax + c, &index, access.count);
+      access.store(argmax + c, where);
     });
   }
 
@@ -154,11 +152,9 @@ class MaxPool2dGradKernel final : public Kernel {
         for (std::int64_t q = columns.first; q < columns.last; ++q) {
           const std::int64_t r = h + pool_.padding - p * pool_.stride, s = w + pool_.padding - q * pool_.stride;
           const std::int64_t at = (p * dy_.shape[2] + q) * channels + c;
-          u8x16 index{};
-          memcpy(&index, argmax + at, access.count);
-          const s32x16 mine = __builtin_convertvector(__builtin_convertvector(index, u16x16), s32x16) ==
-                              static_cast<std::int32_t>(r * pool_.kernel + s);
-          sum += mine ? access.load(dy + at) : f32x16{};
+          sum += by_registers([tap = static_cast<float>(r * pool_.kernel + s)](
+                                  auto from, auto d) { return from == tap ? d : decltype(d){}; },
+                              access.load(argmax + at), access.load(dy + at));
         }
       }
       access.store(dx + c, sum);

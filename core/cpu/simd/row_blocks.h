@@ -5,18 +5,23 @@
 #include "core/cpu/simd/vector.h"
 #include "core/graph/tensor_desc.h"
 
+#include <type_traits>
+
 namespace ptrain::cpu {
 
-/// A few neighbouring rows, so that per-channel coefficients stay in registers for all of them.
+/// Neighbouring rows at a time, so that per-channel coefficients stay in registers for all of them.
+inline constexpr std::int64_t most_rows = 8;
+
+template <typename Access>
 struct Rows {
-  static constexpr std::int64_t most = 8;
   std::int64_t first, count;
 
+  /// Calls body(row); where all lanes are accessed, of most_rows without a loop.
   template <typename Body>
   PTRAIN_INLINE void each(Body&& body) const {
-    if (count == most) {
+    if (std::is_same_v<Access, AllLanes> && count == most_rows) {
 #pragma GCC unroll 8
-      for (std::int64_t i = 0; i < most; ++i) body(first + i);
+      for (std::int64_t i = 0; i < most_rows; ++i) body(first + i);
     } else {
       for (std::int64_t i = 0; i < count; ++i) body(first + i);
     }
@@ -33,7 +38,7 @@ struct RowBlocks {
   explicit RowBlocks(const TensorDesc& data)
       : channels(data.shape[-1]),
         count(data.count() / channels),
-        block_rows(std::max<std::int64_t>(64, (std::int64_t{1} << 15) / channels / Rows::most * Rows::most)),
+        block_rows(std::max<std::int64_t>(64, (std::int64_t{1} << 15) / channels / most_rows * most_rows)),
         blocks((count + block_rows - 1) / block_rows) {}
 
   /// Size of the partial sums: two per channel and block.
@@ -43,9 +48,11 @@ struct RowBlocks {
   template <typename Body>
   void map(Order order, Body&& body) const {
     for_blocks(order, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; row += Rows::most) {
-        const Rows rows{row, std::min(Rows::most, end - row)};
-        for_channels(channels, [&](std::int64_t c, auto access) { body(c, access, rows); });
+      for (std::int64_t row = begin; row < end; row += most_rows) {
+        const std::int64_t at_once = std::min(most_rows, end - row);
+        for_channels(channels, [&](std::int64_t c, auto access) {
+          body(c, access, Rows<decltype(access)>{row, at_once});
+        });
       }
     });
   }
@@ -57,11 +64,11 @@ struct RowBlocks {
       float* sum1 = partial + 2 * channels * block;
       float* sum2 = sum1 + channels;
       std::fill(sum1, sum1 + 2 * channels, 0.0f);
-      for (std::int64_t row = begin; row < end; row += Rows::most) {
-        const Rows rows{row, std::min(Rows::most, end - row)};
+      for (std::int64_t row = begin; row < end; row += most_rows) {
+        const std::int64_t at_once = std::min(most_rows, end - row);
         for_channels(channels, [&](std::int64_t c, auto access) {
           f32x16 s1 = access.load(sum1 + c), s2 = access.load(sum2 + c);
-          body(c, access, rows, s1, s2);
+          body(c, access, Rows<decltype(access)>{row, at_once}, s1, s2);
           access.store(sum1 + c, s1);
           access.store(sum2 + c, s2);
         });

@@ -9,56 +9,145 @@
 #endif
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined; no vector crosses a call
 
 namespace ptrain::cpu {
 
-using f32x16 = float __attribute__((vector_size(64)));
-using u8x16 = std::uint8_t __attribute__((vector_size(16)));
-using s8x16 = std::int8_t __attribute__((vector_size(16)));
-using u16x16 = std::uint16_t __attribute__((vector_size(32)));
-using u32x16 = std::uint32_t __attribute__((vector_size(64)));
-inline constexpr int lanes = 16;
-
 #define PTRAIN_INLINE inline __attribute__((always_inline))
+
+inline constexpr int lanes = 16;
+/// Of 32 bits in one of the processor's registers.
+#if defined(__AVX512F__)
+inline constexpr int register_lanes = 16;
+#elif defined(__AVX__)
+inline constexpr int register_lanes = 8;
+#else
+inline constexpr int register_lanes = 4;
+#endif
+
+/// `count` lanes of type T as the compiler knows them.
+template <typename T, int count = register_lanes>
+struct RegisterOf {
+  using type [[gnu::vector_size(count * sizeof(T))]] = T;
+};
+template <typename T, int count = register_lanes>
+using Register = typename RegisterOf<T, count>::type;
+
+/// Sixteen floats where registers hold fewer. A compiler's own vector would do, but GCC keeps those that are wider than
+/// registers in memory, and takes comparisons of them apart into single lanes.
+struct Registers {
+  static constexpr int count = lanes / register_lanes;
+  Register<float> parts[count];
+
+  Registers() = default;
+  PTRAIN_INLINE Registers(float value) {
+    for (auto& part : parts) part = value - Register<float>{};
+  }
+
+  friend PTRAIN_INLINE Registers operator-(Registers a) {
+    for (auto& part : a.parts) part = -part;
+    return a;
+  }
+  friend PTRAIN_INLINE Registers operator+(Registers a, Registers b) { return a += b; }
+  friend PTRAIN_INLINE Registers operator-(Registers a, Registers b) { return a -= b; }
+  friend PTRAIN_INLINE Registers operator*(Registers a, Registers b) { return a *= b; }
+  friend PTRAIN_INLINE Registers operator/(Registers a, Registers b) { return a /= b; }
+  PTRAIN_INLINE Registers& operator+=(Registers b) {
+    for (int p = 0; p < count; ++p) parts[p] += b.parts[p];
+    return *this;
+  }
+  PTRAIN_INLINE Registers& operator-=(Registers b) {
+    for (int p = 0; p < count; ++p) parts[p] -= b.parts[p];
+    return *this;
+  }
+  PTRAIN_INLINE Registers& operator*=(Registers b) {
+    for (int p = 0; p < count; ++p) parts[p] *= b.parts[p];
+    return *this;
+  }
+  PTRAIN_INLINE Registers& operator/=(Registers b) {
+    for (int p = 0; p < count; ++p) parts[p] /= b.parts[p];
+    return *this;
+  }
+};
+
+using f32x16 = std::conditional_t<register_lanes == lanes, Register<float, lanes>, Registers>;
+/// Register p of a vector.
+PTRAIN_INLINE auto& register_of(Register<float, lanes>& v, int) { return v; }
+PTRAIN_INLINE auto& register_of(Registers& v, int p) { return v.parts[p]; }
+
+/// function(register...) of each register of vectors: what operators do not say, comparisons above all.
+template <typename Function, typename... V>
+PTRAIN_INLINE f32x16 by_registers(Function function, V... v) {
+  f32x16 result;
+  for (int p = 0; p < Registers::count; ++p) register_of(result, p) = function(register_of(v, p)...);
+  return result;
+}
+
+/// The sixteen lanes of load(first lane) of each register, and store(first lane, register) of each.
+template <typename Load>
+PTRAIN_INLINE f32x16 load_registers(Load load) {
+  f32x16 v;
+  for (int p = 0; p < Registers::count; ++p) register_of(v, p) = load(p * register_lanes);
+  return v;
+}
+template <typename Store>
+PTRAIN_INLINE void store_registers(f32x16 v, Store store) {
+  for (int p = 0; p < Registers::count; ++p) store(p * register_lanes, register_of(v, p));
+}
+
+/// Of a register of T from memory, aligned or not, and to it.
+template <typename T>
+PTRAIN_INLINE Register<T> load_register(const void* from) {
+  Register<T> v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+template <typename V>
+PTRAIN_INLINE void store_register(void* to, V v) {
+  memcpy(to, &v, sizeof v);
+}
 
 /// `value` in every lane.
 PTRAIN_INLINE f32x16 splat(float value) { return value - f32x16{}; }
 
 /// 16 elements from or to memory, aligned or not, widened and rounded to nearest where they are of 16 bits.
 PTRAIN_INLINE f32x16 load16(const float* from) {
-  f32x16 v;
-  memcpy(&v, from, sizeof v);
-  return v;
+  return load_registers([=](int at) { return load_register<float>(from + at); });
 }
-PTRAIN_INLINE void store16(float* to, f32x16 v) { memcpy(to, &v, sizeof v); }
+PTRAIN_INLINE void store16(float* to, f32x16 v) {
+  store_registers(v, [=](int at, auto part) { store_register(to + at, part); });
+}
 
 /// Bit i is 1 where lane i is above zero, and `v` where bits are 1, with zeros elsewhere.
 PTRAIN_INLINE std::uint16_t positive_bits(f32x16 v) {
-#ifdef __AVX512F__
-  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(v), _mm512_setzero_ps(), _CMP_GT_OQ);
-#else
   unsigned bits = 0;
-#ifdef __x86_64__
-  const auto half_bits = [](auto half) {
-    const __m256 positive = _mm256_cmp_ps(reinterpret_cast<__m256>(half), _mm256_setzero_ps(), _CMP_GT_OQ);
-    return static_cast<unsigned>(_mm256_movemask_ps(positive));
-  };
-  bits = half_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7)) |
-         half_bits(__builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)) << 8;
+  store_registers(v, [&]([[maybe_unused]] int at, auto part) {
+#if defined(__AVX512F__)
+    bits = _mm512_cmp_ps_mask(reinterpret_cast<__m512>(part), _mm512_setzero_ps(), _CMP_GT_OQ);
+#elif defined(__AVX__)
+    const __m256 positive = _mm256_cmp_ps(reinterpret_cast<__m256>(part), _mm256_setzero_ps(), _CMP_GT_OQ);
+    bits |= static_cast<unsigned>(_mm256_movemask_ps(positive)) << at;
 #else
-  for (int i = 0; i < lanes; ++i) bits |= static_cast<unsigned>(v[i] > 0) << i;
+    for (int i = 0; i < register_lanes; ++i) bits |= static_cast<unsigned>(part[i] > 0) << (at + i);
 #endif
+  });
   return static_cast<std::uint16_t>(bits);
-#endif
 }
 PTRAIN_INLINE f32x16 where_bits(std::uint16_t bits, f32x16 v) {
 #ifdef __AVX512F__
   return reinterpret_cast<f32x16>(_mm512_maskz_mov_ps(bits, reinterpret_cast<__m512>(v)));
 #else
-  const u32x16 lane_bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-  return (lane_bits & static_cast<std::uint32_t>(bits)) != 0 ? v : f32x16{};
+  Register<std::uint32_t> lane_bit{};
+  for (int i = 0; i < register_lanes; ++i) lane_bit[i] = 1u << i;
+  f32x16 kept;
+  for (int p = 0; p < Registers::count; ++p) {
+    const auto ones = lane_bit & (static_cast<std::uint32_t>(bits) >> (p * register_lanes));
+    kept.parts[p] = ones != 0 ? v.parts[p] : Register<float>{};
+  }
+  return kept;
 #endif
 }
 
@@ -74,9 +163,23 @@ PTRAIN_INLINE float total(f32x16 v) {
 
 /// As of floats.
 PTRAIN_INLINE f32x16 load16(const bf16* from) {
-  u16x16 bits;
-  memcpy(&bits, from, sizeof bits);
-  return reinterpret_cast<f32x16>(__builtin_convertvector(bits, u32x16) << 16);
+  return load_registers([=](int at) {
+    const auto bits = __builtin_convertvector(load_register<std::uint16_t>(from + at), Register<std::uint32_t>);
+    return reinterpret_cast<Register<float>>(bits << 16);
+  });
+}
+PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
+#ifdef __AVX512BF16__
+  const auto bits = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
+  memcpy(static_cast<void*>(to), &bits, sizeof bits);
+#else
+  store_registers(v, [=](int at, auto part) {  // bf16's constructor, in lanes
+    const auto u = reinterpret_cast<Register<std::uint32_t>>(part);
+    const auto high = u >> 16, rounded = (u + 0x7fffu + (high & 1u)) >> 16;
+    const auto bits = (u & 0x7fffffffu) > 0x7f800000u ? high | 0x40u : rounded;
+    store_register(to + at, __builtin_convertvector(bits, Register<std::uint16_t>));
+  });
+#endif
 }
 
 #ifdef __AVX512F__  // the zero-masked forms: GCC 12 warns of the plain ones
@@ -90,67 +193,52 @@ PTRAIN_INLINE void store16(f16* to, f32x16 v) {
 }
 #elif defined(__x86_64__)
 PTRAIN_INLINE f32x16 load16(const f16* from) {
-  f32x16 v;
-  for (int half = 0; half < 2; ++half) {
-    const __m256 part = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 8 * half)));
-    memcpy(reinterpret_cast<float*>(&v) + 8 * half, &part, sizeof part);
-  }
-  return v;
+  return load_registers([=](int at) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+    return reinterpret_cast<Register<float>>(_mm256_cvtph_ps(bits));
+  });
 }
 PTRAIN_INLINE void store16(f16* to, f32x16 v) {
-  for (int half = 0; half < 2; ++half) {
-    __m256 part;
-    memcpy(&part, reinterpret_cast<const float*>(&v) + 8 * half, sizeof part);
-    const __m128i bits = _mm256_cvtps_ph(part, _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 8 * half), bits);
-  }
+  store_registers(v, [=](int at, auto part) {
+    const __m128i bits = _mm256_cvtps_ph(reinterpret_cast<__m256>(part), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at), bits);
+  });
 }
 #else
-using binary16x16 = __fp16 __attribute__((vector_size(32)));
 PTRAIN_INLINE f32x16 load16(const f16* from) {
-  binary16x16 v;
-  memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, f32x16);
+  return load_registers(
+      [=](int at) { return __builtin_convertvector(load_register<__fp16>(from + at), Register<float>); });
 }
 PTRAIN_INLINE void store16(f16* to, f32x16 v) {
-  const auto halves = __builtin_convertvector(v, binary16x16);
-  memcpy(static_cast<void*>(to), &halves, sizeof halves);
+  store_registers(v,
+                  [=](int at, auto part) { store_register(to + at, __builtin_convertvector(part, Register<__fp16>)); });
 }
 #endif
 
-/// As of floats.
-PTRAIN_INLINE void store16(bf16* to, f32x16 v) {
-#ifdef __AVX512BF16__
-  const auto bits = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
-  memcpy(static_cast<void*>(to), &bits, sizeof bits);
-#else
-  for (int i = 0; i < lanes; ++i) to[i] = bf16(v[i]);
-#endif
+/// As of floats. By way of 16 bits: GCC converts between 8 and 32 lane by lane.
+template <typename Integer>
+requires std::is_same_v<Integer, std::uint8_t> || std::is_same_v<Integer, std::int8_t> PTRAIN_INLINE f32x16
+load16(const Integer* from) {
+  return load_registers([=](int at) {
+    const auto halves = __builtin_convertvector(load_register<Integer>(from + at), Register<std::int16_t>);
+    return __builtin_convertvector(__builtin_convertvector(halves, Register<std::int32_t>), Register<float>);
+  });
 }
-
 /// Ties to even; what is out of range becomes the least or the most, what is no number 0.
-template <typename Vector>
-PTRAIN_INLINE void store_integers(void* to, f32x16 v, float least, float most) {
-  v = v < splat(least) ? splat(least) : v;
-  v = v > splat(most) ? splat(most) : v;
-  const f32x16 shifted = v + splat(0x1.8p23f);  // whose low bits are the integer
-  const Vector integers = __builtin_convertvector(reinterpret_cast<u32x16>(shifted), Vector);
-  memcpy(to, &integers, sizeof integers);
+template <typename Integer>
+requires std::is_same_v<Integer, std::uint8_t> || std::is_same_v<Integer, std::int8_t> PTRAIN_INLINE void store16(
+    Integer* to, f32x16 v) {
+  constexpr float least = std::numeric_limits<Integer>::min(), most = std::numeric_limits<Integer>::max();
+  store_registers(v, [=](int at, auto part) {
+    using Part = decltype(part);
+    part = part < least ? Part{} + least : part;
+    part = part > most ? Part{} + most : part;
+    const Part shifted = part + 0x1.8p23f;  // whose low bits are the integer
+    const auto bits = reinterpret_cast<Register<std::uint32_t>>(shifted);
+    const auto halves = __builtin_convertvector(bits, Register<std::uint16_t>);
+    store_register(to + at, __builtin_convertvector(halves, Register<Integer>));
+  });
 }
-
-/// As of floats, by store_integers.
-PTRAIN_INLINE f32x16 load16(const std::uint8_t* from) {
-  u8x16 v;
-  memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, f32x16);
-}
-PTRAIN_INLINE f32x16 load16(const std::int8_t* from) {
-  s8x16 v;
-  memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, f32x16);
-}
-PTRAIN_INLINE void store16(std::uint8_t* to, f32x16 v) { store_integers<u8x16>(to, v, 0.0f, 255.0f); }
-PTRAIN_INLINE void store16(std::int8_t* to, f32x16 v) { store_integers<s8x16>(to, v, -128.0f, 127.0f); }
 
 #ifdef __AVX512F__
 inline constexpr __mmask16 all_lanes = 0xffff;  // GCC 12 warns of the intrinsics without a mask
@@ -193,11 +281,12 @@ PTRAIN_INLINE void transpose(f32x16 (&rows)[lanes]) {
 #ifdef __AVX512F__
   transpose(reinterpret_cast<__m512i(&)[lanes]>(rows));
 #else
-  f32x16 columns[lanes];
+  float from[lanes][lanes], to[lanes][lanes];
+  for (int r = 0; r < lanes; ++r) store16(from[r], rows[r]);
   for (int r = 0; r < lanes; ++r) {
-    for (int c = 0; c < lanes; ++c) columns[c][r] = rows[r][c];
+    for (int c = 0; c < lanes; ++c) to[c][r] = from[r][c];
   }
-  std::copy(columns, columns + lanes, rows);
+  for (int r = 0; r < lanes; ++r) rows[r] = load16(to[r]);
 #endif
 }
 

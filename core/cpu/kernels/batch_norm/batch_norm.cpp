@@ -4,8 +4,8 @@
 #include "core/ops/normalization/batch_norm.h"
 
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 #include <cmath>
@@ -58,7 +58,7 @@ class BatchNormKernel final : public Kernel {
   /// Batch mean and inverse deviation into outputs 1 and 2; updates the running statistics.
   template <typename T>
   void statistics(const T* x, const KernelArgs& args, float* partial) const {
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
       const f32x16 origin = access.load(x + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const f32x16 d = access.load(x + row * rows_.channels + c) - origin;
@@ -113,15 +113,15 @@ class BatchNormKernel final : public Kernel {
     const T* added = residual ? static_cast<const T*>(args.inputs[BatchNorm::residual]) : nullptr;
     auto* y = static_cast<T*>(args.outputs[BatchNorm::y]);
     auto* mask = masked ? static_cast<std::uint8_t*>(args.outputs[BatchNorm::mask]) : nullptr;
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, const auto& rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = (access.load(x + at) - m) * s + b;
         if constexpr (residual) v += access.load(added + at);
-        v = activate<activation>(v);
+        v = activate16<activation>(v);
         access.store(y + at, v);
-        if constexpr (masked) access.store_bits(mask + at / 8, positive_bits(gate_opening<activation>(v)));
+        if constexpr (masked) access.store_bits(mask + at / 8, gate_bits<activation>(v));
       });
     });
   }

@@ -2,8 +2,8 @@
 // sums over each channel, one for dx. With g the gradient before the activation and d = x - mean:
 //   dx = scale (g - sum(g) / n - d invstd^2 sum(g d) / n),  scale = gamma invstd.
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/math/activation.h"
 #include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cpu {
@@ -84,7 +84,7 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     T* dresidual = residual ? static_cast<T*>(args.outputs[3]) : nullptr;
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const Rows& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
@@ -95,7 +95,7 @@ class BatchNormGradKernel final : public Kernel {
           g = where_bits(access.load_bits(mask + at / 8), g);
           access.store(dresidual + at, g);
         } else {
-          g = activation_gradient<activation>(g, d * s + b);
+          g = activation_gradient16<activation>(g, d * s + b);
         }
         s1 += g;
         s2 += g * d;
@@ -110,14 +110,14 @@ class BatchNormGradKernel final : public Kernel {
     const auto* mean = static_cast<const float*>(args.inputs[Op::saved_mean]);
     const auto* beta = static_cast<const float*>(args.inputs[Op::beta]);
     auto* dx = static_cast<T*>(args.outputs[0]);
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, const auto& rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
         const f32x16 d = access.load(x + at) - m;
         f32x16 g = access.load(gradient + at);
-        if constexpr (!residual) g = activation_gradient<activation>(g, d * s + b);
+        if constexpr (!residual) g = activation_gradient16<activation>(g, d * s + b);
         access.store(dx + at, g * s + (d * k1 + k0));
       });
     });

@@ -2,8 +2,8 @@
 #include "core/ops/normalization/batch_norm_parts.h"
 
 #include "core/cpu/kernels.h"
+#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/math/activation.h"
 #include "core/ops/math/batch_norm.h"
 
 #include <cmath>
@@ -69,7 +69,7 @@ class ApplyKernel final : public Kernel {
                 *residual_offset = floats(args, Op::residual_offset);
     auto* y = static_cast<T*>(args.outputs[Op::y]);
     auto* mask = attrs_.mask ? static_cast<std::uint8_t*>(args.outputs[Op::mask]) : nullptr;
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, const auto& rows) {
       const f32x16 s = access.load(scale + c), b = access.load(offset + c);
       f32x16 rs = f32x16{} + 1.0f, rb{};
       if (residual_scale != nullptr) rs = access.load(residual_scale + c), rb = access.load(residual_offset + c);
@@ -77,10 +77,10 @@ class ApplyKernel final : public Kernel {
         const std::int64_t at = row * rows_.channels + c;
         f32x16 v = access.load(x + at) * s + b;
         if (residual != nullptr) v += access.load(residual + at) * rs + rb;
-        v = activate<activation>(v);
+        v = activate16<activation>(v);
         access.store(y + at, v);
         if constexpr (is_gate(activation)) {
-          if (mask != nullptr) access.store_bits(mask + at / 8, positive_bits(gate_opening<activation>(v)));
+          if (mask != nullptr) access.store_bits(mask + at / 8, gate_bits<activation>(v));
         }
       });
     });
@@ -119,7 +119,7 @@ class GradApplyKernel final : public Kernel {
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);
     const float* mean = floats(args, Op::saved_mean);
     auto* dx = static_cast<T*>(args.outputs[0]);
-    rows_.map(Order::forward, [&](std::int64_t c, auto access, const Rows& rows) {
+    rows_.map(Order::forward, [&](std::int64_t c, auto access, const auto& rows) {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c);
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {

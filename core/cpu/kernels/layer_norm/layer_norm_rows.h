@@ -21,8 +21,10 @@ struct RowStatistics {
 /// Zero in the lanes beyond a row's end.
 PTRAIN_INLINE f32x16 only(AllLanes, f32x16 v) { return v; }
 PTRAIN_INLINE f32x16 only(SomeLanes some, f32x16 v) {
-  for (int i = some.count; i < lanes; ++i) v[i] = 0;
-  return v;
+  float part[lanes];
+  store16(part, v);
+  std::fill(part + some.count, part + lanes, 0.0f);
+  return load16(part);
 }
 
 /// Two passes over the row, which stays in the first-level cache: the mean, then the variance around it.
