@@ -59,3 +59,24 @@ target_compile_options(ptrain_cuda_libraries INTERFACE
 if(PTRAIN_TESTS)  # kernel_resources.py reads the PTX
   target_compile_options(ptrain_cuda_libraries INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--no-compress>)
 endif()
+
+# ptrain_cuda_together(VARIABLE): the .cu files below core/cuda, eight at once as ptrain_compile_together does it: nvcc
+# takes three seconds for the headers of each file, and CMake's own unity builds are for C++ alone before 3.31.
+function(ptrain_cuda_together variable)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/cuda/*.cu)
+  if(PTRAIN_UNITY)
+    list(LENGTH sources count)
+    math(EXPR last "(${count} - 1) / 8")
+    foreach(part RANGE ${last})
+      math(EXPR first "${part} * 8")
+      list(SUBLIST sources ${first} 8 included)
+      list(TRANSFORM included REPLACE "^${CMAKE_SOURCE_DIR}/(.*)$" "#include \"\\1\"\n")
+      list(JOIN included "" content)
+      set(together ${CMAKE_BINARY_DIR}/core/cuda/kernels_${part}.cu)
+      file(CONFIGURE OUTPUT ${together} CONTENT "${content}" @ONLY)
+      list(APPEND parts ${together})
+    endforeach()
+    set(sources ${parts})
+  endif()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()

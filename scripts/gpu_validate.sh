@@ -118,7 +118,7 @@ train() {
 # peak and steady power.
 resnet() {
   local name=$1 size=(data.image_size=224 data.batch_size=256 train.steps=400 data.synthetic_samples=1024) model=resnet50
-  ((tiny)) && model=resnet18 size=(data.image_size=32 data.batch_size=2 train.steps=4 data.synthetic_samples=8)
+  ((tiny)) && model=mobilenet_v2 size=(data.image_size=32 data.batch_size=2 train.steps=4 data.synthetic_samples=8)
   train "resnet50_$name" 90 "model: {name: $model, classes: 1000}
 data: {source: synthetic, augment: none}
 train: {measure_after_steps: $((tiny ? 2 : 40)), optimizer: {name: momentum}}" \

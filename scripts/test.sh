@@ -112,10 +112,7 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --preset cuda
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain libptrain device_test cuda_registry_test plans_test emulated_device_test checked_device_test emulated_ptrain
-  ctest --test-dir build/cuda/tests/package -R package.tar --output-on-failure
-  ctest --test-dir build/cuda/tests/device --output-on-failure
-  ctest --test-dir build/cuda/tests/plans --parallel "$jobs" --output-on-failure
-  ctest --test-dir build/cuda/tests/emulation --parallel "$jobs" --output-on-failure --progress
+  ctest --test-dir build/cuda -L cuda --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure

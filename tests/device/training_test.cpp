@@ -239,7 +239,7 @@ class MemoryWatch final : public TrainObserver {
 
 TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
   for (Config config : both_models()) {
-    config.train.steps = 80;
+    config.train.steps = 40;
     const auto training = open_dataset(data_settings(config), Split::train);
     const auto model = small_model(config, training->info());
     const auto backend = make_test_backend();
@@ -253,7 +253,7 @@ TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
     const std::int64_t late_inputs = config.data.padding == Padding::none ? 1 << 20 : 0;
     EXPECT_GE(result.measured_peak_bytes, result.planned_peak_bytes);
     EXPECT_LE(result.measured_peak_bytes, result.planned_peak_bytes + late_inputs);
-    ASSERT_EQ(watch.left.size(), 80u);
+    ASSERT_EQ(watch.left.size(), 40u);
     // The first steps record the launches; blocks for copies may still be added after that, up to their bound.
     constexpr std::size_t copy_blocks = std::size_t{128} << 20;
     EXPECT_LE(watch.left[6], watch.left.back() + copy_blocks);

@@ -4,13 +4,14 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/pixels.cuh"
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/adaptive_pool.h"
 
 namespace ptrain::cuda {
 namespace {
 
-struct Extent {
+struct WindowsExtent {
   std::int64_t images, height, width, channels;
   std::int64_t size;  // windows along either axis
 };
@@ -21,7 +22,7 @@ __device__ inline float share_of(const AdaptiveWindow& rows, const AdaptiveWindo
 }
 
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) pool_kernel(Extent e, const T* x, T* y) {
+__global__ void __launch_bounds__(block_threads) adaptive_pool_kernel(WindowsExtent e, const T* x, T* y) {
   const std::int64_t count = e.images * e.size * e.size * e.channels;
   for (std::int64_t at = grid_thread() * n; at < count; at += grid_threads() * n) {
     const std::int64_t window = at / e.channels, image = window / (e.size * e.size);
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(block_threads) pool_kernel(Extent e, const T* 
 
 /// Each pixel receives its share of every window that reads it.
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) spread_kernel(Extent e, const T* dy, T* dx) {
+__global__ void __launch_bounds__(block_threads) adaptive_spread_kernel(WindowsExtent e, const T* dy, T* dx) {
   const std::int64_t count = e.images * e.height * e.width * e.channels;
   for (std::int64_t at = grid_thread() * n; at < count; at += grid_threads() * n) {
     const std::int64_t pixel = at / e.channels, image = pixel / (e.height * e.width);
@@ -66,8 +67,6 @@ __global__ void __launch_bounds__(block_threads) spread_kernel(Extent e, const T
 }
 
 /// Forward and backward differ in the kernel only. `images` is [N,H,W,C].
-enum class Direction { forward, backward };
-
 template <Direction direction>
 class AdaptivePoolKernel final : public Kernel {
  public:
@@ -92,19 +91,19 @@ class AdaptivePoolKernel final : public Kernel {
  private:
   template <int n, typename T>
   void pool(const T* from, T* to) {
-    const Extent& e = extent_;
+    const WindowsExtent& e = extent_;
     if constexpr (direction == Direction::forward) {
       const int blocks = grid_blocks(device_, e.images * e.size * e.size * e.channels / n);
-      launch(pool_kernel<n, T>, blocks, block_threads, device_, e, from, to);
+      launch(adaptive_pool_kernel<n, T>, blocks, block_threads, device_, e, from, to);
     } else {
       const int blocks = grid_blocks(device_, e.images * e.height * e.width * e.channels / n);
-      launch(spread_kernel<n, T>, blocks, block_threads, device_, e, from, to);
+      launch(adaptive_spread_kernel<n, T>, blocks, block_threads, device_, e, from, to);
     }
   }
 
   Device& device_;
   DType dtype_;
-  Extent extent_;
+  WindowsExtent extent_;
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace ptrain::cuda {
 namespace {
 
 /// x is [N,height,width,channels], y [N,out_height,out_width,channels].
-struct Geometry : ImageExtents {
+struct AvgPoolGeometry : ImageExtents {
   int kernel, stride;
 
-  Geometry(const AvgPool2dAttributes& pool, const Shape& x, const Shape& y)
+  AvgPoolGeometry(const AvgPool2dAttributes& pool, const Shape& x, const Shape& y)
       : ImageExtents(x, y), kernel(pool.kernel), stride(pool.stride) {}
 
   /// One past the last pixel under output `out`.
@@ -25,7 +25,8 @@ struct Geometry : ImageExtents {
 };
 
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) avg_pool_kernel(Geometry g, std::int64_t items, const T* x, T* y) {
+__global__ void __launch_bounds__(block_threads)
+    avg_pool_kernel(AvgPoolGeometry g, std::int64_t items, const T* x, T* y) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
     const Pixel<n> out(item, g.out_height, g.out_width, g.channels);
     const int top = out.row * g.stride, left = out.column * g.stride;
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(block_threads) avg_pool_kernel(Geometry g, std
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    avg_pool_grad_kernel(Geometry g, std::int64_t items, const T* dy, T* dx) {
+    avg_pool_grad_kernel(AvgPoolGeometry g, std::int64_t items, const T* dy, T* dx) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
     const Pixel<n> in(item, g.height, g.width, g.channels);
     const T* image = dy + in.image * g.out_height * g.out_width * g.channels + in.channel;
@@ -88,7 +89,7 @@ class AvgPool2dKernel final : public Kernel {
  private:
   Device& device_;
   TensorDesc y_;
-  Geometry geometry_;
+  AvgPoolGeometry geometry_;
 };
 
 class AvgPool2dGradKernel final : public Kernel {
@@ -110,7 +111,7 @@ class AvgPool2dGradKernel final : public Kernel {
  private:
   Device& device_;
   TensorDesc dx_;
-  Geometry geometry_;
+  AvgPoolGeometry geometry_;
 };
 
 }  // namespace

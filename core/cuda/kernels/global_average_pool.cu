@@ -4,6 +4,7 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/pixels.cuh"
 #include "core/cuda/primitives/vector.cuh"
 
 namespace ptrain::cuda {
@@ -11,7 +12,7 @@ namespace {
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    pool_kernel(const T* x, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* y) {
+    mean_pool_kernel(const T* x, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* y) {
   const std::int64_t at = grid_thread() * n;
   if (at >= samples * channels) return;
   const T* source = x + at / channels * pixels * channels + at % channels;
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    spread_kernel(const T* dy, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* dx) {
+    spread_mean_kernel(const T* dy, std::int64_t samples, std::int64_t pixels, std::int64_t channels, T* dx) {
   const float share = 1.0f / static_cast<float>(pixels);
   const std::int64_t sample = pixels * channels;
   for (std::int64_t at = grid_thread() * n; at < samples * sample; at += grid_threads() * n) {
@@ -43,8 +44,6 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Forward and backward differ in the kernel only. `images_` is [N,H,W,C], `means_` [samples,C].
-enum class Direction { forward, backward };
-
 template <Direction direction>
 class PoolKernel final : public Kernel {
  public:
@@ -71,10 +70,10 @@ class PoolKernel final : public Kernel {
     const std::int64_t pixels = images_.count() / means_.count();
     if constexpr (direction == Direction::forward) {
       const unsigned blocks = blocks_for(samples * channels / n);
-      launch(pool_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
+      launch(mean_pool_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
     } else {
       const int blocks = grid_blocks(device_, images_.count() / n);
-      launch(spread_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
+      launch(spread_mean_kernel<n, T>, blocks, block_threads, device_, from, samples, pixels, channels, to);
     }
   }
 

@@ -13,7 +13,7 @@ namespace {
 /// y may be x: each element is read before it is written, by the same thread.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    scale_kernel(std::int64_t count, std::int64_t channels, const T* x, const float* gamma, T* y) {
+    layer_scale_kernel(std::int64_t count, std::int64_t channels, const T* x, const float* gamma, T* y) {
   for (std::int64_t at = grid_thread() * n; at < count; at += grid_threads() * n) {
     float values[n], factor[n];
     load(x + at, values);
@@ -60,7 +60,7 @@ class LayerScaleKernel final : public Kernel {
     const std::int64_t channels = x_.shape[-1];
     visit_row_pack(channels, x_.dtype, [&](auto n, auto zero) {
       using T = decltype(zero);
-      launch(scale_kernel<decltype(n)::value, T>, grid_blocks(device_, x_.count() / n), block_threads, device_,
+      launch(layer_scale_kernel<decltype(n)::value, T>, grid_blocks(device_, x_.count() / n), block_threads, device_,
              x_.count(), channels, static_cast<const T*>(x), static_cast<const float*>(gamma), static_cast<T*>(y));
     });
   }

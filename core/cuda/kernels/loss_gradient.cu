@@ -7,7 +7,7 @@
 namespace ptrain::cuda {
 namespace {
 
-__global__ void seed_kernel(const float* scale, float factor, float* seed) {
+__global__ void loss_gradient_kernel(const float* scale, float factor, float* seed) {
   *seed = factor * (scale == nullptr ? 1.0f : scale[LossScaleState::scale]);
 }
 
@@ -17,7 +17,7 @@ class LossGradientKernel final : public Kernel {
       : device_(device), factor_(context.op_as<LossGradient>().factor()) {}
 
   void run(const KernelArgs& args) override {
-    launch(seed_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), factor_,
+    launch(loss_gradient_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[0]), factor_,
            static_cast<float*>(args.outputs[0]));
   }
 

@@ -12,10 +12,10 @@ namespace ptrain::cuda {
 namespace {
 
 /// x is [N,height,width,channels], y [N,out_height,out_width,channels].
-struct Geometry : ImageExtents {
+struct MaxPoolGeometry : ImageExtents {
   int kernel, stride, padding;
 
-  Geometry(const MaxPool2dAttributes& pool, const Shape& x, const Shape& y)
+  MaxPoolGeometry(const MaxPool2dAttributes& pool, const Shape& x, const Shape& y)
       : ImageExtents(x, y), kernel(pool.kernel), stride(pool.stride), padding(pool.padding) {}
 };
 
@@ -24,7 +24,7 @@ using Indices = Pack<std::uint8_t, n>;
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    max_pool_kernel(Geometry g, std::int64_t items, const T* x, T* y, std::uint8_t* argmax) {
+    max_pool_kernel(MaxPoolGeometry g, std::int64_t items, const T* x, T* y, std::uint8_t* argmax) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
     const Pixel<n> out(item, g.out_height, g.out_width, g.channels);
     const int top = out.row * g.stride - g.padding, left = out.column * g.stride - g.padding;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(block_threads)
 /// Output positions whose window holds input position `in`: [first, last).
 struct Holders {
   int first, last;
-  __device__ Holders(int in, int outputs, const Geometry& g) {
+  __device__ Holders(int in, int outputs, const MaxPoolGeometry& g) {
     const int at = in + g.padding;
     first = at < g.kernel ? 0 : (at - g.kernel) / g.stride + 1;
     last = min(outputs, at / g.stride + 1);
@@ -67,7 +67,7 @@ struct Holders {
 
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    max_pool_grad_kernel(Geometry g, std::int64_t items, const T* dy, const std::uint8_t* argmax, T* dx) {
+    max_pool_grad_kernel(MaxPoolGeometry g, std::int64_t items, const T* dy, const std::uint8_t* argmax, T* dx) {
   for (std::int64_t item = grid_thread(); item < items; item += grid_threads()) {
     const Pixel<n> in(item, g.height, g.width, g.channels);
     const Holders rows(in.row, g.out_height, g), columns(in.column, g.out_width, g);
@@ -107,7 +107,7 @@ class MaxPool2dKernel final : public Kernel {
  private:
   Device& device_;
   TensorDesc y_;
-  Geometry geometry_;
+  MaxPoolGeometry geometry_;
 };
 
 class MaxPool2dGradKernel final : public Kernel {
@@ -130,7 +130,7 @@ class MaxPool2dGradKernel final : public Kernel {
  private:
   Device& device_;
   TensorDesc dx_;
-  Geometry geometry_;
+  MaxPoolGeometry geometry_;
 };
 
 }  // namespace

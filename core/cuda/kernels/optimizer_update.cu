@@ -6,8 +6,8 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
+#include "core/cuda/primitives/step_state.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/training/optimizer_buffers.h"
 
 namespace ptrain::cuda {
 namespace {
@@ -21,12 +21,6 @@ struct Segment {
   std::int32_t chunks;
 };
 
-/// What a step's kernels have in common, in device memory: the first kernel writes it, the others read it.
-struct StepState {
-  StepFactors factors;
-  int skip;
-};
-
 /// The flat buffers and tables, as kernels take them.
 struct Buffers {
   OptimizerBuffers flat;
@@ -36,11 +30,6 @@ struct Buffers {
   double2* partials;  // by chunk: sums of squares of the parameter and of the gradient or direction
   float* ratios;      // by segment
 };
-
-__global__ void begin_step_kernel(OptimizerSettings settings, const float* learning_rate, const float* norm,
-                                  const float* loss_scale, float* updates, UpdateCount counted, StepState* state) {
-  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, counted, state->factors);
-}
 
 /// This block's chunk.
 template <typename Grad, typename Low>

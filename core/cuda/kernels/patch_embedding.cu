@@ -9,17 +9,17 @@
 namespace ptrain::cuda {
 namespace {
 
-struct Extent {
+struct PatchExtent {
   std::int64_t images, length, width;
 
-  explicit Extent(const TensorDesc& tokens)
+  explicit PatchExtent(const TensorDesc& tokens)
       : images(tokens.shape[0]), length(tokens.shape[1]), width(tokens.shape[2]) {}
   /// Of the tokens of one image.
   __host__ __device__ std::int64_t image() const { return length * width; }
 };
 
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) embed_kernel(Extent e, const T* x, const float* class_token,
+__global__ void __launch_bounds__(block_threads) embed_kernel(PatchExtent e, const T* x, const float* class_token,
                                                               const float* position, T* tokens, std::int32_t* lengths) {
   for (std::int64_t i = grid_thread(); i < e.images; i += grid_threads()) {
     lengths[i] = static_cast<std::int32_t>(e.length);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_threads) embed_kernel(Extent e, const T*
 /// The class token lies at the first position.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
-    embed_grad_kernel(Extent e, const T* dtokens, T* dx, float* dclass_token, float* dposition) {
+    embed_grad_kernel(PatchExtent e, const T* dtokens, T* dx, float* dclass_token, float* dposition) {
   const std::int64_t within = grid_thread() * n;
   if (within >= e.image()) return;
   float sum[n] = {};
@@ -78,7 +78,7 @@ class PatchEmbeddingKernel final : public Kernel {
  private:
   Device& device_;
   DType dtype_;
-  Extent extent_;
+  PatchExtent extent_;
 };
 
 class PatchEmbeddingGradKernel final : public Kernel {
@@ -100,7 +100,7 @@ class PatchEmbeddingGradKernel final : public Kernel {
  private:
   Device& device_;
   DType dtype_;
-  Extent extent_;
+  PatchExtent extent_;
 };
 
 }  // namespace

@@ -9,14 +9,15 @@
 namespace ptrain::cuda {
 namespace {
 
-struct Extent {
+struct ScaledExtent {
   std::int64_t images, pixels, channels;
   std::int64_t count() const { return images * pixels * channels; }
 };
 
 /// y may be x: each element is read before it is written, by the same thread.
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) scale_kernel(Extent e, const T* x, const T* factors, T* y) {
+__global__ void __launch_bounds__(block_threads)
+    scale_channels_kernel(ScaledExtent e, const T* x, const T* factors, T* y) {
   const std::int64_t image = e.pixels * e.channels;
   for (std::int64_t at = grid_thread() * n; at < e.images * image; at += grid_threads() * n) {
     float values[n], factor[n];
@@ -30,7 +31,8 @@ __global__ void __launch_bounds__(block_threads) scale_kernel(Extent e, const T*
 
 /// dfactors = the sum of dy x over the pixels.
 template <int n, typename T>
-__global__ void __launch_bounds__(block_threads) factors_grad_kernel(Extent e, const T* dy, const T* x, T* dfactors) {
+__global__ void __launch_bounds__(block_threads)
+    factors_grad_kernel(ScaledExtent e, const T* dy, const T* x, T* dfactors) {
   const std::int64_t at = grid_thread() * n;
   if (at >= e.images * e.channels) return;
   const std::int64_t first = at / e.channels * e.pixels * e.channels + at % e.channels;
@@ -48,7 +50,7 @@ __global__ void __launch_bounds__(block_threads) factors_grad_kernel(Extent e, c
 /// Calls body(extent, pack as a constant, zero of the data's type) for data [N,H,W,C].
 template <typename Body>
 void visit_images(const TensorDesc& data, Body&& body) {
-  const Extent extent{data.shape[0], data.shape[1] * data.shape[2], data.shape[3]};
+  const ScaledExtent extent{data.shape[0], data.shape[1] * data.shape[2], data.shape[3]};
   visit_floating(data.dtype, [&](auto zero) {
     if (extent.channels % pack == 0) {
       body(extent, std::integral_constant<int, pack>{}, zero);
@@ -63,11 +65,11 @@ class ScaleChannelsKernel final : public Kernel {
   ScaleChannelsKernel(const TensorDesc& x, Device& device) : device_(device), x_(x) {}
 
   void run(const KernelArgs& args) override {
-    visit_images(x_, [&](const Extent& extent, auto n, auto zero) {
+    visit_images(x_, [&](const ScaledExtent& extent, auto n, auto zero) {
       using T = decltype(zero);
       constexpr int packed = decltype(n)::value;
-      launch(scale_kernel<packed, T>, grid_blocks(device_, extent.count() / packed), block_threads, device_, extent,
-             static_cast<const T*>(args.inputs[ScaleChannels::x]),
+      launch(scale_channels_kernel<packed, T>, grid_blocks(device_, extent.count() / packed), block_threads, device_,
+             extent, static_cast<const T*>(args.inputs[ScaleChannels::x]),
              static_cast<const T*>(args.inputs[ScaleChannels::factors]), static_cast<T*>(args.outputs[0]));
     });
   }
@@ -84,7 +86,7 @@ class ScaleChannelsGradKernel final : public Kernel {
   ScaleChannelsGradKernel(const TensorDesc& x, Device& device) : device_(device), x_(x) {}
 
   void run(const KernelArgs& args) override {
-    visit_images(x_, [&](const Extent& extent, auto n, auto zero) {
+    visit_images(x_, [&](const ScaledExtent& extent, auto n, auto zero) {
       using T = decltype(zero);
       constexpr int packed = decltype(n)::value;
       const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
@@ -92,8 +94,8 @@ class ScaleChannelsGradKernel final : public Kernel {
       launch(factors_grad_kernel<packed, T>, blocks_for(extent.images * extent.channels / packed), block_threads,
              device_, extent, dy, static_cast<const T*>(args.inputs[Op::x]),
              static_cast<T*>(args.outputs[Op::dfactors]));
-      launch(scale_kernel<packed, T>, grid_blocks(device_, extent.count() / packed), block_threads, device_, extent, dy,
-             static_cast<const T*>(args.inputs[Op::factors]), static_cast<T*>(args.outputs[Op::dx]));
+      launch(scale_channels_kernel<packed, T>, grid_blocks(device_, extent.count() / packed), block_threads, device_,
+             extent, dy, static_cast<const T*>(args.inputs[Op::factors]), static_cast<T*>(args.outputs[Op::dx]));
     });
   }
 

@@ -16,8 +16,8 @@ constexpr int warp = 32;
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    softmax_kernel(const T* all_logits, MixedLabels labels, std::int64_t rows, std::int64_t classes, float smoothing,
-                   float* all_probabilities, float* losses) {
+    softmax_loss_kernel(const T* all_logits, MixedLabels labels, std::int64_t rows, std::int64_t classes,
+                        float smoothing, float* all_probabilities, float* losses) {
   const std::int64_t r = grid_thread() / warp;
   if (r >= rows) return;
   const T* logits = all_logits + r * classes;
@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    grad_kernel(const float* probabilities, MixedLabels labels, std::int64_t rows, std::int64_t classes,
-                float smoothing, const BatchFactors* factors, T* dlogits) {
+    softmax_loss_grad_kernel(const float* probabilities, MixedLabels labels, std::int64_t rows, std::int64_t classes,
+                             float smoothing, const BatchFactors* factors, T* dlogits) {
   const float everywhere = smoothing / static_cast<float>(classes);
   for (std::int64_t i = grid_thread(); i < rows * classes; i += grid_threads()) {
     const std::int64_t r = i / classes, c = i % classes;
@@ -125,7 +125,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
-      launch(softmax_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
+      launch(softmax_loss_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
              static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
              static_cast<float*>(args.outputs[1]), losses);
     });
@@ -156,7 +156,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
     launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,
            static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]), factors);
     visit_floating(attributes_.dtype, [&](auto zero) {
-      launch(grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
+      launch(softmax_loss_grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
              static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, factors,
              static_cast<decltype(zero)*>(args.outputs[0]));
     });

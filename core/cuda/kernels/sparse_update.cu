@@ -3,17 +3,11 @@
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/step_state.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/training/optimizer_buffers.h"
 
 namespace ptrain::cuda {
 namespace {
-
-/// What a step's elements have in common, in device memory.
-struct StepState {
-  StepFactors factors;
-  int skip;
-};
 
 struct Rows {
   std::int64_t count;
@@ -24,11 +18,6 @@ struct Rows {
   float* moment1;  // null where the optimizer keeps none
   float* moment2;
 };
-
-__global__ void begin_rows_kernel(OptimizerSettings settings, const float* learning_rate, const float* norm,
-                                  const float* loss_scale, float* updates, StepState* state) {
-  state->skip = !begin_step(settings, learning_rate, norm, loss_scale, updates, UpdateCount::later, state->factors);
-}
 
 __global__ void __launch_bounds__(block_threads)
     update_rows_kernel(Rows r, OptimizerSettings settings, float decay, const StepState* state) {
@@ -56,8 +45,8 @@ class SparseUpdateKernel final : public Kernel {
     using Input = SparseUpdate::Input;
     const auto in = [&](std::size_t input) { return static_cast<float*>(args.inputs[input]); };
     auto* state = static_cast<StepState*>(args.workspace);
-    launch(begin_rows_kernel, 1, 1, device_, attributes_.settings, in(Input::learning_rate), in(Input::grad_norm),
-           in(Input::loss_scale), in(Input::updates), state);
+    launch(begin_step_kernel, 1, 1, device_, attributes_.settings, in(Input::learning_rate), in(Input::grad_norm),
+           in(Input::loss_scale), in(Input::updates), UpdateCount::later, state);
     const Rows rows{values_[0],        values_[1],       static_cast<const std::int32_t*>(args.inputs[Input::rows]),
                     in(Input::values), in(Input::table), in(Input::moment1),
                     in(Input::moment2)};

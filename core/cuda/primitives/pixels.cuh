@@ -7,6 +7,9 @@
 
 namespace ptrain::cuda {
 
+/// Of a kernel that serves as its own gradient's.
+enum class Direction { forward, backward };
+
 /// Extents of images [N,height,width,channels] and of the smaller ones [N,out_height,out_width,channels] made of them.
 struct ImageExtents {
   int height, width, channels;

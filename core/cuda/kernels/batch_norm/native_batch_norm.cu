@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(block_threads)
 /// y may be the residual or x: each element is read before it is written, by the same thread.
 template <int n, typename T, Activation activation>
 __global__ void __launch_bounds__(block_threads)
-    apply_kernel(ChannelExtent e, const T* x, const float* mean, const float* scale, const float* beta,
-                 const T* residual, T* y, std::uint8_t* mask) {
+    native_apply_kernel(ChannelExtent e, const T* x, const float* mean, const float* scale, const float* beta,
+                        const T* residual, T* y, std::uint8_t* mask) {
   const Place place(e, n);
   if (place.channel >= e.channels) return;
   float m[n], s[n], b[n];
@@ -181,7 +181,7 @@ void NativeBatchNorm::train_as(const Forward& t, void* workspace) const {
 template <int n, typename T>
 void NativeBatchNorm::apply_as(const Forward& t, const float* mean, const float* scale) const {
   visit_norm_activation(t.activation, [&](auto kind) {
-    launch(apply_kernel<n, T, decltype(kind)::value>, extent_.grid(n), block_threads, device_, extent_,
+    launch(native_apply_kernel<n, T, decltype(kind)::value>, extent_.grid(n), block_threads, device_, extent_,
            static_cast<const T*>(t.x), mean, scale, t.beta, static_cast<const T*>(t.residual), static_cast<T*>(t.y),
            t.mask);
   });

@@ -9,17 +9,17 @@ namespace ptrain::cuda {
 namespace {
 
 constexpr int threads_across = 32;  // each with `n` neighbouring columns
-constexpr int block_rows = 8;
+constexpr int rows_at_once = 8;
 
 /// Block (c, p) takes the rows p, p + parts... (eight at a time) of its columns, and writes their sums to partial[p].
 template <Activation kind, int n, typename T>
-__global__ void __launch_bounds__(threads_across* block_rows)
+__global__ void __launch_bounds__(threads_across* rows_at_once)
     differentiate_kernel(const T* saved, T* dx, std::int64_t rows, std::int64_t columns, float* partial) {
   const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * threads_across + threadIdx.x) * n;
   float sums[n] = {};
   if (column < columns) {
-    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * block_rows;
-    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * block_rows + threadIdx.y; r < rows; r += step) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * rows_at_once;
+    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * rows_at_once + threadIdx.y; r < rows; r += step) {
       float at[n], gradient[n];
       load(saved + r * columns + column, at);
       load(dx + r * columns + column, gradient);
@@ -31,14 +31,14 @@ __global__ void __launch_bounds__(threads_across* block_rows)
       store(dx + r * columns + column, gradient);
     }
   }
-  __shared__ float tile[block_rows][n][threads_across];
+  __shared__ float tile[rows_at_once][n][threads_across];
 #pragma unroll
   for (int i = 0; i < n; ++i) tile[threadIdx.y][i][threadIdx.x] = sums[i];
   __syncthreads();
   if (threadIdx.y != 0 || column >= columns) return;
 #pragma unroll
   for (int i = 0; i < n; ++i) {
-    for (int r = 1; r < block_rows; ++r) sums[i] += tile[r][i][threadIdx.x];
+    for (int r = 1; r < rows_at_once; ++r) sums[i] += tile[r][i][threadIdx.x];
     partial[static_cast<std::int64_t>(blockIdx.y) * columns + column + i] = sums[i];
   }
 }
@@ -53,11 +53,11 @@ ActivationGradientSums::ActivationGradientSums(const Device& device, Activation 
       db_dtype_(db),
       rows_(dx.count() / dx.shape[-1]),
       columns_(dx.shape[-1]),
-      parts_(row_parts(device, rows_, columns_, block_rows, threads_across * row_pack(columns_))) {}
+      parts_(row_parts(device, rows_, columns_, rows_at_once, threads_across * row_pack(columns_))) {}
 
 void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* workspace) const {
   auto* partial = static_cast<float*>(workspace);
-  const dim3 block(threads_across, block_rows);
+  const dim3 block(threads_across, rows_at_once);
   visit_row_pack(columns_, [&](auto n) {
     const dim3 grid(blocks_for(columns_, threads_across * decltype(n)::value), static_cast<unsigned>(parts_));
     visit_activation(activation_, [&](auto kind) {
