@@ -92,9 +92,10 @@ class MaxPool2dKernel final : public Kernel {
       };
       for (std::int64_t r = rows.first; r < rows.last; ++r) {
         const T* line = image + ((rows.start + r) * x_.shape[2] + columns.start) * channels + c;
-        for (std::int64_t s = columns.first; s < columns.last; ++s) {
+        f32x16 tap = splat(static_cast<float>(r * pool_.kernel + columns.first));
+        for (std::int64_t s = columns.first; s < columns.last; ++s, tap += 1.0f) {
           const f32x16 v = access.load(line + s * channels);
-          where = by_registers(better, v, best, splat(static_cast<float>(r * pool_.kernel + s)), where);
+          where = by_registers(better, v, best, tap, where);
           best = by_registers(better, v, best, v, best);
         }
       }
