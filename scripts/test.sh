@@ -59,11 +59,12 @@ if ((asan)); then
   step "sanitizers: unit and op tests"
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target tests/unit/all tests/ops/all
-  # The largest first. Without runs of many steps that compare losses: shorter ones go over the same code.
+  # The largest first. Without runs of many steps that compare losses, and hundreds of drawn samples: shorter ones go over
+  # the same code.
   export -f run_half
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan_suppressions.txt:print_suppressions=0
   GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*:Phases.Resume*:Mix.*Resumes'
-  GTEST_FILTER+=':Mix.Learns*:Evaluator.GivesAnImageAndItsMirrorImage*'
+  GTEST_FILTER+=':Mix.Learns*:Evaluator.GivesAnImageAndItsMirrorImage*:Effects.*CoverTheTruth*'
   export GTEST_FILTER
   # shellcheck disable=SC2012,SC2016
   ls -S build/asan/bin/{ops_test,unit_*} | sed 'p' | awk '{ print $0, NR % 2 }' |

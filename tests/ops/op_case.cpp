@@ -118,6 +118,14 @@ std::string describe(const OpCase& c) {
   return text;
 }
 
+/// Sanitizers look at memory, which every gradient runs through whole; differences of six elements in seven would add
+/// nothing but their time.
+#ifdef PTRAIN_SANITIZED
+constexpr std::size_t looked_at = 7;
+#else
+constexpr std::size_t looked_at = 1;
+#endif
+
 /// sum over outputs of weights . output, in double.
 double weighted_loss(const OpCase& c, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& seeds) {
   const auto outputs = c.reference(inputs);
@@ -129,19 +137,27 @@ double weighted_loss(const OpCase& c, const std::vector<HostTensor>& inputs, con
   return loss;
 }
 
+/// Of every looked_at-th element alone.
+std::vector<double> some_of(const std::vector<double>& values) {
+  std::vector<double> some;
+  for (std::size_t i = 0; i < values.size(); i += looked_at) some.push_back(values[i]);
+  return some;
+}
+
+/// Of the same elements.
 std::vector<double> finite_differences(const OpCase& c, std::size_t input, const std::vector<HostTensor>& seeds) {
   constexpr double step = 1e-4;
   std::vector<HostTensor> inputs = c.inputs;
   std::vector<double>& x = inputs[input].values;
-  std::vector<double> gradient(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
+  std::vector<double> gradient;
+  for (std::size_t i = 0; i < x.size(); i += looked_at) {
     const double saved = x[i];
     x[i] = saved + step;
     const double above = weighted_loss(c, inputs, seeds);
     x[i] = saved - step;
     const double below = weighted_loss(c, inputs, seeds);
     x[i] = saved;
-    gradient[i] = (above - below) / (2 * step);
+    gradient.push_back((above - below) / (2 * step));
   }
   return gradient;
 }
@@ -278,7 +294,7 @@ void check_op(const OpCase& c) {
   ASSERT_EQ(gradients.size(), c.gradient_inputs.size()) << describe(c) << ": some input got no gradient";
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const auto input = static_cast<std::size_t>(c.gradient_inputs[k]);
-    expect_close(gradients[k].values, finite_differences(c, input, seeds), 4 * limit,
+    expect_close(some_of(gradients[k].values), finite_differences(c, input, seeds), 4 * limit,
                  fmt::format("{}: gradient of input {}", describe(c), input));
   }
 }
