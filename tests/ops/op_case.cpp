@@ -120,11 +120,7 @@ std::string describe(const OpCase& c) {
 
 /// Sanitizers look at memory, which every gradient runs through whole; differences of six elements in seven would add
 /// nothing but their time.
-#ifdef PTRAIN_SANITIZED
-constexpr std::size_t looked_at = 7;
-#else
-constexpr std::size_t looked_at = 1;
-#endif
+constexpr std::size_t looked_at = PTRAIN_LOOKED_AT;
 
 /// sum over outputs of weights . output, in double.
 double weighted_loss(const OpCase& c, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& seeds) {

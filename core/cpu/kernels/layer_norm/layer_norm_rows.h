@@ -23,8 +23,7 @@ PTRAIN_INLINE f32x16 only(AllLanes, f32x16 v) { return v; }
 PTRAIN_INLINE f32x16 only(SomeLanes some, f32x16 v) {
   float part[lanes];
   store16(part, v);
-  std::fill(part + some.count, part + lanes, 0.0f);
-  return load16(part);
+  return some.load(part);
 }
 
 /// Two passes over the row, which stays in the first-level cache: the mean, then the variance around it.
