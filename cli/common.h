@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/view/telling.h"
-#include "core/config/load.h"
+#include "core/yaml/load.h"
 
 #include <CLI/CLI.hpp>
 

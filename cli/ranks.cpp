@@ -3,11 +3,11 @@
 #include "core/base/parallel.h"
 #include "core/base/standard_streams.h"
 #include "core/base/threads.h"
-#include "core/dist/cores.h"
-#include "core/dist/launch.h"
-#include "core/dist/mpi.h"
-#include "core/dist/rank_failure.h"
-#include "core/dist/threads.h"
+#include "core/comm/cores.h"
+#include "core/comm/launch.h"
+#include "core/comm/mpi.h"
+#include "core/comm/rank_failure.h"
+#include "core/comm/threads.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // How the ranks of a run come to be: threads of this process, or processes of an MPI job of which this is one.
 #pragma once
 
-#include "core/config/load.h"
-#include "core/dist/communicator.h"
+#include "core/comm/communicator.h"
+#include "core/yaml/load.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 #include "cli/choice_option.h"
 #include "cli/device.h"
 #include "cli/shipped.h"
-#include "core/config/load.h"
+#include "core/yaml/load.h"
 #include "models/registry.h"
 
 namespace ptrain {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/exec/backend.h"
-#include "core/infer/deployed_model.h"
 #include "core/infer/inputs.h"
-#include "core/infer/opened_model.h"
+#include "core/runtime/deployed_model.h"
+#include "core/runtime/opened_model.h"
 
 #include <CLI/CLI.hpp>
 

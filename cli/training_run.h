@@ -3,8 +3,8 @@
 
 #include "cli/output_folder.h"
 #include "cli/view/telling.h"
-#include "core/config/load.h"
 #include "core/train/trainer.h"
+#include "core/yaml/load.h"
 
 #include <filesystem>
 #include <functional>

@@ -84,12 +84,12 @@ fi
 if ((tsan)); then
   step "thread sanitizer: ranks, loaders, signals, serving"
   cmake --preset tsan
-  cmake --build build/tsan --parallel "$jobs" --target ptrain unit_dist
+  cmake --build build/tsan --parallel "$jobs" --target ptrain unit_comm
   # One thread to each team: the sanitizer does not know libgomp's barriers. Without address randomisation, where that is
   # granted: the sanitizer's memory is in fixed places.
   watched=(env OMP_NUM_THREADS=1 "TSAN_OPTIONS=exitcode=66 suppressions=$PWD/tests/tsan_suppressions.txt")
   if setarch -R true 2>/dev/null; then watched=(setarch -R "${watched[@]}"); fi
-  "${watched[@]}" build/tsan/bin/unit_dist
+  "${watched[@]}" build/tsan/bin/unit_comm
   runs=$(mktemp -d)
   train=("${watched[@]}" build/tsan/bin/ptrain run configs/quick/bert_synthetic.yaml -o threads=2 -o dist.ranks=2
     -o data.workers=2 --progress none)

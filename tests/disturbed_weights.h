@@ -4,7 +4,7 @@
 #include "core/base/rng.h"
 #include "core/exec/variables.h"
 #include "core/model/model.h"
-#include "core/train/state/weights.h"
+#include "core/runtime/weights.h"
 
 namespace ptrain::testing {
 

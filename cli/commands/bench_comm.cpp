@@ -3,8 +3,8 @@
 #include "cli/device.h"
 #include "cli/ranks.h"
 #include "core/base/errors.h"
+#include "core/comm/bench.h"
 #include "core/config/device_choice.h"
-#include "core/dist/bench.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 #include "cli/trained_model.h"
 #include "core/base/errors.h"
 #include "core/cpu/backend.h"
-#include "core/infer/onnx/onnx.h"
+#include "core/deploy/onnx/onnx.h"
 #include "core/io/atomic_file.h"
 #include "models/registry.h"
 

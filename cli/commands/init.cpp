@@ -2,9 +2,9 @@
 #include "cli/commands.h"
 #include "cli/shipped.h"
 #include "core/base/counted.h"
-#include "core/config/load.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
+#include "core/yaml/load.h"
 #include "models/registry.h"
 
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 #include "core/base/standard_streams.h"
 #include "core/cpu/backend.h"
 #include "core/cpu/onednn/int8_work.h"
-#include "core/infer/quantization/quantizer.h"
+#include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
 #include "core/report/json_file.h"
 

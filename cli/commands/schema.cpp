@@ -8,8 +8,8 @@
 #include "core/analysis/run_set.h"
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
+#include "core/deploy/quantization/report.h"
 #include "core/infer/inference.h"
-#include "core/infer/quantization/report.h"
 #include "core/infer/scenarios.h"
 #include "core/report/report.h"
 

@@ -3,7 +3,7 @@
 #include "cli/trained_model.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
-#include "core/infer/predictor.h"
+#include "core/runtime/predictor.h"
 #include "core/serve/http.h"
 
 #include <fmt/format.h>

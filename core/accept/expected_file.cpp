@@ -1,8 +1,8 @@
 #include "core/accept/expected_file.h"
 
 #include "core/base/errors.h"
-#include "core/config/yaml_reader.h"
 #include "core/io/atomic_file.h"
+#include "core/yaml/yaml_reader.h"
 
 #include <algorithm>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "core/config/device_choice.h"
-#include "core/infer/opened_model.h"
-#include "core/infer/predictor.h"
-#include "core/infer/tensors.h"
-#include "core/infer/text_encoder.h"
+#include "core/runtime/opened_model.h"
+#include "core/runtime/predictor.h"
+#include "core/runtime/tensors.h"
+#include "core/runtime/text_encoder.h"
 
 #include <mutex>
 

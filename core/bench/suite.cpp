@@ -4,8 +4,8 @@
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
-#include "core/config/yaml_reader.h"
 #include "core/io/atomic_file.h"
+#include "core/yaml/yaml_reader.h"
 
 #include <algorithm>
 #include <set>

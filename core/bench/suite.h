@@ -18,7 +18,7 @@
 
 #include "core/analysis/steady_state.h"
 #include "core/config/config.h"
-#include "core/config/load.h"
+#include "core/yaml/load.h"
 
 #include <nlohmann/json.hpp>
 

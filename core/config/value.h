@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/keys.h"
-#include "core/config/yaml_tree.h"
+#include "core/config/yaml_value.h"
 
 #include <nlohmann/json.hpp>
 

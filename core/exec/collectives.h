@@ -1,5 +1,5 @@
 // How a graph's nodes reach the other ranks of a data-parallel run. Kernels and backends see these interfaces only; who
-// the others are, and over what their hosts are reached, is core/dist's matter.
+// the others are, and over what their hosts are reached, is core/comm's matter.
 #pragma once
 
 #include "core/base/dtype.h"

@@ -5,9 +5,9 @@
 #include "core/base/rng.h"
 #include "core/base/signals.h"
 #include "core/infer/input_sources.h"
-#include "core/infer/text_encoder.h"
 #include "core/io/atomic_file.h"
 #include "core/report/csv.h"
+#include "core/runtime/text_encoder.h"
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

@@ -3,8 +3,8 @@
 
 #include "core/data/text/tokenizer.h"
 #include "core/infer/answers.h"
-#include "core/infer/deployed_model.h"
-#include "core/infer/opened_model.h"
+#include "core/runtime/deployed_model.h"
+#include "core/runtime/opened_model.h"
 
 #include <functional>
 

@@ -4,7 +4,7 @@
 #include "core/base/signals.h"
 #include "core/data/loader/loader.h"
 #include "core/report/keep_worst.h"
-#include "core/train/metrics.h"
+#include "core/runtime/metrics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,10 @@
 
 #include "core/data/loader/loader.h"
 #include "core/infer/answers.h"
-#include "core/infer/deployed_model.h"
 #include "core/infer/inputs.h"
 #include "core/report/accuracy_figures.h"
 #include "core/report/statistics.h"
+#include "core/runtime/deployed_model.h"
 
 #include <functional>
 

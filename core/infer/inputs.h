@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/dataset.h"
-#include "core/train/state/trained_model.h"
+#include "core/runtime/trained_model.h"
 
 #include <memory>
 #include <mutex>

@@ -7,10 +7,10 @@
 
 #include "core/base/choices.h"
 #include "core/infer/early_stopping.h"
-#include "core/infer/predictor.h"
 #include "core/report/figures.h"
 #include "core/report/statistics.h"
-#include "core/train/state/trained_model.h"
+#include "core/runtime/predictor.h"
+#include "core/runtime/trained_model.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // Tables, files of sentences and sentences, tokenised as the training's texts were.
 #include "core/data/text/text_table.h"
 #include "core/infer/input_sources.h"
-#include "core/infer/text_encoder.h"
+#include "core/runtime/text_encoder.h"
 
 namespace ptrain {
 namespace {

@@ -3,9 +3,9 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
-#include "core/infer/deployed_model.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
+#include "core/runtime/deployed_model.h"
 #include "core/serve/request_tensors.h"
 
 namespace ptrain {

@@ -2,8 +2,8 @@
 // request's body means and what is answered. HTTP itself is elsewhere.
 #pragma once
 
-#include "core/infer/opened_model.h"
-#include "core/infer/text_encoder.h"
+#include "core/runtime/opened_model.h"
+#include "core/runtime/text_encoder.h"
 #include "core/serve/batcher.h"
 
 #include <optional>

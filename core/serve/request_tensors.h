@@ -1,7 +1,7 @@
 // Tensors out of a request's JSON.
 #pragma once
 
-#include "core/infer/tensors.h"
+#include "core/runtime/tensors.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,9 +3,9 @@
 #include "core/base/clock.h"
 #include "core/data/loader/loader.h"
 #include "core/model/model.h"
-#include "core/train/feeder.h"
+#include "core/runtime/feeder.h"
+#include "core/runtime/weights.h"
 #include "core/train/settings.h"
-#include "core/train/state/weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/report/accuracy_figures.h"
-#include "core/train/metrics.h"
+#include "core/runtime/metrics.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/predictions.h"
 #include "core/train/ranks.h"

@@ -1,7 +1,7 @@
 #include "core/train/ranks.h"
 
 #include "core/base/errors.h"
-#include "core/dist/rank_failure.h"
+#include "core/comm/rank_failure.h"
 #include "core/io/atomic_file.h"
 #include "core/passes/optimizer.h"
 

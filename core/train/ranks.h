@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/base/signals.h"
+#include "core/comm/communicator.h"
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
-#include "core/dist/communicator.h"
 #include "core/exec/variables.h"
 
 #include <memory>

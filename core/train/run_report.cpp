@@ -1,7 +1,7 @@
 #include "core/train/run_report.h"
 
+#include "core/comm/bench.h"
 #include "core/config/choices.h"
-#include "core/dist/bench.h"
 #include "core/train/amp_choice.h"
 #include "core/train/settings.h"
 

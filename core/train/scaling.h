@@ -1,8 +1,8 @@
 // A measured run as the scaling model sees it: when in a step each bucket of gradients is ready.
 #pragma once
 
+#include "core/comm/predict.h"
 #include "core/config/config.h"
-#include "core/dist/predict.h"
 #include "core/exec/backend.h"
 #include "core/model/model.h"
 

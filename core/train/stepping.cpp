@@ -2,7 +2,7 @@
 
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
-#include "core/train/feeder.h"
+#include "core/runtime/feeder.h"
 #include "core/train/input/mix.h"
 #include "core/train/settings.h"
 

@@ -5,12 +5,12 @@
 #include "core/base/signals.h"
 #include "core/config/choices.h"
 #include "core/io/atomic_file.h"
+#include "core/runtime/trained_model.h"
+#include "core/runtime/weights.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/input/phased_loader.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
-#include "core/train/state/trained_model.h"
-#include "core/train/state/weights.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // A deployed model answers on a GPU as it does on the CPU, whichever kind of model it is.
 #include "core/cpu/backend.h"
 #include "core/cuda/backend.h"
-#include "core/infer/deployed_model.h"
-#include "core/infer/predictor.h"
-#include "core/train/state/weights.h"
+#include "core/runtime/deployed_model.h"
+#include "core/runtime/predictor.h"
+#include "core/runtime/weights.h"
 #include "models/registry.h"
 #include "models/text/gpt2.h"
 #include "models/wide_deep.h"

@@ -1,7 +1,7 @@
 // Any bytes as a YAML configuration: accepted, or refused with one clean line.
 #include "core/base/errors.h"
 #include "core/config/keys.h"
-#include "core/config/load.h"
+#include "core/yaml/load.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Any bytes as the body of an inference request: answered with JSON, 200 or 400.
 #include "core/base/parallel.h"
 #include "core/cpu/backend.h"
-#include "core/infer/predictor.h"
+#include "core/runtime/predictor.h"
 #include "core/serve/model_service.h"
 #include "models/registry.h"
 #include "tests/fuzz/small_models.h"

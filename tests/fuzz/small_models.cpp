@@ -1,10 +1,10 @@
 #include "tests/fuzz/small_models.h"
 
 #include "core/cpu/backend.h"
-#include "core/infer/deployed_model.h"
-#include "core/infer/quantization/quantizer.h"
+#include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
-#include "core/train/state/weights.h"
+#include "core/runtime/deployed_model.h"
+#include "core/runtime/weights.h"
 #include "models/registry.h"
 #include "models/text/bert.h"
 

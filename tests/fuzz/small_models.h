@@ -1,8 +1,8 @@
 // Trained models that targets ask: of random weights, made when a target starts.
 #pragma once
 
-#include "core/infer/opened_model.h"
 #include "core/model/model.h"
+#include "core/runtime/opened_model.h"
 
 namespace ptrain::fuzzing {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/passes/pipeline.h"
-#include "core/train/plans/plan_set.h"
+#include "core/runtime/plan_set.h"
 #include "models/text/bert.h"
 #include "models/wide_deep.h"
 #include "tests/golden/sketch.h"

@@ -7,7 +7,7 @@ from test_model_names import COMMENT_OR_STRING
 
 LIBRARY = re.compile(r"\w*(?:cuda|cudnn|cublas|nccl|nvml|onednn|dnnl)\w*", re.IGNORECASE)
 KEYS = {"cuda_graphs", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent"}  # names that users write
-ROOMS = ("core/cpu/", "core/cuda/", "core/dist/", "core/api/")
+ROOMS = ("core/cpu/", "core/cuda/", "core/comm/", "core/api/")
 CHOICES = ("core/config/device_choice.h", "core/config/device_choice.cpp")  # device: cuda, and its name
 COMPILER = {"__CUDACC__"}
 

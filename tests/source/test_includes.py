@@ -4,7 +4,7 @@ import unittest
 
 import tree
 
-MAY_KNOW_CUDA = ("core/cuda/", "core/dist/")
+MAY_KNOW_CUDA = ("core/cuda/", "core/comm/")
 
 
 def cmake_lists():

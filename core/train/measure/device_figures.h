@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/runtime/plan_set.h"
 #include "core/train/measure/measuring.h"
-#include "core/train/plans/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/errors.h"
-#include "core/dist/bench.h"
+#include "core/comm/bench.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/exec/backend.h"
-#include "core/train/feeder.h"
+#include "core/runtime/feeder.h"
 #include "core/train/measure/sensor_watch.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"

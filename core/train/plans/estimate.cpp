@@ -15,17 +15,6 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-Cost step_cost(const Graph& graph) {
-  Cost total;
-  for (const Node& node : graph.nodes()) {
-    if (node.phase > Phase::backward) continue;
-    const Cost cost = node.op->cost(graph.input_descs(node), graph.output_descs(node));
-    total.flops += cost.flops;
-    total.bytes += cost.bytes;
-  }
-  return total;
-}
-
 MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model,
                                const BatchShape& batch) {
   PipelineOptions options = training_options(config, backend.preferred_low_precision());

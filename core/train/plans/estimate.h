@@ -11,9 +11,6 @@ namespace ptrain {
 /// Numbers that training changes: what weights files hold but for running statistics.
 std::int64_t parameter_count(const Model& model);
 
-/// Arithmetic and memory traffic of a step's forward and backward, without the optimizer's.
-Cost step_cost(const Graph& graph);
-
 struct MemoryEstimate {
   std::int64_t variables = 0;  // bytes: parameters, gradients, optimizer state
   std::int64_t arena = 0;      // activations

@@ -7,7 +7,7 @@
 #include "core/model/model.h"
 #include "core/passes/amp.h"
 #include "core/passes/pipeline.h"
-#include "core/train/plans/plan_set.h"
+#include "core/runtime/plan_set.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/passes/pipeline.h"
-#include "core/train/state/weights.h"
+#include "core/runtime/weights.h"
 
 #include <array>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/analysis/run_set.h"
-#include "core/config/load.h"
 #include "core/report/environment.h"
 #include "core/report/report.h"
+#include "core/yaml/load.h"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 // Every file of tests/cli/bad_configs is refused with one line that names the place its first line expects:
 // "# line LINE key KEY", line 0 for none, no key where the YAML itself is wrong.
-#include "core/config/load.h"
+#include "core/yaml/load.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>

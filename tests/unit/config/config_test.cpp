@@ -1,8 +1,8 @@
 #include "core/base/utf8.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
-#include "core/config/load.h"
 #include "core/config/text.h"
+#include "core/yaml/load.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 

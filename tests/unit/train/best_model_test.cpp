@@ -1,6 +1,6 @@
 // The best model of a run is kept, and a run ends where nothing gets better or its time is over.
 #include "core/train/state/best_model.h"
-#include "core/train/state/trained_model.h"
+#include "core/runtime/trained_model.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"

@@ -1,7 +1,7 @@
 // Small training runs whose ranks are threads of the test.
 #pragma once
 
-#include "tests/unit/dist/run_ranks.h"
+#include "tests/unit/comm/run_ranks.h"
 #include "tests/unit/train/training_run.h"
 
 namespace ptrain::testing {

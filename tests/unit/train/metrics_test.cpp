@@ -1,4 +1,4 @@
-#include "core/train/metrics.h"
+#include "core/runtime/metrics.h"
 
 #include "core/report/json_file.h"
 

@@ -1,6 +1,6 @@
 // The moving average of the weights: what it is, and that it alone is evaluated and exported.
 #include "core/passes/optimizer.h"
-#include "core/train/state/weights.h"
+#include "core/runtime/weights.h"
 #include "tests/unit/train/training_run.h"
 
 #include <gtest/gtest.h>

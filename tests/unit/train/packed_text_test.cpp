@@ -1,6 +1,6 @@
 // data.padding none trains what max_length trains, in fewer tokens.
 #include "core/config/choices.h"
-#include "core/train/feeder.h"
+#include "core/runtime/feeder.h"
 #include "core/train/plans/estimate.h"
 #include "tests/unit/train/data_parallel.h"
 

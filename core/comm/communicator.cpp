@@ -1,0 +1,221 @@
+#include "core/comm/communicator.h"
+
+#include "core/base/threads.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::max(0.0, std::chrono::duration<double>(end - begin).count());
+}
+
+}  // namespace
+
+ExchangeTimes ExchangeTimes::operator-(const ExchangeTimes& before) const {
+  return {all_reduces - before.all_reduces, bytes - before.bytes, transfer_seconds - before.transfer_seconds,
+          exposed_seconds - before.exposed_seconds, waited_seconds - before.waited_seconds};
+}
+
+Communicator::Communicator(std::unique_ptr<Transport> transport, CommunicatorOptions options)
+    : transport_(std::move(transport)), activity_(transport_->activity()), options_(std::move(options)) {
+  thread_ = start_thread([this] { exchange_all(); });
+}
+
+Communicator::~Communicator() { stop(); }
+
+void Communicator::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Communicator::exchange_all() {
+  constexpr auto beat = std::chrono::milliseconds(100);
+  std::unique_lock lock(mutex_);
+  try {
+    while (!stopping_) {
+      if (!work_.wait_for(lock, beat, [this] { return stopping_ || !queue_.empty(); })) {
+        lock.unlock();
+        transport_->idle();
+        lock.lock();
+        continue;
+      }
+      if (stopping_) break;
+      const Exchange next = queue_.front();
+      lock.unlock();
+      run(next);
+      lock.lock();
+      queue_.pop_front();
+      if (queue_.empty()) done_.notify_all();
+    }
+  } catch (...) {
+    if (lock.owns_lock()) lock.unlock();
+    make_failure_calls(std::current_exception());
+    lock.lock();
+    failure_ = std::current_exception();
+    lock.unlock();
+    done_.notify_all();
+    outlast_failure();
+  }
+}
+
+void Communicator::make_failure_calls(const std::exception_ptr& failure) {
+  const std::lock_guard lock(failure_calls_mutex_);
+  const auto make = [this](const RankFailure* lost) {
+    for (const OnFailure::Call& call : failure_calls_) call(lost);
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const RankFailure& lost) {
+    make(lost.rank() != rank() ? &lost : nullptr);
+  } catch (const std::exception&) {
+    make(nullptr);
+  }
+}
+
+void Communicator::outlast_failure() {
+  if (!options_.last_resort) return;
+  std::unique_lock lock(mutex_);
+  const auto grace = std::chrono::duration<double>(options_.grace_seconds);
+  if (work_.wait_for(lock, grace, [this] { return stopping_; })) return;
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const std::exception& failure) {
+    options_.last_resort(failure.what());
+  }
+}
+
+void Communicator::run(const Exchange& exchange) {
+  if (exchange.other != nullptr) return (*exchange.other)();
+  const auto ready = transport_->all_reduce(exchange.data, exchange.count, exchange.dtype, exchange.factor);
+  count_transfer(ready, exchange);
+}
+
+void Communicator::count_transfer(Clock::time_point ready, const Exchange& exchange) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  ++times_.all_reduces;
+  times_.bytes += static_cast<double>(exchange.count) * static_cast<double>(size_of(exchange.dtype));
+  times_.transfer_seconds += seconds_between(ready, now);
+  if (waiting_) times_.exposed_seconds += seconds_between(std::max(ready, waiting_since_), now);
+}
+
+void Communicator::enqueue(const Exchange& exchange) {
+  note_progress();
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    queue_.push_back(exchange);
+  }
+  work_.notify_one();
+}
+
+int Communicator::local_rank() const {
+  int before = 0;
+  for (int other = 0; other < rank(); ++other) {
+    if (transport_->host_index(other) == transport_->host_index(rank())) ++before;
+  }
+  return before;
+}
+
+void Communicator::start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) {
+  enqueue({data, count, dtype, factor, nullptr});
+}
+
+void Communicator::wait_all_reduces() {
+  std::unique_lock lock(mutex_);
+  waiting_ = true;
+  waiting_since_ = Clock::now();
+  wait_until_done(lock);
+  times_.waited_seconds += seconds_between(waiting_since_, Clock::now());
+}
+
+void Communicator::wait_until_done(std::unique_lock<std::mutex>& lock) {
+  done_.wait(lock, [this] { return queue_.empty() || failure_; });
+  waiting_ = false;
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Communicator::call(const std::function<void()>& collective) {
+  enqueue({nullptr, 0, DType::f32, 1, &collective});
+  std::unique_lock lock(mutex_);
+  wait_until_done(lock);
+}
+
+void Communicator::broadcast(std::span<std::byte> bytes, int root) {
+  call([&] { transport_->broadcast(bytes, root); });
+}
+
+void Communicator::barrier() {
+  call([&] { transport_->barrier(); });
+}
+
+void Communicator::all_gather(std::span<const double> mine, std::span<double> all) {
+  call([&] { transport_->all_gather(std::as_bytes(mine), std::as_writable_bytes(all)); });
+}
+
+std::string Communicator::broadcast_text(const std::string& text, int root) {
+  std::uint64_t size = text.size();
+  broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  std::string result = rank() == root ? text : std::string(size, '\0');
+  broadcast(std::as_writable_bytes(std::span(result)), root);
+  return result;
+}
+
+void Communicator::note(const char* action, std::int64_t step) {
+  activity_.action.store(action, std::memory_order_relaxed);
+  activity_.step.store(step, std::memory_order_relaxed);
+  note_progress();
+}
+
+Communicator::Busy::Busy(Communicator* communicator, const char* action) : communicator_(communicator) {
+  if (communicator_ == nullptr) return;
+  communicator_->activity_.action.store(action);
+  communicator_->activity_.busy.fetch_add(1);
+}
+
+Communicator::Busy::~Busy() {
+  if (communicator_ == nullptr) return;
+  communicator_->note_progress();
+  communicator_->activity_.busy.fetch_sub(1);
+}
+
+ExchangeTimes Communicator::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
+}
+
+Communicator::OnFailure::OnFailure(Communicator& communicator, Call call) : communicator_(communicator) {
+  const std::lock_guard lock(communicator_.failure_calls_mutex_);
+  place_ = communicator_.failure_calls_.insert(communicator_.failure_calls_.begin(), std::move(call));
+}
+
+Communicator::OnFailure::~OnFailure() {
+  const std::lock_guard lock(communicator_.failure_calls_mutex_);
+  communicator_.failure_calls_.erase(place_);
+}
+
+void Communicator::abort(const std::string& reason) {
+  transport_->abort(reason);
+  {
+    // The thread itself tells the others, and ends by what it tells them.
+    std::unique_lock lock(mutex_);
+    done_.wait_for(lock, std::chrono::seconds(2), [this] { return failure_ != nullptr; });
+  }
+  stop();
+}
+
+void Communicator::close() {
+  barrier();
+  stop();
+  transport_->finish();
+}
+
+}  // namespace ptrain

@@ -1,0 +1,142 @@
+// One rank's way to the others: a thread that exchanges in the background what the training thread hands to it.
+#pragma once
+
+#include "core/comm/rank_failure.h"
+#include "core/comm/transport.h"
+#include "core/exec/collectives.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace ptrain {
+
+/// What exchanging cost, summed since the start. An all-reduce's transfer runs from the moment all ranks are there.
+struct ExchangeTimes {
+  std::int64_t all_reduces = 0;
+  double bytes = 0;             // of the buffers
+  double transfer_seconds = 0;  // all-reduces under way, whether anything waited or not
+  double exposed_seconds = 0;   // the part of it for which the training thread waited
+  double waited_seconds = 0;    // waits of the training thread: exposed transfer, and waiting for slower ranks
+
+  ExchangeTimes operator-(const ExchangeTimes& before) const;
+};
+
+struct CommunicatorOptions {
+  /// How long after a failure the training thread may take to notice it; then `last_resort` is called with the
+  /// failure's message, and is meant to end the process. Without it the thread may take for ever.
+  double grace_seconds = 0;
+  std::function<void(const std::string&)> last_resort = {};
+};
+
+/// Calls other than the const ones are the training thread's; all ranks make the collective ones in the same order.
+/// After a rank failed every call throws its RankFailure.
+class Communicator final : public HostCollectives {
+ public:
+  explicit Communicator(std::unique_ptr<Transport> transport, CommunicatorOptions options = {});
+  /// After close(), or with the run given up.
+  ~Communicator() override;
+
+  int rank() const override { return transport_->rank(); }
+  int world_size() const override { return transport_->world_size(); }
+  const Transport& transport() const { return *transport_; }
+  /// Counted among the ranks of this host: which of its devices is this rank's.
+  int local_rank() const;
+
+  void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
+  void wait_all_reduces() override;
+  void note_progress() override { activity_.progress.fetch_add(1, std::memory_order_relaxed); }
+
+  std::string_view engine() const override { return transport_->engine(); }
+  std::shared_ptr<void> on_failure(std::function<void()> call) override {
+    return std::make_shared<OnFailure>(*this, [call = std::move(call)](const RankFailure*) { call(); });
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override;
+  void barrier() override;
+  /// Every rank's values, by rank; the same number on each.
+  void all_gather(std::span<const double> mine, std::span<double> all);
+  /// The text of `root` on every rank.
+  std::string broadcast_text(const std::string& text, int root);
+
+  /// What this rank is doing now: `action` is a literal, `step` counts from 1.
+  void note(const char* action, std::int64_t step);
+  /// While it lives, this rank may take any time without counting as hung.
+  class [[nodiscard]] Busy {
+   public:
+    explicit Busy(Communicator* communicator, const char* action);
+    ~Busy();
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Communicator* communicator_;
+  };
+
+  ExchangeTimes times() const;
+
+  /// While it lives, the exchanging thread makes `call` once when it has to give up, and before a call here throws for
+  /// it: the training thread may be at work until a launcher ends the process, or wait elsewhere for a rank that is
+  /// gone. `lost` is the failure of another rank; null when this one ends by itself. Calls are made last come, first
+  /// called, and throw nothing.
+  class [[nodiscard]] OnFailure {
+   public:
+    using Call = std::function<void(const RankFailure* lost)>;
+    OnFailure(Communicator& communicator, Call call);
+    ~OnFailure();
+    OnFailure(const OnFailure&) = delete;
+    OnFailure& operator=(const OnFailure&) = delete;
+
+   private:
+    Communicator& communicator_;
+    std::list<Call>::iterator place_;
+  };
+
+  /// Tells the others that this rank ends in an error, and stops exchanging.
+  void abort(const std::string& reason);
+  /// The end in good order: waits for the other ranks to get here.
+  void close();
+
+ private:
+  struct Exchange {
+    void* data = nullptr;  // of an all-reduce
+    std::int64_t count = 0;
+    DType dtype = DType::f32;
+    float factor = 1;
+    const std::function<void()>* other = nullptr;  // what to do instead
+  };
+
+  void exchange_all();
+  void run(const Exchange& exchange);
+  void enqueue(const Exchange& exchange);
+  void wait_until_done(std::unique_lock<std::mutex>& lock);
+  void call(const std::function<void()>& collective);
+  void count_transfer(std::chrono::steady_clock::time_point ready, const Exchange& exchange);
+  void stop();
+
+  void make_failure_calls(const std::exception_ptr& failure);
+  void outlast_failure();
+
+  std::unique_ptr<Transport> transport_;
+  Activity& activity_;
+  const CommunicatorOptions options_;
+
+  std::mutex failure_calls_mutex_;  // held while they are made, so that none outlives its OnFailure
+  std::list<OnFailure::Call> failure_calls_;
+
+  mutable std::mutex mutex_;  // guards the rest
+  std::condition_variable work_, done_;
+  std::deque<Exchange> queue_;
+  std::exception_ptr failure_;
+  bool stopping_ = false;
+  bool waiting_ = false;
+  std::chrono::steady_clock::time_point waiting_since_;
+  ExchangeTimes times_;
+  std::thread thread_;
+};
+
+}  // namespace ptrain

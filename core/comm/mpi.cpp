@@ -1,0 +1,164 @@
+// Collectives by MPI, with the sums taken here, in rank order. Every call is non-blocking and polled, so that a rank
+// that waits keeps looking after the others (mpi_watch.h).
+#include "core/comm/mpi.h"
+
+#include "core/comm/mpi_watch.h"
+#include "core/comm/rank_failure.h"
+#include "core/comm/reduce.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+namespace ptrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// MPI counts in int: larger buffers are exchanged in parts of so many bytes.
+constexpr std::int64_t largest_part = std::int64_t{1} << 30;
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(double timeout_seconds) {
+    int provided = 0;
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_SERIALIZED)
+      fail("this MPI library cannot be called from a thread (MPI_THREAD_SERIALIZED)");
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world_, &rank_);
+    MPI_Comm_size(world_, &size_);
+    watch_ = std::make_unique<MpiWatch>(timeout_seconds, activity_);
+  }
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return size_; }
+  std::string_view engine() const override { return "mpi"; }
+  int host_index(int rank) const override { return watch_->host_index(rank); }
+  int local_world_size() const override { return watch_->local_world_size(); }
+  const std::string& host_of(int rank) const override { return watch_->host_of(rank); }
+  Activity& activity() override { return activity_; }
+
+  Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
+    barrier();
+    const auto ready = Clock::now();
+    const auto element = static_cast<std::int64_t>(size_of(dtype));
+    const std::int64_t most = largest_part / element;
+    for (std::int64_t first = 0; first < count; first += most) {
+      reduce_part(static_cast<std::byte*>(data) + first * element, std::min(most, count - first), dtype, factor);
+    }
+    return ready;
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    watch_->begin_operation();
+    for (std::size_t first = 0; first < bytes.size(); first += largest_part) {
+      const std::size_t part = std::min<std::size_t>(largest_part, bytes.size() - first);
+      MPI_Request request;
+      check_mpi(MPI_Ibcast(bytes.data() + first, static_cast<int>(part), MPI_BYTE, root, world_, &request),
+                "MPI_Ibcast");
+      wait(request);
+    }
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    watch_->begin_operation();
+    const int bytes = static_cast<int>(mine.size());
+    MPI_Request request;
+    check_mpi(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, world_, &request),
+              "MPI_Iallgather");
+    wait(request);
+  }
+
+  void barrier() override {
+    watch_->begin_operation();
+    MPI_Request request;
+    check_mpi(MPI_Ibarrier(world_, &request), "MPI_Ibarrier");
+    wait(request);
+  }
+
+  void idle() override { watch_->look(MpiWatch::Waiting::no); }
+  void abort(const std::string& reason) override { watch_->give_up(reason); }
+
+  /// MPI_Finalize returns when every rank has called it, so nobody takes the end of another's process for its death.
+  void finish() override {
+    watch_->end();
+    MPI_Comm_free(&world_);
+    MPI_Finalize();
+  }
+
+ private:
+  void reduce_part(std::byte* data, std::int64_t count, DType dtype, float factor) {
+    const auto element = static_cast<std::int64_t>(size_of(dtype));
+    const Slice own = slice_of(count, rank_, size_);
+    const std::int64_t own_bytes = own.count() * element;
+    set_slices(count, element);
+    received_.resize(static_cast<std::size_t>(own_bytes * size_));
+    for (int r = 0; r < size_; ++r) {
+      own_bytes_[static_cast<std::size_t>(r)] = static_cast<int>(own_bytes);
+      own_offsets_[static_cast<std::size_t>(r)] = static_cast<int>(own_bytes * r);
+    }
+    MPI_Request request;
+    check_mpi(MPI_Ialltoallv(data, slice_bytes_.data(), slice_offsets_.data(), MPI_BYTE, received_.data(),
+                             own_bytes_.data(), own_offsets_.data(), MPI_BYTE, world_, &request),
+              "MPI_Ialltoallv");
+    wait(request);
+    sources_.clear();
+    for (int r = 0; r < size_; ++r) sources_.push_back(received_.data() + own_bytes * r);
+    void* const sum = data + own.begin * element;
+    reduce_in_order(sources_, {&sum, 1}, own.count(), dtype, factor);
+    check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slice_bytes_.data(), slice_offsets_.data(),
+                              MPI_BYTE, world_, &request),
+              "MPI_Iallgatherv");
+    wait(request);
+  }
+
+  void set_slices(std::int64_t count, std::int64_t element) {
+    for (std::vector<int>* list : {&slice_bytes_, &slice_offsets_, &own_bytes_, &own_offsets_}) {
+      list->resize(static_cast<std::size_t>(size_));
+    }
+    for (int r = 0; r < size_; ++r) {
+      const Slice slice = slice_of(count, r, size_);
+      slice_bytes_[static_cast<std::size_t>(r)] = static_cast<int>(slice.count() * element);
+      slice_offsets_[static_cast<std::size_t>(r)] = static_cast<int>(slice.begin * element);
+    }
+  }
+
+  /// Polls: at first without a pause, for what takes microseconds, then with short sleeps that leave the core to
+  /// others.
+  void wait(MPI_Request& request) {
+    constexpr int eager_polls = 50;
+    watch_->begin_wait();
+    for (int poll = 0;; ++poll) {
+      int done = 0;
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (done != 0) return;
+      watch_->look(MpiWatch::Waiting::yes);
+      if (poll < eager_polls) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
+
+  MPI_Comm world_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  Activity activity_;
+  std::unique_ptr<MpiWatch> watch_;
+  std::vector<std::byte> received_;
+  std::vector<int> slice_bytes_, slice_offsets_, own_bytes_, own_offsets_;
+  std::vector<const void*> sources_;
+};
+
+}  // namespace
+
+std::string mpi_unavailable_reason() { return {}; }
+
+std::unique_ptr<Transport> make_mpi_transport(double timeout_seconds) {
+  return std::make_unique<MpiTransport>(timeout_seconds);
+}
+
+}  // namespace ptrain

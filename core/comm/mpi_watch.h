@@ -1,0 +1,98 @@
+// How the processes of an MPI job notice that one of them is gone: each tells rank 0 five times a second what it does,
+// rank 0 tells all, and processes of one machine look at each other in the process table. MPI itself waits for ever.
+#pragma once
+
+#include "core/comm/activity.h"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// Throws Error{failed} naming the call when `code` is an error.
+void check_mpi(int code, const char* call);
+
+/// Used by the exchanging thread, but for give_up.
+class MpiWatch {
+ public:
+  enum class Waiting { no, yes };
+
+  /// Collective: all ranks introduce themselves.
+  MpiWatch(double timeout_seconds, Activity& activity);
+  ~MpiWatch();
+  MpiWatch(const MpiWatch&) = delete;
+  MpiWatch& operator=(const MpiWatch&) = delete;
+
+  const std::string& host_of(int rank) const { return peers_[static_cast<std::size_t>(rank)].host; }
+  int host_index(int rank) const { return peers_[static_cast<std::size_t>(rank)].host_index; }
+  int local_world_size() const;
+
+  /// One more collective operation is entered; the same count on every rank is the same operation.
+  void begin_operation() { ++operations_; }
+  void begin_wait() { patience_.restart(); }
+  /// Sends and takes in messages and judges the others, at most every tenth of a second. `waiting`: for a collective
+  /// operation, so that ranks that have not come to it count as late. Throws RankFailure.
+  void look(Waiting waiting);
+  /// Has the next look() tell all others that this rank failed. From any thread.
+  void give_up(const std::string& reason);
+  /// The end in good order, when nothing will be sent any more.
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Message {
+    int failed_rank;  // -1: a sign of life
+    int busy;
+    std::uint64_t progress, operations;
+    std::int64_t step;
+    char action[96];
+    char text[1024];  // the failure
+  };
+  /// A message on its way, which must stay where it is.
+  struct Sending {
+    Message message{};
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    bool is_done();
+  };
+  struct Peer {
+    std::string host, machine;
+    int process = 0;
+    int host_index = 0;
+    Message last{};
+    Clock::time_point heard;
+    Sending sign_of_life, last_words;
+  };
+
+  void introduce();
+  bool watches(int rank) const { return rank != rank_ && (rank_ == 0 || rank == 0); }
+  void receive();
+  void post_receive();
+  void send(int to, Sending& sending, const Message& message);
+  void tell_lives();
+  void judge(Waiting waiting);
+  [[noreturn]] void fail_all(int failed_rank, const std::string& text);
+  Message sign_of_life() const;
+  std::string name_of(int rank) const;
+  std::string last_deed(int rank) const;
+
+  Activity& activity_;
+  Patience patience_;
+  MPI_Comm world_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  std::vector<Peer> peers_;
+  Message incoming_{};
+  MPI_Request receiving_ = MPI_REQUEST_NULL;
+  std::uint64_t operations_ = 0;
+  Clock::time_point looked_, told_;
+  double stood_still_ = 0;  // seconds for which this process itself was stopped
+  std::mutex mutex_;        // guards the reason
+  std::optional<std::string> reason_;
+};
+
+}  // namespace ptrain

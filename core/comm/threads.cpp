@@ -1,0 +1,186 @@
+// An all-reduce is two meetings: at the first every rank has laid out its buffer, then each sums its own slice of all
+// of them and writes it back to all, and at the second all slices are done.
+#include "core/comm/threads.h"
+
+#include "core/base/host_name.h"
+#include "core/comm/rank_failure.h"
+#include "core/comm/reduce.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+namespace ptrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What a rank brings to a meeting.
+struct Offer {
+  void* data = nullptr;
+  std::int64_t size = 0;  // elements or bytes
+};
+
+/// What all ranks share.
+struct Group {
+  explicit Group(int world_size)
+      : activities(static_cast<std::size_t>(world_size)),
+        offers(static_cast<std::size_t>(world_size)),
+        arrived(static_cast<std::size_t>(world_size), false) {}
+
+  int world_size() const { return static_cast<int>(activities.size()); }
+
+  std::vector<Activity> activities;
+  std::vector<Offer> offers;  // written before a meeting, read after it
+  std::string host = host_name();
+
+  std::mutex mutex;  // guards the rest
+  std::condition_variable met;
+  std::vector<bool> arrived;
+  int waiting = 0;
+  std::uint64_t meetings = 0;
+  int readers = 0;  // ranks that may be in each other's buffers
+  std::optional<RankFailure> failure;
+};
+
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(std::shared_ptr<Group> group, int rank, double timeout_seconds)
+      : group_(std::move(group)), rank_(rank), patience_(group_->world_size(), timeout_seconds) {}
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return group_->world_size(); }
+  std::string_view engine() const override { return "threads"; }
+  int host_index(int) const override { return 0; }
+  int local_world_size() const override { return world_size(); }
+  const std::string& host_of(int) const override { return group_->host; }
+  Activity& activity() override { return group_->activities[static_cast<std::size_t>(rank_)]; }
+
+  Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
+    offer(data, count);
+    const auto ready = Clock::now();
+    const Slice slice = slice_of(count, rank_, world_size());
+    std::vector<void*>& places = places_;
+    places.clear();
+    for (const Offer& other : group_->offers) {
+      places.push_back(static_cast<std::byte*>(other.data) + slice.begin * static_cast<std::int64_t>(size_of(dtype)));
+    }
+    reduce_in_order({places.data(), places.size()}, places, slice.count(), dtype, factor);
+    meet();
+    return ready;
+  }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    offer(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+    if (rank_ != root && !bytes.empty()) {
+      std::memcpy(bytes.data(), group_->offers[static_cast<std::size_t>(root)].data, bytes.size());
+    }
+    meet();
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    offer(const_cast<std::byte*>(mine.data()), static_cast<std::int64_t>(mine.size()));  // only read
+    for (std::size_t i = 0; i < group_->offers.size() && !mine.empty(); ++i) {
+      std::memcpy(all.data() + i * mine.size(), group_->offers[i].data, mine.size());
+    }
+    meet();
+  }
+
+  void barrier() override { meet(); }
+
+  void idle() override {
+    std::unique_lock lock(group_->mutex);
+    throw_if_failed(lock);
+  }
+
+  void abort(const std::string& reason) override { fail_rank(rank_, fmt::format("failed: {}", reason)); }
+
+  void finish() override {}
+
+ private:
+  /// Not before every rank is out of the others' buffers: whoever sees this may free its own.
+  void throw_if_failed(std::unique_lock<std::mutex>& lock) const {
+    if (!group_->failure) return;
+    group_->met.wait(lock, [this] { return group_->readers == 0; });
+    throw *group_->failure;
+  }
+
+  void fail_rank(int rank, const std::string& what) {
+    const std::lock_guard lock(group_->mutex);
+    set_failure(rank, what);
+  }
+  /// The first failure stands; the mutex is held.
+  void set_failure(int rank, const std::string& what) {
+    if (group_->failure) return;
+    const std::string last = group_->activities[static_cast<std::size_t>(rank)].text();
+    group_->failure.emplace(rank, fmt::format("rank {} on {} {}; it last did: {}", rank, group_->host, what, last));
+    group_->met.notify_all();
+  }
+
+  void offer(void* data, std::int64_t size) {
+    group_->offers[static_cast<std::size_t>(rank_)] = {data, size};
+    meet(Buffers::opened);
+    if (group_->offers[0].size != size) throw std::logic_error("internal error: the ranks exchange different things");
+  }
+
+  /// Whether the ranks read each other's buffers after a meeting, until the next one.
+  enum class Buffers { closed, opened };
+
+  void meet(Buffers after = Buffers::closed) {
+    std::unique_lock lock(group_->mutex);
+    if (reading_) {
+      reading_ = false;
+      if (--group_->readers == 0) group_->met.notify_all();
+    }
+    throw_if_failed(lock);
+    const std::uint64_t meeting = group_->meetings;
+    group_->arrived[static_cast<std::size_t>(rank_)] = true;
+    if (++group_->waiting == world_size()) {
+      group_->waiting = 0;
+      std::fill(group_->arrived.begin(), group_->arrived.end(), false);
+      ++group_->meetings;
+      if (after == Buffers::opened) group_->readers = world_size();
+      group_->met.notify_all();
+    }
+    patience_.restart();
+    while (group_->meetings == meeting) {
+      throw_if_failed(lock);
+      if (group_->met.wait_for(lock, std::chrono::milliseconds(100)) == std::cv_status::timeout)
+        look_for_the_missing(lock);
+    }
+    reading_ = after == Buffers::opened;
+  }
+
+  void look_for_the_missing(std::unique_lock<std::mutex>& lock) {
+    for (int rank = 0; rank < world_size(); ++rank) {
+      if (group_->arrived[static_cast<std::size_t>(rank)]) continue;
+      const Activity& other = group_->activities[static_cast<std::size_t>(rank)];
+      if (!patience_.exhausted(rank, other.progress.load(), other.busy.load() > 0)) continue;
+      set_failure(rank, fmt::format("has kept the others waiting for {:g} s", patience_.timeout_seconds()));
+      throw_if_failed(lock);
+    }
+  }
+
+  std::shared_ptr<Group> group_;
+  int rank_;
+  Patience patience_;
+  bool reading_ = false;
+  std::vector<void*> places_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Transport>> make_thread_transports(int world_size, double timeout_seconds) {
+  const auto group = std::make_shared<Group>(world_size);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int rank = 0; rank < world_size; ++rank) {
+    transports.push_back(std::make_unique<ThreadTransport>(group, rank, timeout_seconds));
+  }
+  return transports;
+}
+
+}  // namespace ptrain

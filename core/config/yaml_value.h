@@ -1,0 +1,35 @@
+// A document as people write it, as a tree with line numbers: mappings, lists and scalars.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+struct YamlEntry;
+
+struct YamlValue {
+  enum class Kind { null, scalar, list, map };
+  Kind kind = Kind::null;
+  bool quoted = false;  // a scalar in quotes is text, whatever it looks like
+  int line = 0;         // from 1
+  std::string text;     // scalar
+  std::vector<YamlValue> items;
+  std::vector<YamlEntry> entries;
+};
+
+struct YamlEntry {
+  std::string key;
+  int line = 0;
+  YamlValue value;
+};
+
+/// A mapping's entry; null when it has none of that key.
+inline const YamlEntry* find_entry(const YamlValue& map, std::string_view key) {
+  const auto found = std::ranges::find(map.entries, key, &YamlEntry::key);
+  return found == map.entries.end() ? nullptr : &*found;
+}
+
+}  // namespace ptrain

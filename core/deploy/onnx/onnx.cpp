@@ -1,0 +1,76 @@
+#include "core/deploy/onnx/onnx.h"
+
+#include "core/base/errors.h"
+#include "core/deploy/onnx/translation.h"
+#include "core/io/atomic_file.h"
+
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+constexpr std::int64_t opset = 17;
+constexpr std::int64_t ir_version = 8;  // the one that came with opset 17
+
+namespace model_field {
+constexpr int ir_version = 1, producer = 2, graph = 7, opset = 8, metadata = 14;
+}
+
+void add_inputs(const DatasetInfo& data, Translation& t) {
+  if (data.kind == DataKind::image) {
+    t.to().add_input(model_io::images, OnnxType::u8, {"N", data.image_size, data.image_size, std::int64_t{3}});
+    t.name(t.from().find_value(model_io::images), model_io::images);
+    return;
+  }
+  for (const char* name : {model_io::ids, model_io::token_types}) {
+    t.to().add_input(name, OnnxType::i64, {"N", "S"});
+    t.name(t.from().find_value(name), name);
+  }
+  t.to().add_input(onnx_io::attention_mask, OnnxType::i64, {"N", "S"});
+}
+
+ProtoMessage metadata_entry(const std::string& key, const std::string& value) {
+  ProtoMessage entry;
+  entry.text(1, key).text(2, value);
+  return entry;
+}
+
+/// ModelProto around the graph.
+ProtoMessage model_message(const ProtoMessage& graph, const ModelDocument& document) {
+  const nlohmann::json described = write_fields(document);
+  ProtoMessage version, model;
+  version.text(1, "").integer(2, opset);
+  model.integer(model_field::ir_version, ir_version).text(model_field::producer, "ptrain");
+  model.message(model_field::graph, graph).message(model_field::opset, version);
+  for (const char* field : {"class_names", "image", "text", "hash"}) {
+    const nlohmann::json& value = described.at(field);
+    if (value.is_null()) continue;
+    model.message(model_field::metadata, metadata_entry(std::string("ptrain.") + field,
+                                                        value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return model;
+}
+
+}  // namespace
+
+void write_onnx(const std::filesystem::path& path, DeployedModel& model, const TrainedModel& trained) {
+  const Graph& graph = model.graph();
+  Translation translation(graph, model.variables());
+  add_inputs(trained.data, translation);
+  for (const Node& node : graph.nodes()) {
+    const TranslateNode translate = find_translation(node.op->type());
+    if (translate == nullptr) fail("{}: {} has no ONNX form here", node.name, node.op->type());
+    translate(node, translation);
+  }
+  const std::string& logits = translation.name(graph.find_output(model_io::logits));
+  translation.to().add_output(translation.to().add(model_io::logits, "Identity", {logits}), OnnxType::f32,
+                              {"N", model.classes()});
+  const ProtoMessage message = model_message(translation.to().message(trained.document.model), trained.document);
+  if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    fail("{}: {} MiB do not fit into an ONNX file, which protobuf bounds at 2 GiB", path.string(),
+         message.content().size() >> 20);
+  }
+  write_file_atomic(path, message.content());
+}
+
+}  // namespace ptrain

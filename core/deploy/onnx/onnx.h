@@ -1,0 +1,15 @@
+// A deployed model as an ONNX file (opset 17, fp32), for other runtimes.
+#pragma once
+
+#include "core/runtime/deployed_model.h"
+#include "core/runtime/trained_model.h"
+
+namespace ptrain {
+
+/// Writes `model`, deployed in fp32 with padded texts on a backend that folds norms or not. Inputs: images u8
+/// [N,H,W,3], resized and cropped as model.json says; or input_ids, attention_mask and token_type_ids i64 [N,S].
+/// Output: logits f32 [N,classes]. The file's metadata has class names, preprocessing and the hash of model.json.
+/// Throws Error{failed} naming an op that has no ONNX form, a model of more than protobuf's 2 GiB, or the file.
+void write_onnx(const std::filesystem::path& path, DeployedModel& model, const TrainedModel& trained);
+
+}  // namespace ptrain

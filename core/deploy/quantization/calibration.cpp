@@ -1,0 +1,85 @@
+#include "core/deploy/quantization/calibration.h"
+
+#include "core/base/errors.h"
+#include "core/base/hash.h"
+#include "core/base/parallel.h"
+#include "core/base/signals.h"
+
+namespace ptrain {
+namespace {
+
+/// The elements of a value that stand for samples, not for what fills up a batch.
+std::span<const float> valid_part(const Plan& plan, const std::string& name, const Batch& batch, std::int64_t rows) {
+  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
+  const std::span<const float> all(static_cast<const float*>(plan.output(name)),
+                                   static_cast<std::size_t>(desc.count()));
+  if (desc.shape.rank() == 0 || desc.shape[0] != rows) return all;
+  return all.first(all.size() / static_cast<std::size_t>(rows) * static_cast<std::size_t>(batch.count));
+}
+
+template <typename T>
+std::uint64_t hash_on(std::uint64_t before, const std::vector<T>& values) {
+  const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  return fnv1a64(fmt::format("{:016x}{:016x}", before, fnv1a64(bytes)));
+}
+
+/// Distributions of all values at once, one thread to each; the name of one that is not finite, or none.
+std::string add_batch(const Plan& plan, const Batch& batch, std::int64_t rows,
+                      std::vector<std::pair<const std::string, Distribution>*>& values) {
+  std::vector<char> finite(values.size(), 1);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    finite[i] = values[i]->second.add(valid_part(plan, values[i]->first, batch, rows)) ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (finite[i] == 0) return values[i]->first;
+  }
+  return {};
+}
+
+}  // namespace
+
+Answers answer_all(DeployedModel& model, const InputSet& inputs, int workers,
+                   const std::function<void(const Batch&)>& seen) {
+  const InterruptibleWork interruptible;
+  LoaderOptions options = every_input_once(model, inputs, workers);
+  options.max_bad_samples = 0;
+  Loader loader(inputs, options);
+  Answers answers;
+  const auto classes = static_cast<std::size_t>(model.classes());
+  for (std::int64_t done = 0; done < inputs.size(); done += model.batch_size()) {
+    InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
+    const Batch& batch = loader.next();
+    const std::vector<float> logits = model.run(batch);
+    for (std::int64_t row = 0; row < batch.count; ++row) {
+      const std::int64_t index = batch.sample_indices[static_cast<std::size_t>(row)];
+      const auto scores = std::span(logits).subspan(static_cast<std::size_t>(row) * classes, classes);
+      require_finite(scores, inputs.name(index));
+      answers.logits.insert(answers.logits.end(), scores.begin(), scores.end());
+      answers.truths.push_back(inputs.truth(index));
+    }
+    if (seen) seen(batch);
+  }
+  return answers;
+}
+
+Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names, const InputSet& inputs, int workers) {
+  Calibration calibration;
+  for (const std::string& name : names) calibration.values[name];
+  std::vector<std::pair<const std::string, Distribution>*> values;
+  for (auto& entry : calibration.values) values.push_back(&entry);
+  std::uint64_t hash = 0;
+  calibration.answers = answer_all(precise, inputs, workers, [&](const Batch& batch) {
+    if (calibration.first.count == 0) calibration.first = batch;
+    const std::string bad = add_batch(precise.last_plan(), batch, precise.batch_size(), values);
+    if (!bad.empty()) {
+      fail("{}: among inputs up to this one, the values of {} are not finite, and have no scale",
+           inputs.name(batch.sample_indices[static_cast<std::size_t>(batch.count - 1)]), bad);
+    }
+    hash = hash_on(hash_on(hash_on(hash, batch.pixels), batch.ids), batch.lengths);
+  });
+  calibration.hash = fmt::format("fnv1a64:{:016x}", hash);
+  return calibration;
+}
+
+}  // namespace ptrain

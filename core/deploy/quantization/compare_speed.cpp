@@ -1,0 +1,46 @@
+// Two models by turns on the same batch.
+#include "core/base/clock.h"
+#include "core/base/signals.h"
+#include "core/deploy/quantization/quantizer.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+/// Samples over seconds of at least one run, and as many as fit `seconds`.
+double rate(DeployedModel& model, const Batch& batch, double seconds) {
+  InterruptibleWork::check("while speed was compared");
+  const Stopwatch watch;
+  std::int64_t samples = 0;
+  do {
+    model.run(batch);
+    samples += batch.count;
+  } while (watch.seconds() < seconds);
+  return static_cast<double>(samples) / watch.seconds();
+}
+
+}  // namespace
+
+SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const InputSet& inputs, double seconds) {
+  Loader loader(inputs, every_input_once(before, inputs, 1));
+  return compare_speed(before, after, loader.next(), seconds);
+}
+
+SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const Batch& batch, double seconds) {
+  const InterruptibleWork interruptible;
+  before.run(batch);
+  after.run(batch);
+  SpeedBeforeAndAfter speed{before.batch_size(), 5};
+  std::vector<double> ratios;
+  for (int round = 0; round < speed.rounds; ++round) {
+    const double was = rate(before, batch, seconds), is = rate(after, batch, seconds);
+    speed.before = std::max(speed.before, was);
+    speed.after = std::max(speed.after, is);
+    ratios.push_back(is / was);
+  }
+  speed.ratio = summarize(ratios).p50;
+  return speed;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,121 @@
+#include "core/deploy/quantization/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+void PairedAccuracy::describe(Fields& field) {
+  field("samples", samples, "inputs whose truth is known");
+  field("before", before, "part whose likeliest class is the truth, in fp32");
+  field("after", after, "likewise, quantized");
+  field("lost", lost, "inputs that fp32 alone had right");
+  field("won", won, "inputs that the quantized model alone had right");
+  field("p_value", p_value, "of McNemar's exact test: small where lost and won differ by more than chance");
+}
+
+void LogitError::describe(Fields& field) {
+  field("relative", relative, "root mean square of the differences over that of the logits in fp32");
+  field("largest", largest, "difference");
+  field("agreement", agreement, "part of the inputs whose likeliest class stays");
+}
+
+void QuantizedLayer::describe(Fields& field) {
+  field("name", name, "in the deployed graph");
+  field("op", op, "");
+  field("left_because", left_because, "why it is not computed in 8 bits; empty where it is");
+  field("error", error, "root mean square of what 8 bits change of its result, over that of the result");
+  field("real_ms", real_ms, "of a batch in the model's precision; 0 where it was not timed");
+  field("int8_ms", int8_ms, "of a batch in 8 bits, with quantizing what comes in fp32");
+  field("input", input, "format of what it reads: dtype*scale");
+  field("method", method, "by which that was chosen");
+}
+
+void SpeedBeforeAndAfter::describe(Fields& field) {
+  field("batch_size", batch_size, "samples computed at once");
+  field("rounds", rounds, "in which both models ran by turns");
+  field("before", before, "samples/s of the best round, in the precision of what stays");
+  field("after", after, "samples/s of the best round, quantized");
+  field("ratio", ratio, "median over the rounds of after over before");
+}
+
+void QuantizeReport::describe(Fields& field) {
+  field.document("ptrain.quantize/1", "What quantizing a trained model to 8 bits came to.");
+  field("model", model, "its folder");
+  field("out", out, "the quantized model's folder");
+  field("library", library, "what computes, and for which instructions");
+  field("precision", precision, "AMP level of what is not in 8 bits");
+  field("method", method, "how scales were chosen");
+  field("calibration_samples", calibration_samples, "that scales were found with");
+  field("calibration_hash", calibration_hash, "of these samples");
+  field("evaluated_on", evaluated_on, "what accuracy and logits were compared on");
+  field("accuracy", accuracy, "null where no truth is known");
+  field("logits", logits, "quantized against fp32");
+  field("bytes_before", bytes_before, "of the weights file");
+  field("bytes_after", bytes_after, "of the weights file");
+  field("speed", speed, "null where it was not measured");
+  field("layers", layers, "every convolution and linear layer");
+  field("notes", notes, "");
+}
+
+double mcnemar_p_value(std::int64_t lost, std::int64_t won) {
+  const std::int64_t changed = lost + won, fewer = std::min(lost, won);
+  double sum = 0;
+  for (std::int64_t i = 0; i <= fewer; ++i) {
+    const double n = static_cast<double>(changed), k = static_cast<double>(i);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::log(2.0));
+  }
+  return std::min(1.0, 2 * sum);
+}
+
+namespace {
+
+std::int32_t best_class(std::span<const float> logits) {
+  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace
+
+std::optional<PairedAccuracy> pair_accuracy(std::span<const float> before, std::span<const float> after,
+                                            std::span<const std::int32_t> truths, std::int64_t classes) {
+  PairedAccuracy paired;
+  std::int64_t right_before = 0, right_after = 0;
+  const auto each = static_cast<std::size_t>(classes);
+  for (std::size_t row = 0; row < truths.size(); ++row) {
+    if (truths[row] < 0) continue;
+    const bool was = best_class(before.subspan(row * each, each)) == truths[row],
+               is = best_class(after.subspan(row * each, each)) == truths[row];
+    ++paired.samples;
+    right_before += was ? 1 : 0;
+    right_after += is ? 1 : 0;
+    paired.lost += was && !is ? 1 : 0;
+    paired.won += is && !was ? 1 : 0;
+  }
+  if (paired.samples == 0) return std::nullopt;
+  paired.before = static_cast<double>(right_before) / static_cast<double>(paired.samples);
+  paired.after = static_cast<double>(right_after) / static_cast<double>(paired.samples);
+  paired.p_value = mcnemar_p_value(paired.lost, paired.won);
+  return paired;
+}
+
+LogitError compare_logits(std::span<const float> before, std::span<const float> after, std::int64_t classes) {
+  const auto each = static_cast<std::size_t>(classes);
+  double changed = 0, whole = 0;
+  std::int64_t same = 0;
+  LogitError error;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const double difference = static_cast<double>(after[i]) - static_cast<double>(before[i]);
+    changed += difference * difference;
+    whole += static_cast<double>(before[i]) * static_cast<double>(before[i]);
+    error.largest = std::max(error.largest, std::abs(difference));
+  }
+  for (std::size_t i = 0; i < before.size(); i += each) {
+    same += best_class(before.subspan(i, each)) == best_class(after.subspan(i, each)) ? 1 : 0;
+  }
+  error.relative = whole > 0 ? std::sqrt(changed / whole) : 0;
+  const std::size_t rows = before.size() / each;
+  error.agreement = static_cast<double>(same) / static_cast<double>(rows);
+  return error;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,31 @@
+// A part of an input set.
+#include "core/deploy/quantization/quantizer.h"
+
+namespace ptrain {
+namespace {
+
+class SampledInputs final : public InputSet {
+ public:
+  SampledInputs(const InputSet& all, std::int64_t samples) : all_(all), samples_(samples) { info_ = all.info(); }
+
+  std::int64_t size() const override { return samples_; }
+  const std::string& name(std::int64_t index) const override { return all_.name(place(index)); }
+  std::int32_t truth(std::int64_t index) const override { return all_.truth(place(index)); }
+  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+    return all_.load(place(index), random, scratch, out);
+  }
+
+ private:
+  std::int64_t place(std::int64_t index) const { return index * all_.size() / samples_; }
+
+  const InputSet& all_;
+  std::int64_t samples_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputSet> sample_evenly(const InputSet& inputs, std::int64_t samples) {
+  return std::make_unique<SampledInputs>(inputs, std::min(samples, inputs.size()));
+}
+
+}  // namespace ptrain

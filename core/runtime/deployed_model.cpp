@@ -1,0 +1,201 @@
+#include "core/runtime/deployed_model.h"
+
+#include "core/base/errors.h"
+#include "core/io/safetensors.h"
+#include "core/runtime/feeder.h"
+#include "core/runtime/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+/// The model's variables as its weights file has them.
+Variables read_weights(Backend& backend, const Model& model, const std::filesystem::path& path) {
+  Variables variables(backend);
+  variables.declare(model.build(1, Mode::evaluation));
+  variables.allocate();
+  const LoadedWeights loaded = load_weights(path, model, variables);
+  if (!loaded.fresh.empty())
+    fail("{}: has no {} of the shape that {} needs", path.string(), loaded.fresh.front(), model.name());
+  return variables;
+}
+
+void write(Variables& variables, const std::string& name, std::span<const float> values) {
+  variables.write(name, values.data(), values.size_bytes());
+}
+
+void write_folded(const FoldedNorm& norm, const Variables& from, Variables& to) {
+  std::vector<float> filters = from.read_f32(norm.filters);
+  const std::vector<float> gamma = from.read_f32(norm.gamma), beta = from.read_f32(norm.beta),
+                           mean = from.read_f32(norm.mean), variance = from.read_f32(norm.variance);
+  std::vector<float> before;
+  if (!norm.bias.empty()) before = from.read_f32(norm.bias);
+  const std::vector<float> bias = fold_norm({gamma, beta, mean, variance, norm.epsilon, before}, filters);
+  write(to, norm.folded_filters, filters);
+  write(to, norm.folded_bias, bias);
+}
+
+void require_sound(std::span<const float> values, const std::string& file, const std::string& name) {
+  const bool scales = name.ends_with(weight_scale_name(""));
+  for (const float value : values) {
+    if (!std::isfinite(value)) fail("{}: {}: has the value {}: damaged", file, name, value);
+    if (scales && !(value > 0)) fail("{}: {}: expected scales above 0, got {}", file, name, value);
+  }
+}
+
+/// Fills the deployed graph's variables from the model's.
+void write_deployed(std::span<const FoldedNorm> folded, const Variables& from, Variables& to) {
+  for (const FoldedNorm& norm : folded) write_folded(norm, from, to);
+  for (const auto& [name, entry] : to.entries()) {
+    if (from.contains(name)) write(to, name, from.read_f32(name));
+  }
+}
+
+/// The variables of a quantized graph as its weights file has them.
+void read_quantized(const std::filesystem::path& path, Variables& variables) {
+  const SafetensorsFile file(path);
+  for (const auto& [name, entry] : variables.entries()) {
+    if (is_low_precision(entry.desc.dtype)) continue;
+    const NamedTensor& tensor = file.at(name);
+    if (tensor.dtype != entry.desc.dtype || tensor.shape != entry.desc.shape) {
+      fail("{}: {} is {}{}, expected {}", path.string(), name, name_of(tensor.dtype), tensor.shape.to_string(),
+           entry.desc.to_string());
+    }
+    if (entry.desc.dtype == DType::f32) require_sound(to_floats(tensor), path.string(), name);
+    variables.write(name, tensor.bytes.data(), tensor.bytes.size());
+  }
+  file.check();
+}
+
+/// Weights as a backend can multiply them that adds pairs of products in 16 bits.
+void keep_from_saturating(Variables& variables) {
+  for (const auto& [name, entry] : variables.entries()) {
+    if (entry.desc.dtype != DType::s8) continue;
+    const std::string scale_name = weight_scale_name(name.substr(0, name.rfind('@')));
+    QuantizedWeights weights{std::vector<std::int8_t>(entry.desc.bytes()), variables.read_f32(scale_name)};
+    variables.read(name, weights.values.data(), weights.values.size());
+    keep_from_saturating(weights);
+    variables.write(name, weights.values.data(), weights.values.size());
+    write(variables, scale_name, weights.scales);
+  }
+}
+
+/// Fills a quantized graph's variables from those of the deployed graph it was made from.
+void write_quantized(const Variables& from, Variables& to) {
+  for (const auto& [name, entry] : to.entries()) {
+    if (from.contains(name)) write(to, name, from.read_f32(name));
+    if (entry.desc.dtype != DType::s8) continue;
+    const std::string weights = name.substr(0, name.rfind('@'));
+    const QuantizedWeights quantized = quantize_weights(from.read_f32(weights), entry.desc.shape[0]);
+    to.write(name, quantized.values.data(), quantized.values.size());
+    write(to, weight_scale_name(weights), quantized.scales);
+  }
+}
+
+}  // namespace
+
+DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional<QuantizationScheme> scheme,
+                             const DeployOptions& options)
+    : backend_(backend), model_(model), scheme_(std::move(scheme)), options_(options), variables_(backend) {
+  if (scheme_ && backend.int8_arithmetic() == Int8Arithmetic::none) {
+    fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
+  }
+  const Plan& largest = plans_of(options.batch_size).largest();
+  classes_ = has_one_logit() ? class_count(largest)
+                             : largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
+  variables_.allocate();
+}
+
+DeployedModel::DeployedModel(Backend& backend, const Model& model, const TrainedWeights& weights,
+                             const DeployOptions& options)
+    : DeployedModel(backend, model, weights.quantization, options) {
+  if (scheme_) {
+    read_quantized(weights.file, variables_);
+  } else {
+    write_deployed(folded_, read_weights(backend, model, weights.file), variables_);
+  }
+  finish();
+}
+
+DeployedModel::DeployedModel(Backend& backend, const Model& model, const DeployedModel& precise,
+                             const QuantizationScheme& scheme, const DeployOptions& options)
+    : DeployedModel(backend, model, std::optional(scheme), options) {
+  write_quantized(precise.variables_, variables_);
+  finish();
+}
+
+/// Once the variables are written.
+void DeployedModel::finish() {
+  refresh_low_precision(variables_, LowCopies::all);
+  if (backend_.int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
+  PlanSet& plans = plans_of(options_.batch_size);
+  memory_.emplace(backend_, plans.arena_bytes(), plans.workspace_bytes());
+  plans.bind(*memory_);
+}
+
+PlanSet& DeployedModel::plans_of(std::int64_t rows) {
+  if (const auto found = plans_.find(rows); found != plans_.end()) return found->second;
+  PlanOptions plan;
+  plan.kernels = options_.kernels;
+  plan.kernels.constant_weights = true;
+  plan.constants = &constants_;
+  PlanSet::Shapes shapes;
+  shapes.planned = [this, rows](const BatchShape& batch) {
+    return BatchShape(rows, model_.token_capacity(rows, batch.tokens, Mode::deployment));
+  };
+  shapes.build = [this](const BatchShape& shape) { return build(shape); };
+  const BatchShape largest(rows, rows * options_.max_length);
+  PlanSet& made = plans_.try_emplace(rows, shapes, largest, backend_, variables_, plan).first->second;
+  if (options_.per_op) made.enable_profile();
+  if (memory_) made.bind(*memory_);
+  return made;
+}
+
+Graph DeployedModel::build(const BatchShape& shape) {
+  PipelineOptions options;
+  options.amp = options_.amp;
+  options.quantization = scheme_;
+  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), model_io::logits, options);
+  folded_ = std::move(deployed.folded);
+  for (const std::string& name : options_.readable) {
+    deployed.graph.set_output(name, deployed.graph.find_value(name));
+  }
+  return std::move(deployed.graph);
+}
+
+std::vector<float> DeployedModel::run(const Batch& batch) {
+  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
+  Plan& plan = plans_of(rows).for_batch(batch).plan;
+  last_plan_ = &plan;
+  feed(plan, batch, batch.count);
+  plan.run(Phase::forward, Phase::forward);
+  return has_one_logit() ? read_class_logits(plan) : read_logits(plan);
+}
+
+double DeployedModel::compile_seconds() const {
+  double sum = 0;
+  for (const auto& [rows, plans] : plans_) sum += plans.compile_seconds();
+  return sum;
+}
+
+void require_finite(std::span<const float> logits, const std::string& input) {
+  const bool finite = std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
+  if (!finite) fail("{}: the model's logits are not finite (in a low precision, --amp O0 may hold them)", input);
+}
+
+std::vector<float> softmax(std::span<const float> logits) {
+  const float most = *std::max_element(logits.begin(), logits.end());
+  std::vector<float> probabilities;
+  double sum = 0;
+  for (const float logit : logits) {
+    probabilities.push_back(std::exp(logit - most));
+    sum += static_cast<double>(probabilities.back());
+  }
+  for (float& value : probabilities) value = static_cast<float>(static_cast<double>(value) / sum);
+  return probabilities;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,23 @@
+// A trained model's folder, read and made into the model that it says.
+#pragma once
+
+#include "core/model/model.h"
+#include "core/runtime/trained_model.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace ptrain {
+
+struct OpenedModel {
+  TrainedModel trained;
+  std::unique_ptr<Model> model;
+};
+
+/// models/registry.h has it.
+using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
+
+/// Throws as open_trained_model does, and Error{failed} where model.json makes no model or another one.
+OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make);
+
+}  // namespace ptrain

@@ -1,0 +1,127 @@
+#include "core/runtime/plan_set.h"
+
+#include "core/base/clock.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ptrain {
+
+BatchShape shape_of(const Batch& batch) {
+  return {static_cast<std::int64_t>(batch.labels.size()),
+          std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0}), batch.image_size};
+}
+
+Cost step_cost(const Graph& graph) {
+  Cost total;
+  for (const Node& node : graph.nodes()) {
+    if (node.phase > Phase::backward) continue;
+    const Cost cost = node.op->cost(graph.input_descs(node), graph.output_descs(node));
+    total.flops += cost.flops;
+    total.bytes += cost.bytes;
+  }
+  return total;
+}
+
+PlanSet::PlanSet(Shapes shapes, const BatchShape& largest, Backend& backend, Variables& variables,
+                 const PlanOptions& options)
+    : shapes_(std::move(shapes)), backend_(backend), variables_(variables), options_(options) {
+  largest_ = &for_shape(largest);
+}
+
+PlanSet::Member& PlanSet::compile(const BatchShape& shape) {
+  const Stopwatch watch;
+  Plan plan(shapes_.build(shape), backend_, variables_, options_);
+  compile_seconds_ += watch.seconds();
+  const Cost cost = step_cost(plan.graph());
+  Member& member = members_.try_emplace(shape, Member{std::move(plan), cost}).first->second;
+  if (profiles_) member.plan.time_nodes(true);
+  if (memory_ != nullptr) bind(member.plan);
+  return member;
+}
+
+PlanSet::Member* PlanSet::find(const Batch& batch) {
+  const auto found = members_.find(shapes_.planned(shape_of(batch)));
+  return found != members_.end() ? &found->second : nullptr;
+}
+
+PlanSet::Member& PlanSet::for_batch(const Batch& batch) { return for_shape(shape_of(batch)); }
+
+PlanSet::Member& PlanSet::for_shape(const BatchShape& batch) {
+  const BatchShape shape = shapes_.planned(batch);
+  const auto found = members_.find(shape);
+  return found != members_.end() ? found->second : compile(shape);
+}
+
+std::size_t PlanSet::arena_bytes() const {
+  std::size_t most = 0;
+  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.arena_bytes());
+  return most;
+}
+
+std::size_t PlanSet::workspace_bytes() const {
+  std::size_t most = 0;
+  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.workspace_bytes());
+  return most;
+}
+
+std::size_t PlanSet::input_bytes() const {
+  std::size_t total = 0;
+  for (const auto& [shape, member] : members_) total += member.plan.input_bytes();
+  return total;
+}
+
+void PlanSet::bind(const PlanMemory& memory) {
+  memory_ = &memory;
+  for (auto& [shape, member] : members_) bind(member.plan);
+}
+
+void PlanSet::bind(Plan& plan) {
+  plan.bind(memory_of(memory_->arena, own_arenas_, plan.arena_bytes()),
+            memory_of(memory_->workspace, own_workspaces_, plan.workspace_bytes()));
+}
+
+std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes) {
+  if (shared.bytes() >= bytes) return shared.data();
+  const auto found =
+      std::find_if(own.begin(), own.end(), [bytes](const DeviceBuffer& buffer) { return buffer.bytes() >= bytes; });
+  return found != own.end() ? found->data() : own.emplace_back(backend_, bytes).data();
+}
+
+void PlanSet::enable_profile() {
+  profiles_ = true;
+  for (auto& [shape, member] : members_) member.plan.time_nodes(true);
+}
+
+std::vector<NodeProfile> PlanSet::profile() const {
+  const auto busiest = std::max_element(members_.begin(), members_.end(), [](const auto& a, const auto& b) {
+    return a.second.batches < b.second.batches;
+  });
+  std::vector<NodeProfile> merged = busiest->second.plan.profile();
+  double batches = 0;
+  for (const auto& [shape, member] : members_) batches += static_cast<double>(member.batches);
+  const bool alike = std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return member.second.plan.graph().nodes().size() == merged.size();
+  });
+  if (members_.size() == 1 || batches == 0 || !alike) return merged;
+  for (NodeProfile& node : merged) node.cost = {}, node.seconds = 0, node.runs = 0;
+  for (const auto& [shape, member] : members_) {
+    const std::vector<NodeProfile> mine = member.plan.profile();
+    const double share = static_cast<double>(member.batches) / batches;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      merged[i].cost.flops += share * mine[i].cost.flops;
+      merged[i].cost.bytes += share * mine[i].cost.bytes;
+      merged[i].seconds += mine[i].seconds;
+      merged[i].runs += mine[i].runs;
+    }
+  }
+  return merged;
+}
+
+std::optional<GuardFinding> PlanSet::guard_finding() const {
+  std::optional<GuardFinding> all;
+  for (const auto& [shape, member] : members_) join(all, member.plan.guard_finding());
+  return all;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,39 @@
+#include "core/runtime/text_encoder.h"
+
+#include "core/base/errors.h"
+
+namespace ptrain {
+
+std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model) {
+  if (!model.has_vocabulary()) {
+    fail("{}: has no {}: it was trained on made-up text, and reads no other", model.folder.string(),
+         model_files::vocabulary);
+  }
+  std::unique_ptr<Tokenizer> tokenizer =
+      open_tokenizer(model.vocabulary(), model.document.text->lowercase ? TextCase::lower : TextCase::keep);
+  if (tokenizer->vocab_size() != model.data.vocab_size) {
+    fail("{}: has {} entries, {} says {}", model.vocabulary().string(), tokenizer->vocab_size(), model_files::document,
+         model.data.vocab_size);
+  }
+  return tokenizer;
+}
+
+Sentences sentences_of(std::string_view line) {
+  const std::size_t tab = line.find('\t');
+  if (tab == line.npos) return {std::string(line), {}};
+  return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
+}
+
+TextEncoder::TextEncoder(const TrainedModel& model) : tokenizer_(open_vocabulary(model)) {}
+
+std::int32_t TextEncoder::encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
+                                 std::span<std::int32_t> token_types) const {
+  scratch.first_ids.clear();
+  scratch.second_ids.clear();
+  tokenizer_->tokenize(text.first, scratch.first_ids);
+  const bool has_second = !text.second.empty();
+  if (has_second) tokenizer_->tokenize(text.second, scratch.second_ids);
+  return tokenizer_->assemble(scratch.first_ids, scratch.second_ids, has_second, ids, token_types);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,33 @@
+// Sentences as the tokens that a trained model reads, by its own vocabulary.
+#pragma once
+
+#include "core/data/dataset.h"
+#include "core/data/text/tokenizer.h"
+#include "core/runtime/trained_model.h"
+
+namespace ptrain {
+
+struct Sentences {
+  std::string first, second;  // no second: empty
+};
+
+/// A tab parts a line into two sentences.
+Sentences sentences_of(std::string_view line);
+
+/// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
+std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model);
+
+class TextEncoder {
+ public:
+  /// Throws as open_vocabulary does.
+  explicit TextEncoder(const TrainedModel& model);
+
+  /// Writes ids and token types [max_length], padded, and returns the tokens before the padding.
+  std::int32_t encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
+                      std::span<std::int32_t> token_types) const;
+
+ private:
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+}  // namespace ptrain

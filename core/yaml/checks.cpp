@@ -1,0 +1,390 @@
+#include "core/yaml/checks.h"
+
+#include "core/base/errors.h"
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+#include "core/config/model_catalog.h"
+#include "core/config/text.h"
+#include "core/yaml/unread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace ptrain {
+namespace {
+
+/// Refuses the value of `key`, at the place that set it.
+class Refusal {
+ public:
+  explicit Refusal(const LoadedConfig& loaded) : loaded_(loaded) {}
+
+  template <typename... Args>
+  [[noreturn]] void operator()(const std::string& key, fmt::format_string<Args...> format, Args&&... args) const {
+    const std::string& origin = loaded_.origins.at(key);
+    fail_usage("{}: {}: {}", origin == "default" ? loaded_.file : origin, key,
+               fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  const LoadedConfig& loaded_;
+};
+
+bool has(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void check_amp(const Config& config, const Refusal& refuse) {
+  for (const std::string& op : config.amp.custom_white_list) {
+    if (has(config.amp.custom_black_list, op))
+      refuse("amp.custom_white_list", "{} is in amp.custom_black_list too", op);
+  }
+  if (has(config.amp.custom_white_list, "batch_norm")) {
+    refuse("amp.custom_white_list", "batch_norm keeps its own precision and can be in no list");
+  }
+  if (has(config.amp.custom_black_list, "batch_norm")) {
+    refuse("amp.custom_black_list", "batch_norm keeps its own precision and can be in no list");
+  }
+}
+
+void check_table(const DataConfig& data, const Refusal& refuse) {
+  const ColumnsConfig& columns = data.columns;
+  const auto same = [](const std::string& a, const std::string& b) { return !a.empty() && a == b; };
+  if (same(columns.label, columns.text) || same(columns.label, columns.second)) {
+    refuse("data.columns.label", "{} is named as text too", shown(columns.label));
+  }
+  if (same(columns.second, columns.text))
+    refuse("data.columns.second", "{} is data.columns.text too", shown(columns.second));
+  if (data.labels.size() == 1) refuse("data.labels", "expected at least 2, got {} alone", shown(data.labels[0]));
+  for (auto label = data.labels.begin(); label != data.labels.end(); ++label) {
+    if (label->empty()) refuse("data.labels", "a label is empty");
+    if (std::find(data.labels.begin(), label, *label) != label)
+      refuse("data.labels", "{} is there twice", shown(*label));
+  }
+}
+
+/// What a source gives; `synthetic` gives what is asked for.
+DataKind kind_of(DataSource source, DataKind asked) {
+  switch (source) {
+    case DataSource::idx:
+    case DataSource::image_folder:
+    case DataSource::clip_folder:
+    case DataSource::webdataset:
+    case DataSource::tfrecord:
+    case DataSource::packed:
+    case DataSource::cifar:
+      return DataKind::image;
+    case DataSource::tsv:
+      return DataKind::text;
+    case DataSource::text:
+      return DataKind::tokens;
+    case DataSource::criteo:
+      return DataKind::table;
+    case DataSource::synthetic:
+      break;
+  }
+  return asked;
+}
+
+const char* sources_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic";
+    case DataKind::text:
+      return "tsv or synthetic";
+    case DataKind::table:
+      return "criteo or synthetic";
+    case DataKind::tokens:
+      return "text or synthetic";
+  }
+  return "";
+}
+
+void check_data(const Config& config, const Refusal& refuse) {
+  const ModelEntry& model = find_model(config.model.name);
+  const DataSource source = config.data.source;
+  const bool of_clips = source == DataSource::clip_folder;
+  const bool fits = kind_of(source, model.reads) == model.reads && of_clips == model.reads_clips();
+  if (source != DataSource::synthetic && !fits) {
+    const char* sources = model.reads_clips() ? "clip_folder or synthetic" : sources_of(model.reads);
+    refuse("data.source", "{} reads {}, got {}", model.name, sources, choice_name(source));
+  }
+  if (source != DataSource::synthetic && config.data.path.empty()) {
+    refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
+  }
+  if (source == DataSource::tsv && config.data.vocab.empty()) {
+    refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
+  }
+  if (source == DataSource::text && config.data.vocab.empty()) {
+    refuse("data.vocab", "required by data.source text: vocab.json of a byte-level BPE, beside merges.txt");
+  }
+  if (kind_of(source, DataKind::image) != DataKind::image && config.data.train_file.empty()) {
+    refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
+           choice_name(source));
+  }
+  if (config.data.decoder == Decoder::gpu && has_encoded_images(source) && config.device.kind == DeviceKind::cpu) {
+    refuse("data.decoder", "expected cpu or auto on device cpu, got gpu, which needs device cuda");
+  }
+  if (source == DataSource::tsv) check_table(config.data, refuse);
+  const bool is_parted =
+      source == DataSource::tsv || source == DataSource::image_folder || of_clips || is_sharded(source);
+  if (config.data.split.dev > 0 && !is_parted) {
+    refuse("data.split.dev",
+           "is made for tsv, image_folder, clip_folder, webdataset and tfrecord, {} has evaluation samples",
+           choice_name(source));
+  }
+  if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
+    refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
+           config.model.max_positions);
+  }
+}
+
+void check_training(const Config& config, const Refusal& refuse) {
+  const ScheduleConfig& schedule = config.train.schedule;
+  if (config.train.epochs == 0 && config.train.steps == 0) {
+    refuse("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
+  }
+  if (!schedule.milestones.empty() && schedule.name != ScheduleKind::piecewise) {
+    refuse("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", choice_name(schedule.name));
+  }
+  if (schedule.name == ScheduleKind::piecewise && schedule.milestones.empty()) {
+    refuse("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
+  }
+  if (std::adjacent_find(schedule.milestones.begin(), schedule.milestones.end(), std::greater_equal<>()) !=
+      schedule.milestones.end()) {
+    refuse("train.schedule.milestones", "expected rising epochs");
+  }
+  if (schedule.warmup_steps > 0 && schedule.warmup_ratio > 0) {
+    refuse("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
+  }
+  if (schedule.end_lr > config.train.optimizer.lr) {
+    refuse("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
+  }
+}
+
+using NumberList = std::pair<std::string, const std::vector<double>*>;
+
+void check_whole(const NumberList& list, const Refusal& refuse) {
+  for (const double value : *list.second) {
+    if (value != std::floor(value)) refuse(list.first, "expected whole numbers, got {}", value);
+  }
+}
+
+/// Returns the list that says where phases end; none where there are no phases.
+std::optional<NumberList> check_ends(const PhasesConfig& phases, const Refusal& refuse) {
+  constexpr std::size_t most_phases = 16;  // a plan is compiled for each
+  std::optional<NumberList> ends;
+  for (const NumberList& list :
+       {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
+        NumberList{"train.phases.until_step", &phases.until_step}}) {
+    if (list.second->empty()) continue;
+    if (ends) refuse(list.first, "set this or {}, not both", ends->first);
+    ends = list;
+  }
+  if (!ends) return ends;
+  const auto& [key, list] = *ends;
+  if (list->size() > most_phases) refuse(key, "has {} phases, expected at most {}", list->size(), most_phases);
+  if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
+    refuse(key, "expected ends that rise from phase to phase");
+  }
+  if (list == &phases.until && list->back() != 1) refuse(key, "the last phase ends at 1, got {}", list->back());
+  if (list == &phases.until_step) check_whole(*ends, refuse);
+  return ends;
+}
+
+void check_phases(const Config& config, const Refusal& refuse) {
+  const PhasesConfig& phases = config.train.phases;
+  const std::optional<NumberList> ends = check_ends(phases, refuse);
+  const NumberList image_size{"train.phases.image_size", &phases.image_size};
+  const NumberList batch_size{"train.phases.batch_size", &phases.batch_size};
+  for (const NumberList& list : {image_size, batch_size, NumberList{"train.phases.lr_scale", &phases.lr_scale},
+                                 NumberList{"train.phases.smallest_crop", &phases.smallest_crop}}) {
+    const std::size_t entries = list.second->size();
+    if (entries == 0) continue;
+    if (!ends) refuse(list.first, "where phases end is missing: train.phases.until, until_epoch or until_step");
+    if (entries != ends->second->size()) {
+      refuse(list.first, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
+    }
+  }
+  check_whole(image_size, refuse);
+  check_whole(batch_size, refuse);
+  const ResizeConfig& resize = config.train.resize;
+  if (resize.from == 1) return;
+  if (ends) refuse("train.resize.from", "set this or train.phases, not both");
+  if (resize.delay + resize.finetune > 1) {
+    refuse("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
+           resize.delay);
+  }
+}
+
+/// Tables are updated by the rows that a batch reads, on one rank; clicks are told apart by one logit.
+void check_clicks(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads != DataKind::table) return;
+  const TrainConfig& train = config.train;
+  const OptimizerKind optimizer = train.optimizer.name;
+  if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
+    refuse("train.optimizer.name", "expected sgd, momentum or adamw, got {}: {} updates single rows of its tables",
+           choice_name(optimizer), config.model.name);
+  }
+  const auto expect = [&](const char* key, std::int64_t expected, double got) {
+    if (got != static_cast<double>(expected)) {
+      refuse(key, "expected {}, got {}: {} updates single rows of its tables", expected, got, config.model.name);
+    }
+  };
+  expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
+  expect("train.ema_decay", 0, train.ema_decay);
+  expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
+  if (config.data.class_weights.any()) refuse("data.class_weights", "{} weighs no classes", config.model.name);
+  if (config.model.classes != 0 && config.model.classes != 2) {
+    refuse("model.classes", "clicks have 2 classes, got {}", config.model.classes);
+  }
+}
+
+/// What is done to images alone is asked of no other model.
+void check_images(const Config& config, const Refusal& refuse) {
+  const DataKind kind = find_model(config.model.name).reads;
+  if (kind == DataKind::image) return;
+  const TrainConfig& train = config.train;
+  const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
+                                                {"train.resize.from", train.resize.from < 1},
+                                                {"train.mixup", train.mixup > 0},
+                                                {"train.cutmix", train.cutmix > 0},
+                                                {"eval.flip", config.eval.flip}};
+  for (const auto& [key, set] : asked) {
+    if (set) refuse(key, "{} reads {}", config.model.name, kind == DataKind::table ? "tables" : "text");
+  }
+}
+
+void check_distribution(const DistConfig& dist, const Refusal& refuse) {
+  if (!dist.reproducible) return;
+  if (dist.average != GradAverage::fp32) refuse("dist.average", "dist.reproducible adds up in fp32");
+  if (dist.sync_batch_norm) {
+    refuse("dist.sync_batch_norm",
+           "statistics over all ranks depend on their number, which dist.reproducible rules out");
+  }
+}
+
+/// What makes up for classes with different numbers of samples.
+void check_balance(const Config& config, const Refusal& refuse) {
+  const ClassWeights& weights = config.data.class_weights;
+  const char* mixed = config.train.mixup > 0 ? "train.mixup" : config.train.cutmix > 0 ? "train.cutmix" : nullptr;
+  if (weights.any() && mixed != nullptr) refuse("data.class_weights", "samples that {} mixes have no class", mixed);
+  if (weights.given.size() == 1) refuse("data.class_weights", "expected a weight for each class, got 1");
+  const auto given = static_cast<std::int64_t>(weights.given.size());
+  if (given > 0 && config.model.classes > 0 && given != config.model.classes) {
+    refuse("data.class_weights", "has {} weights for model.classes {}", given, config.model.classes);
+  }
+  if (config.data.sampling == Sampling::balanced && !config.data.shuffle) {
+    refuse("data.sampling", "balanced draws samples, which data.shuffle false rules out");
+  }
+}
+
+bool is_of_values(BestMetric metric) { return metric == BestMetric::pearson || metric == BestMetric::spearman; }
+bool is_of_tokens(BestMetric metric) { return metric == BestMetric::perplexity; }
+bool is_of_classes(BestMetric metric) {
+  return metric == BestMetric::top1 || metric == BestMetric::top5 || metric == BestMetric::f1;
+}
+
+using AskedKeys = std::vector<std::pair<const char*, bool>>;
+
+/// Keys that are of classes, and whether they are set.
+AskedKeys keys_of_classes(const Config& config) {
+  return {{"data.labels", !config.data.labels.empty()},
+          {"data.class_weights", config.data.class_weights.any()},
+          {"data.sampling", config.data.sampling == Sampling::balanced},
+          {"output.keep_best", is_of_classes(config.output.keep_best)},
+          {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+}
+
+void refuse_metrics(const Config& config, bool (*is_other)(BestMetric), std::string_view of, const Refusal& refuse) {
+  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
+                                    std::pair{"train.target_metric", config.train.target_metric}}) {
+    if (is_other(metric)) refuse(key, "{} is of {}", choice_name(metric), of);
+  }
+}
+
+constexpr std::string_view values_need = "values: it needs model.head regression";
+constexpr std::string_view tokens_need = "running text: it needs a model that tells the next token";
+
+/// What a model with the next token for an answer has no use for.
+void check_tokens(const Config& config, const Refusal& refuse) {
+  const std::string& model = config.model.name;
+  if (config.model.head == Head::regression) {
+    refuse("model.head", "{} tells the next token, regression is for text of labels", model);
+  }
+  if (config.model.classes > 1) {
+    refuse("model.classes", "{} tells the next token of running text, which has no classes", model);
+  }
+  for (const auto& [key, set] : keys_of_classes(config)) {
+    if (set) refuse(key, "is of classes, which {} has none of", model);
+  }
+  if (config.output.predictions) refuse("output.predictions", "lists samples with a label, {} has none", model);
+  refuse_metrics(config, is_of_values, values_need, refuse);
+}
+
+/// What a model with one value for an answer has no use for.
+void check_regression(const Config& config, const Refusal& refuse) {
+  const ModelEntry& model = find_model(config.model.name);
+  if (!model.reads_key("model.head")) refuse("model.head", "{} has classes, regression is for text", model.name);
+  if (config.data.source != DataSource::tsv) {
+    refuse("model.head", "regression reads tsv, got data.source {}", choice_name(config.data.source));
+  }
+  if (config.model.classes > 1)
+    refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);
+  AskedKeys asked = keys_of_classes(config);
+  asked.emplace_back("train.label_smoothing", config.train.label_smoothing > 0);
+  for (const auto& [key, set] : asked) {
+    if (set) refuse(key, "is of classes, which model.head regression has none of");
+  }
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
+}
+
+void check_classes(const Config& config, const Refusal& refuse) {
+  if (find_model(config.model.name).reads == DataKind::tokens) return check_tokens(config, refuse);
+  if (config.model.head == Head::regression) return check_regression(config, refuse);
+  if (config.model.classes == 1) {
+    refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
+  }
+  refuse_metrics(config, is_of_values, values_need, refuse);
+  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
+}
+
+void check_run(const Config& config, const Refusal& refuse) {
+  if (config.output.keep_best != BestMetric::none && !config.eval.any()) {
+    refuse("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.output.predictions && !config.eval.any()) {
+    refuse("output.predictions", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
+    refuse("train.patience", "needs output.keep_best, the metric that has to get better");
+  }
+  if (config.train.target > 0 && !config.eval.any()) {
+    refuse("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.target_metric == BestMetric::none) refuse("train.target_metric", "expected a metric, got none");
+  if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
+  if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
+  if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {
+    refuse("threads", "{} threads are too few for dist.ranks {}", config.threads, config.dist.ranks);
+  }
+}
+
+}  // namespace
+
+void check_across(LoadedConfig& loaded) {
+  const Refusal refuse(loaded);
+  check_classes(loaded.config, refuse);
+  check_balance(loaded.config, refuse);
+  check_amp(loaded.config, refuse);
+  check_data(loaded.config, refuse);
+  check_training(loaded.config, refuse);
+  check_images(loaded.config, refuse);
+  check_clicks(loaded.config, refuse);
+  check_phases(loaded.config, refuse);
+  check_distribution(loaded.config.dist, refuse);
+  check_run(loaded.config, refuse);
+  note_unread(loaded);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,11 @@
+// Checks across keys, and notes on keys that are set but not read.
+#pragma once
+
+#include "core/yaml/load.h"
+
+namespace ptrain {
+
+/// Throws Error{usage} where values contradict each other; adds to `loaded.notes` what is merely without effect.
+void check_across(LoadedConfig& loaded);
+
+}  // namespace ptrain

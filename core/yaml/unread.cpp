@@ -1,0 +1,137 @@
+#include "core/yaml/unread.h"
+
+#include "core/config/choices.h"
+#include "core/config/keys.h"
+#include "core/config/model_catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace ptrain {
+namespace {
+
+/// Keys (or a whole section, ending in a dot) that are read only where `read` holds; `because` names the deciding key.
+struct Rule {
+  std::vector<std::string_view> keys;
+  bool (*read)(const Config&);
+  std::string_view because;
+};
+
+bool is_adaptive(const Config& c) {
+  return c.train.optimizer.name == OptimizerKind::adamw || c.train.optimizer.name == OptimizerKind::lamb;
+}
+bool is_scaled(const Config& c) {
+  return c.amp.level != AmpLevel::O0 && c.amp.scaler.enabled != Tristate::no &&
+         (c.amp.scaler.enabled == Tristate::yes || c.amp.dtype != AmpDType::bf16);
+}
+
+const std::vector<Rule> rules = {
+    {{"batch_norm_guard_every_steps"},
+     [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
+     "flags.cudnn_batchnorm_spatial_persistent"},
+    {{"data.train_file", "data.dev_file"},
+     [](const Config& c) {
+       return c.data.source == DataSource::tsv || c.data.source == DataSource::text ||
+              c.data.source == DataSource::criteo;
+     },
+     "data.source"},
+    {{"data.encoding", "data.vocab"},
+     [](const Config& c) { return c.data.source == DataSource::tsv || c.data.source == DataSource::text; },
+     "data.source"},
+    {{"data.columns.text", "data.columns.second", "data.columns.label", "data.labels", "data.lowercase"},
+     [](const Config& c) { return c.data.source == DataSource::tsv; },
+     "data.source"},
+    {{"data.first_label"}, [](const Config& c) { return is_sharded(c.data.source); }, "data.source"},
+    {{"data.path", "data.max_bad_samples"},
+     [](const Config& c) { return c.data.source != DataSource::synthetic; },
+     "data.source"},
+    {{"data.decoder"}, [](const Config& c) { return has_encoded_images(c.data.source); }, "data.source"},
+    {{"data.synthetic_samples"}, [](const Config& c) { return c.data.source == DataSource::synthetic; }, "data.source"},
+    {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
+     [](const Config& c) { return c.amp.level != AmpLevel::O0; },
+     "amp.level"},
+    {{"amp.scaler.enabled"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
+    {{"amp.scaler.dynamic", "amp.scaler.init"}, is_scaled, "amp.scaler.enabled"},
+    {{"amp.scaler.incr_ratio", "amp.scaler.decr_ratio", "amp.scaler.incr_every_n_steps",
+      "amp.scaler.decr_every_n_nan_or_inf"},
+     [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
+     "amp.scaler.dynamic"},
+    {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
+    {{"train.target_metric"}, [](const Config& c) { return c.train.target > 0; }, "train.target"},
+    {{"train.resize.delay", "train.resize.finetune"},
+     [](const Config& c) { return c.train.resize.from < 1; },
+     "train.resize.from"},
+    {{"train.optimizer.momentum"},
+     [](const Config& c) {
+       return c.train.optimizer.name == OptimizerKind::momentum || c.train.optimizer.name == OptimizerKind::lars;
+     },
+     "train.optimizer.name"},
+    {{"train.optimizer.nesterov"},
+     [](const Config& c) { return c.train.optimizer.name == OptimizerKind::momentum; },
+     "train.optimizer.name"},
+    {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
+    {{"train.optimizer.epsilon"},
+     [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerKind::lars; },
+     "train.optimizer.name"},
+    {{"train.optimizer.trust_coefficient"},
+     [](const Config& c) { return c.train.optimizer.name == OptimizerKind::lars; },
+     "train.optimizer.name"},
+    {{"train.schedule.gamma"},
+     [](const Config& c) { return c.train.schedule.name == ScheduleKind::piecewise; },
+     "train.schedule.name"},
+    {{"train.schedule.end_lr"},
+     [](const Config& c) {
+       return c.train.schedule.name == ScheduleKind::cosine || c.train.schedule.name == ScheduleKind::linear;
+     },
+     "train.schedule.name"},
+    {{"eval.amp", "eval.batch_size", "eval.max_samples"},
+     [](const Config& c) { return c.eval.any(); },
+     "eval.every_epochs"},
+    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.timeout_seconds"},
+     [](const Config& c) { return c.dist.ranks > 1; },
+     "dist.ranks"},
+};
+
+std::string value_text(const Config& config, std::string_view key) {
+  const nlohmann::json value = find_key(key)->get(config);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Keys that other models read and this one does not.
+std::vector<std::string_view> keys_of_others(const ModelEntry& chosen) {
+  std::vector<std::string_view> keys;
+  for (const ModelEntry& model : known_models()) {
+    for (const std::string& key : model.keys) {
+      if (!chosen.reads_key(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+void note_unread(LoadedConfig& loaded) {
+  const Config& config = loaded.config;
+  const auto note = [&](const std::vector<std::string_view>& keys, std::string_view because) {
+    for (const std::string_view key : keys) {
+      const std::string& origin = loaded.origins.at(std::string(key));
+      if (origin == "default") continue;
+      loaded.notes.push_back(
+          fmt::format("{}: {}: not read with {} {}", origin, key, because, value_text(config, because)));
+    }
+  };
+  note(keys_of_others(find_model(config.model.name)), "model.name");
+  for (const Rule& rule : rules) {
+    if (!rule.read(config)) note(rule.keys, rule.because);
+  }
+  const TrainConfig& train = config.train;
+  if (train.steps > 0 && train.schedule.warmup_steps >= train.steps) {
+    loaded.notes.push_back(
+        fmt::format("{}: train.schedule.warmup_steps: not below train.steps {}, lr never reaches its peak",
+                    loaded.origins.at("train.schedule.warmup_steps"), train.steps));
+  }
+}
+
+}  // namespace ptrain

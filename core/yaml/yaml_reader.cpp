@@ -1,0 +1,63 @@
+#include "core/yaml/yaml_reader.h"
+
+#include "core/base/errors.h"
+#include "core/config/text.h"
+
+#include <charconv>
+
+namespace ptrain {
+
+std::string YamlReader::at(int line) const { return fmt::format("{}:{}", file_, line); }
+
+void YamlReader::refuse(const YamlEntry& entry, std::string_view section, std::string_view expected) const {
+  const bool scalar = entry.value.kind == YamlValue::Kind::scalar;
+  fail_usage("{}: {}{}: expected {}{}", at(entry.line), section, entry.key, expected,
+             scalar ? ", got " + shown(entry.value.text) : "");
+}
+
+void YamlReader::refuse_unknown(const YamlEntry& entry, std::string_view section,
+                                const std::vector<std::string>& known) const {
+  fail_usage("{}: {}: unknown key of {}{}", at(entry.line), shown(fmt::format("{}{}", section, entry.key)), document_,
+             did_you_mean(entry.key, known));
+}
+
+const std::string& YamlReader::text_of(const YamlEntry& entry, std::string_view section) const {
+  if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) refuse(entry, section, "a text");
+  return entry.value.text;
+}
+
+double YamlReader::number_of(const YamlEntry& entry, double low, double high, std::string_view section) const {
+  const std::string& text = entry.value.text;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (entry.value.kind != YamlValue::Kind::scalar || error != std::errc() || end != text.data() + text.size() ||
+      !(number >= low && number <= high)) {  // NaN is in no range
+    refuse(entry, section, fmt::format("a number from {} to {}", low, high));
+  }
+  return number;
+}
+
+std::int64_t YamlReader::integer_of(const YamlEntry& entry, double low, double high, std::string_view section) const {
+  const double number = number_of(entry, low, high, section);
+  if (number != static_cast<double>(static_cast<std::int64_t>(number))) refuse(entry, section, "a whole number");
+  return static_cast<std::int64_t>(number);
+}
+
+bool YamlReader::truth_of(const YamlEntry& entry, std::string_view section) const {
+  const std::string& text = entry.value.text;
+  if (text != "true" && text != "false") refuse(entry, section, "true or false");
+  return text == "true";
+}
+
+const std::vector<YamlEntry>& YamlReader::map_of(const YamlEntry& entry, std::string_view section) const {
+  if (entry.value.kind != YamlValue::Kind::map) refuse(entry, section, "a mapping");
+  return entry.value.entries;
+}
+
+const std::vector<YamlValue>& YamlReader::list_of(const YamlEntry& entry, std::string_view section,
+                                                  std::string_view expected) const {
+  if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) refuse(entry, section, expected);
+  return entry.value.items;
+}
+
+}  // namespace ptrain

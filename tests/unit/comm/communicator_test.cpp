@@ -1,0 +1,196 @@
+// Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
+#include "core/base/host_name.h"
+#include "core/comm/bench.h"
+#include "core/cpu/backend.h"
+#include "tests/unit/comm/run_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace ptrain {
+namespace {
+
+using testing::run_ranks;
+
+/// What each rank threw, by rank; "own: ..." where it was not told of by another.
+std::vector<std::string> messages(const std::vector<std::exception_ptr>& failures) {
+  std::vector<std::string> errors(failures.size());
+  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+    try {
+      if (failures[rank]) std::rethrow_exception(failures[rank]);
+    } catch (const RankFailure& failure) {
+      errors[rank] = failure.what();
+    } catch (const std::exception& error) {
+      errors[rank] = fmt::format("own: {}", error.what());
+    }
+  }
+  return errors;
+}
+
+void expect_none(const std::vector<std::exception_ptr>& failures) {
+  for (const std::string& error : messages(failures)) EXPECT_EQ(error, "");
+}
+
+TEST(Communicator, AllReducesInTheBackgroundGiveEveryRankTheSum) {
+  for (const int world_size : {1, 2, 3, 8}) {
+    expect_none(run_ranks(world_size, 10, [&](Communicator& communicator) {
+      std::vector<std::vector<float>> buffers;
+      for (const std::size_t size : {1u, 17u, 4096u}) {
+        buffers.emplace_back(size, static_cast<float>(communicator.rank() + 1));
+      }
+      for (int round = 0; round < 3; ++round) {
+        for (auto& buffer : buffers) {
+          std::fill(buffer.begin(), buffer.end(), static_cast<float>(communicator.rank() + 1));
+          communicator.start_all_reduce(buffer.data(), static_cast<std::int64_t>(buffer.size()), DType::f32, 0.5f);
+        }
+        communicator.wait_all_reduces();
+        const float expected = 0.25f * static_cast<float>(world_size * (world_size + 1));
+        for (const auto& buffer : buffers) {
+          for (const float value : buffer) ASSERT_EQ(value, expected);
+        }
+      }
+      EXPECT_EQ(communicator.times().all_reduces, 9);
+      EXPECT_EQ(communicator.times().bytes, 3 * 4.0 * (1 + 17 + 4096));
+    }));
+  }
+}
+
+TEST(Communicator, GathersAndBroadcasts) {
+  expect_none(run_ranks(3, 10, [](Communicator& communicator) {
+    const double mine = 10 + communicator.rank();
+    std::vector<double> all(3);
+    communicator.all_gather({&mine, 1}, all);
+    EXPECT_EQ(all, (std::vector<double>{10, 11, 12}));
+    EXPECT_EQ(communicator.broadcast_text(communicator.rank() == 1 ? "from rank 1" : "", 1), "from rank 1");
+  }));
+}
+
+TEST(Communicator, ARankThatFailsEndsTheOthersNamed) {
+  const auto errors = messages(run_ranks(4, 30, [](Communicator& communicator) {
+    communicator.note("forward and backward", 7);
+    float value = 1;
+    communicator.start_all_reduce(&value, 1, DType::f32, 1);
+    communicator.wait_all_reduces();
+    if (communicator.rank() == 2) throw std::runtime_error("the disk is full");
+    for (;;) communicator.barrier();
+  }));
+  for (const int rank : {0, 1, 3}) {
+    const std::string& error = errors[static_cast<std::size_t>(rank)];
+    EXPECT_NE(error.find("rank 2 on " + host_name() + " failed: the disk is full"), std::string::npos) << error;
+    EXPECT_NE(error.find("step 7: forward and backward"), std::string::npos) << error;
+  }
+  EXPECT_EQ(errors[2], "own: the disk is full");
+}
+
+TEST(Communicator, ARankThatHangsEndsTheOthersWithinTheTimeout) {
+  const auto errors = messages(run_ranks(3, 0.6, [](Communicator& communicator) {
+    communicator.note("waiting for data", 3);
+    if (communicator.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+    communicator.barrier();
+  }));
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("rank 1 on"), std::string::npos) << error;
+    EXPECT_NE(error.find("kept the others waiting for 0.6 s; it last did: step 3: waiting for data"), std::string::npos)
+        << error;
+  }
+}
+
+TEST(Communicator, ARankAtWorkOrBusyIsNotHung) {
+  expect_none(run_ranks(3, 0.4, [](Communicator& communicator) {
+    if (communicator.rank() == 1) {
+      for (int i = 0; i < 10; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        communicator.note_progress();
+      }
+    }
+    communicator.barrier();
+    if (communicator.rank() == 2) {
+      const Communicator::Busy busy(&communicator, "writing a checkpoint");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    }
+    communicator.barrier();
+  }));
+}
+
+TEST(Communicator, EndsAProcessWhoseRankDoesNotNoticeAFailure) {
+  auto transports = make_thread_transports(2, 30);
+  std::string told;
+  {
+    Communicator deaf(std::move(transports[0]), {0.2, [&](const std::string& message) { told = message; }});
+    Communicator failing(std::move(transports[1]));
+    failing.abort("no more memory");
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  }
+  EXPECT_NE(told.find("rank 1"), std::string::npos) << told;
+}
+
+TEST(Communicator, TellsOfALossWhileTheTrainingThreadIsAtWork) {
+  auto transports = make_thread_transports(2, 30);
+  Communicator surviving(std::move(transports[0]));
+  Communicator failing(std::move(transports[1]));
+  std::promise<std::pair<int, std::string>> told;
+  const Communicator::OnFailure watch(surviving, [&](const RankFailure* lost) {
+    told.set_value({lost->rank(), lost->what()});
+  });
+  failing.abort("no more memory");
+  std::future<std::pair<int, std::string>> loss = told.get_future();  // this thread calls no more of `surviving`
+  ASSERT_EQ(loss.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  const auto [rank, message] = loss.get();
+  EXPECT_EQ(rank, 1);
+  EXPECT_NE(message.find("no more memory"), std::string::npos) << message;
+}
+
+TEST(Communicator, MakesTheFailureCallsThatStandLastComeFirstCalled) {
+  auto transports = make_thread_transports(2, 30);
+  Communicator surviving(std::move(transports[0]));
+  Communicator failing(std::move(transports[1]));
+  std::string called;
+  {
+    const Communicator::OnFailure first(failing, [&](const RankFailure* lost) {
+      EXPECT_EQ(lost, nullptr) << "it failed itself";
+      called += "first ";
+    });
+    std::optional<Communicator::OnFailure> gone;
+    gone.emplace(failing, [&](const RankFailure*) { called += "gone "; });
+    const Communicator::OnFailure last(failing, [&](const RankFailure*) { called += "last "; });
+    gone.reset();
+    failing.abort("no more memory");
+  }
+  EXPECT_EQ(called, "last first ");
+}
+
+TEST(Communicator, ExposedTimeIsThePartThatWasWaitedFor) {
+  expect_none(run_ranks(2, 10, [](Communicator& communicator) {
+    std::vector<float> data(1 << 20);
+    communicator.start_all_reduce(data.data(), 1 << 20, DType::f32, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // long enough to be done by then
+    communicator.wait_all_reduces();
+    const ExchangeTimes hidden = communicator.times();
+    EXPECT_GT(hidden.transfer_seconds, 0);
+    EXPECT_EQ(hidden.exposed_seconds, 0);
+    // On a busy core one may be done before it is waited for; not all of them.
+    for (int round = 0; round < 100; ++round) {
+      communicator.start_all_reduce(data.data(), 1 << 20, DType::f32, 1);
+      communicator.wait_all_reduces();
+    }
+    EXPECT_GT(communicator.times().exposed_seconds, 0);
+    EXPECT_LE(communicator.times().exposed_seconds, communicator.times().transfer_seconds);
+  }));
+}
+
+TEST(Communicator, BandwidthsFollowNcclTests) {
+  EXPECT_DOUBLE_EQ(bus_factor(2), 1.0);
+  EXPECT_DOUBLE_EQ(bus_factor(8), 1.75);
+  expect_none(run_ranks(2, 10, [](Communicator& communicator) {
+    const auto backend = cpu::make_backend();
+    const AllReduceRate rate = measure_all_reduce(communicator, *backend, 1 << 20);
+    EXPECT_EQ(rate.bytes, 1 << 20);
+    EXPECT_EQ(rate.iterations, 200);
+    EXPECT_DOUBLE_EQ(rate.algorithm_bandwidth, static_cast<double>(rate.bytes) / rate.seconds);
+    EXPECT_DOUBLE_EQ(rate.bus_bandwidth, rate.algorithm_bandwidth);
+  }));
+}
+
+}  // namespace
+}  // namespace ptrain

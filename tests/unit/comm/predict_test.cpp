@@ -1,0 +1,89 @@
+// The scaling model: its limits, and what it says where the answer can be had by hand.
+#include "core/comm/predict.h"
+
+#include "core/base/errors.h"
+#include "tests/error_message.h"
+#include "tests/temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+constexpr Link fast{3e-6, 200e9}, slow{15e-6, 10e9};
+
+TEST(Predict, AllReduceOfTwoRanksCarriesTheBufferOnce) {
+  const Links links{8, fast, slow};
+  const double seconds = all_reduce_seconds(links, 2, 200e6, AllReduceAlgorithm::ring);
+  EXPECT_NEAR(seconds, 2 * 3e-6 + 1e-3, 1e-9);
+  EXPECT_EQ(all_reduce_seconds(links, 1, 200e6, AllReduceAlgorithm::ring), 0);
+}
+
+TEST(Predict, BetweenNodesTheSlowerLinkCounts) {
+  const Links links{8, fast, slow};
+  EXPECT_NEAR(all_reduce_seconds(links, 8, 100e6, AllReduceAlgorithm::ring), 2 * 7 * 3e-6 + 1.75 * 100e6 / 200e9, 1e-9);
+  const double two_nodes = all_reduce_seconds(links, 16, 100e6, AllReduceAlgorithm::ring);
+  EXPECT_NEAR(two_nodes, 2 * (2 * 15e-6 + 13 * 3e-6) + 1.875 * 100e6 / 10e9, 1e-9);
+}
+
+TEST(Predict, ATreeWinsForSmallBuffersOnManyRanks) {
+  const Links links{8, fast, slow};
+  for (const int ranks : {64, 1024, 8192}) {
+    EXPECT_LT(all_reduce_seconds(links, ranks, 1e3, AllReduceAlgorithm::tree),
+              all_reduce_seconds(links, ranks, 1e3, AllReduceAlgorithm::ring));
+  }
+  const double nodes_1024 = 2 * (7 * 15e-6 + 3 * 3e-6);  // log2 of 128 nodes, of 8 ranks
+  EXPECT_NEAR(all_reduce_seconds(links, 1024, 0, AllReduceAlgorithm::tree), nodes_1024, 1e-9);
+}
+
+MeasuredStep step_of(std::vector<MeasuredStep::Bucket> buckets) {
+  MeasuredStep measured;
+  measured.compute_seconds = 0.1;
+  measured.update_seconds = 0.01;
+  measured.buckets = std::move(buckets);
+  return measured;
+}
+
+TEST(Predict, BucketsThatAreReadyEarlyAreHidden) {
+  const Links links{2, {0, 1e9}, slow};
+  const PredictedStep hidden = predict_step(step_of({{0.02, 20e6}, {0.06, 20e6}}), links, 2);
+  EXPECT_NEAR(hidden.exchange_seconds, 0.04, 1e-9);
+  EXPECT_NEAR(hidden.exposed_seconds, 0, 1e-12);
+  EXPECT_NEAR(hidden.step_seconds, 0.11, 1e-9);
+  EXPECT_NEAR(hidden.efficiency, 1, 1e-9);
+}
+
+TEST(Predict, WhatComesAfterBackwardIsExposed) {
+  const Links links{2, {0, 1e9}, slow};
+  // The second waits for the first: 0.09 + 0.02, then 0.02 more.
+  const PredictedStep exposed = predict_step(step_of({{0.09, 20e6}, {0.1, 20e6}}), links, 2);
+  EXPECT_NEAR(exposed.exposed_seconds, 0.03, 1e-9);
+  EXPECT_NEAR(exposed.efficiency, 0.11 / 0.14, 1e-9);
+}
+
+TEST(Predict, NoiseMakesManyRanksWaitForTheSlowest) {
+  MeasuredStep measured = step_of({});
+  measured.stdev_seconds = 1e-3;
+  const Links links{8, fast, slow};
+  EXPECT_EQ(predict_step(measured, links, 1).imbalance_seconds, 0);
+  EXPECT_NEAR(predict_step(measured, links, 1000).imbalance_seconds, 1e-3 * std::sqrt(2 * std::log(1000.0)), 1e-12);
+}
+
+TEST(Predict, ReadsLinksAndNamesWhatIsMissing) {
+  const TemporaryDirectory directory;
+  const auto file = directory.path() / "links.yaml";
+  std::ofstream(file) << "ranks_per_node: 8\ninside_node: {latency_us: 3, bandwidth_gb_s: 200}\n";
+  const std::string message = error_of([&] { load_links(file); }, ExitCode::usage);
+  EXPECT_NE(message.find("between_nodes"), std::string::npos) << message;
+  std::ofstream(file, std::ios::app) << "between_nodes: {latency_us: 15, bandwidth_gb_s: 10}\n";
+  const Links links = load_links(file);
+  EXPECT_EQ(links.ranks_per_node, 8);
+  EXPECT_DOUBLE_EQ(links.between.latency, 15e-6);
+  EXPECT_DOUBLE_EQ(links.inside.bandwidth, 200e9);
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,177 @@
+// A deployed model answers as the model does in evaluation, in fewer passes over the data.
+#include "core/runtime/deployed_model.h"
+
+#include "core/base/rng.h"
+#include "core/runtime/feeder.h"
+#include "core/runtime/weights.h"
+#include "core/train/settings.h"
+#include "models/registry.h"
+#include "models/text/gpt2.h"
+#include "models/vision/convnext.h"
+#include "models/vision/vision_transformer.h"
+#include "tests/disturbed_weights.h"
+#include "tests/small_models.h"
+#include "tests/temporary_directory.h"
+#include "tests/test_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using testing::disturb;
+using testing::make_test_backend;
+
+constexpr std::int64_t rows = 4;
+
+Batch image_batch(std::int64_t size, std::uint64_t seed) {
+  Batch batch;
+  batch.count = rows;
+  batch.pixels.resize(static_cast<std::size_t>(rows * size * size * 3));
+  const RandomStream random{seed, 0, 1};
+  for (std::size_t i = 0; i < batch.pixels.size(); ++i) batch.pixels[i] = static_cast<std::uint8_t>(random.bits(i));
+  batch.labels.resize(rows);
+  return batch;
+}
+
+Batch text_batch(std::int64_t length, std::uint64_t seed) {
+  Batch batch;
+  batch.count = rows;
+  const auto tokens = static_cast<std::size_t>(rows * length);
+  batch.ids.resize(tokens);
+  batch.token_types.resize(tokens);
+  const RandomStream random{seed, 0, 1};
+  for (std::size_t i = 0; i < tokens; ++i) batch.ids[i] = static_cast<std::int32_t>(random.bits(i) % 100);
+  batch.lengths = {static_cast<std::int32_t>(length), 5, 1, 9};
+  batch.labels.resize(rows);
+  return batch;
+}
+
+class Deployment : public ::testing::Test {
+ protected:
+  /// The logits of the evaluation graph, whose weights are written to file_.
+  std::vector<float> evaluated(const Model& model, const Batch& batch) {
+    Variables variables(*backend_);
+    PlanOptions options;
+    options.kernels.exhaustive_search = false;
+    Plan plan(build_inference_graph(model.build(rows, Mode::evaluation), {}).graph, *backend_, variables, options);
+    variables.allocate();
+    disturb(model, variables);
+    save_weights(file_, model, variables, 1);
+    const PlanMemory memory(*backend_, {&plan});
+    plan.bind(memory);
+    feed(plan, batch, rows);
+    plan.run(Phase::forward, Phase::forward);
+    return read_logits(plan);
+  }
+
+  std::vector<float> deployed(const Model& model, const Batch& batch, std::int64_t length, AmpLevel level,
+                              bool search = false) {
+    DeployOptions options;
+    options.batch_size = rows;
+    options.max_length = length;
+    options.amp.level = level;
+    options.kernels.exhaustive_search = search;
+    DeployedModel ready(*backend_, model, file_, options);
+    const std::vector<float> first = ready.run(batch);
+    EXPECT_EQ(ready.run(batch), first) << "packed weights stay";
+    return first;
+  }
+
+  /// Largest difference over the largest logit, and the same best class of every row.
+  static void expect_same(const std::vector<float>& actual, const std::vector<float>& expected, double limit) {
+    ASSERT_EQ(actual.size(), expected.size());
+    float worst = 0, largest = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      worst = std::max(worst, std::abs(actual[i] - expected[i]));
+      largest = std::max(largest, std::abs(expected[i]));
+    }
+    EXPECT_GT(largest, 0);
+    EXPECT_LE(worst, limit * largest);
+    const auto classes = static_cast<std::ptrdiff_t>(actual.size() / rows);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto best = [&](const std::vector<float>& logits) {
+        const auto first = logits.begin() + row * classes;
+        return std::max_element(first, first + classes) - first;
+      };
+      EXPECT_EQ(best(actual), best(expected)) << "row " << row;
+    }
+  }
+
+  std::unique_ptr<Backend> backend_ = make_test_backend();
+  const TemporaryDirectory directory_;
+  const std::filesystem::path file_ = directory_ / "model.safetensors";
+};
+
+TEST_F(Deployment, ResNetsAnswerAsInEvaluation) {
+  for (const int depth : {18, 34, 50, 101, 152}) {
+    const std::int64_t size = depth == 50 ? 64 : 32;
+    const auto model = make_resnet(testing::small_resnet(depth, size));
+    const Batch batch = image_batch(size, 11);
+    const std::vector<float> expected = evaluated(*model, batch);
+    expect_same(deployed(*model, batch, 0, AmpLevel::O0), expected, 1e-4);
+    if (depth == 18) expect_same(deployed(*model, batch, 0, AmpLevel::O0, true), expected, 1e-4);
+  }
+}
+
+TEST_F(Deployment, NetworksWithLayerNormsAnswerAsInEvaluation) {
+  constexpr std::int64_t size = 32;
+  const Batch batch = image_batch(size, 15);
+  for (const auto& model :
+       {make_convnext_tiny({.classes = 4, .image_size = size}), make_deit_small({.classes = 4, .image_size = size})}) {
+    const std::vector<float> expected = evaluated(*model, batch);
+    expect_same(deployed(*model, batch, 0, AmpLevel::O0), expected, 1e-4);
+  }
+}
+
+TEST_F(Deployment, BertAnswersAsInEvaluation) {
+  for (const auto& [form, padding] : {std::pair{BertForm::bert, Padding::max_length},
+                                      {BertForm::bert, Padding::none},
+                                      {BertForm::distilbert, Padding::max_length}}) {
+    BertSpec spec = testing::tiny_bert();
+    spec.form = form;
+    const Batch batch = text_batch(spec.max_length, 12);
+    const std::vector<float> expected = evaluated(*make_bert(spec), batch);
+    spec.padding = padding;
+    expect_same(deployed(*make_bert(spec), batch, spec.max_length, AmpLevel::O0), expected, 1e-4);
+  }
+}
+
+TEST_F(Deployment, RunningTextIsAnsweredByTheTokenBehindEachText) {
+  Gpt2Spec spec = gpt2_spec_of_size("tiny");
+  spec.vocab_size = 100;
+  spec.max_length = 16;
+  const auto model = make_gpt2(spec);
+  const Batch batch = text_batch(spec.max_length, 16);
+  const std::vector<float> all = evaluated(*model, batch);
+  std::vector<float> expected;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t last = row * spec.max_length + batch.lengths[static_cast<std::size_t>(row)] - 1;
+    const auto scores = all.begin() + static_cast<std::ptrdiff_t>(last * spec.vocab_size);
+    expected.insert(expected.end(), scores, scores + static_cast<std::ptrdiff_t>(spec.vocab_size));
+  }
+  expect_same(deployed(*model, batch, spec.max_length, AmpLevel::O0), expected, 1e-4);
+}
+
+TEST_F(Deployment, LowPrecisionAnswersAlike) {
+  const auto resnet = make_resnet(testing::small_resnet(18, 32));
+  const auto bert = make_bert(testing::tiny_bert());
+  for (const auto& [model, batch, length] :
+       {std::tuple{resnet.get(), image_batch(32, 13), 0}, {bert.get(), text_batch(16, 14), 16}}) {
+    const std::vector<float> expected = evaluated(*model, batch);
+    for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+      expect_same(deployed(*model, batch, length, level), expected, 0.05);
+    }
+  }
+}
+
+TEST(Softmax, IsOneInSumAndHoldsForLargeLogits) {
+  const std::vector<float> result = softmax(std::vector<float>{1000, 1001, 998});
+  EXPECT_FLOAT_EQ(result[0] + result[1] + result[2], 1);
+  EXPECT_FLOAT_EQ(result[1] / result[0], std::exp(1.0f));
+}
+
+}  // namespace
+}  // namespace ptrain

@@ -1,0 +1,245 @@
+// Weights to safetensors and back, under the names and layouts that others use.
+#include "core/runtime/weights.h"
+
+#include "core/base/errors.h"
+#include "core/io/safetensors.h"
+#include "tests/error_message.h"
+#include "tests/small_models.h"
+#include "tests/temporary_directory.h"
+#include "tests/test_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+std::unique_ptr<Model> resnet18(std::int64_t classes = 4) {
+  ResNetSpec spec = testing::small_resnet(18, 16);
+  spec.classes = classes;
+  return make_resnet(spec);
+}
+
+std::unique_ptr<Model> bert_tiny(std::int64_t vocab_size = 100) {
+  BertSpec spec = testing::tiny_bert();
+  spec.vocab_size = vocab_size;
+  return make_bert(spec);
+}
+
+/// A model's variables with their starting values.
+struct Store {
+  Store(const Model& model, std::uint64_t seed) : backend(testing::make_test_backend()), variables(*backend) {
+    variables.declare(model.build(2, Mode::evaluation));
+    variables.allocate();
+    initialize_variables(model, variables, seed);
+  }
+  std::unique_ptr<Backend> backend;
+  Variables variables;
+};
+
+std::string refusal(const std::filesystem::path& path, const Model& model) {
+  Store store(model, 1);
+  return error_of([&] { load_weights(path, model, store.variables); });
+}
+
+/// Rewrites a file with each tensor changed, or dropped where `change` returns false.
+void rewrite(const std::filesystem::path& from, const std::filesystem::path& to,
+             const std::function<bool(NamedTensor&)>& change) {
+  const SafetensorsFile file(from);
+  std::vector<NamedTensor> tensors;
+  for (NamedTensor tensor : file.tensors()) {
+    if (change(tensor)) tensors.push_back(tensor);
+  }
+  write_safetensors(to, tensors);
+}
+
+class Weights : public ::testing::Test {
+ protected:
+  void save(const Model& model) {
+    Store store(model, 7);
+    save_weights(file_, model, store.variables, 12);
+  }
+  const TemporaryDirectory directory_;
+  const std::filesystem::path file_ = directory_ / "model.safetensors";
+  const std::filesystem::path changed_ = directory_ / "changed.safetensors";
+};
+
+TEST_F(Weights, TheEmbeddingOfErniesTaskBecomesPartOfTheTokenTypes) {
+  BertSpec spec = testing::tiny_bert();
+  spec.form = BertForm::ernie;
+  const auto model = make_bert(spec);
+  save(*model);
+  const std::string types = "ernie.embeddings.token_type_embeddings.weight";
+  const Store before(*model, 7);
+  const std::vector<float> task(static_cast<std::size_t>(3 * spec.hidden), 0.25f);
+  const SafetensorsFile file(file_);
+  std::vector<NamedTensor> tensors = file.tensors();
+  tensors.push_back({"ernie.embeddings.task_type_embeddings.weight", DType::f32, Shape{3, spec.hidden},
+                     std::as_bytes(std::span(task))});
+  write_safetensors(changed_, tensors);
+  Store after(*model, 1);
+  EXPECT_TRUE(load_weights(changed_, *model, after.variables).unused.empty());
+  const std::vector<float> expected = before.variables.read_f32(types), found = after.variables.read_f32(types);
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_FLOAT_EQ(found[i], expected[i] + 0.25f) << i;
+
+  tensors.back().shape = Shape{3 * spec.hidden, 1};
+  write_safetensors(changed_, tensors);
+  EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight has shape"), std::string::npos);
+
+  const std::vector<float> diverged(static_cast<std::size_t>(3 * spec.hidden), NAN);
+  tensors.back() = {tensors.back().name, DType::f32, Shape{3, spec.hidden}, std::as_bytes(std::span(diverged))};
+  write_safetensors(changed_, tensors);
+  EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight: element 0 is nan"), std::string::npos);
+}
+
+TEST_F(Weights, RoundTripThroughAFile) {
+  for (const auto& model : {resnet18(), bert_tiny()}) {
+    save(*model);
+    const Store saved(*model, 7);
+    Store loaded(*model, 8);
+    const LoadedWeights report = load_weights(file_, *model, loaded.variables);
+    EXPECT_TRUE(report.fresh.empty());
+    for (const auto& [name, entry] : saved.variables.entries()) {
+      EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+    }
+  }
+}
+
+TEST_F(Weights, ConvolutionsAreStoredAsKCRSWithoutThePaddedChannel) {
+  const auto model = resnet18();
+  save(*model);
+  Store store(*model, 7);
+  const SafetensorsFile file(file_);
+  const std::vector<float> stored = to_floats(file.at("conv1.weight"));
+  EXPECT_EQ(file.at("conv1.weight").shape, (Shape{testing::small_channels, 3, 3, 3}));
+  const std::vector<float> here = store.variables.read_f32("conv1.weight");  // [32,3,3,4]
+  for (std::size_t k : {0u, 17u, 31u}) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t r = 0; r < 3; ++r) {
+        for (std::size_t s = 0; s < 3; ++s) {
+          ASSERT_EQ(stored[((k * 3 + c) * 3 + r) * 3 + s], here[((k * 3 + r) * 3 + s) * 4 + c]);
+        }
+      }
+    }
+  }
+  for (std::size_t i = 3; i < here.size(); i += 4) ASSERT_EQ(here[i], 0.0f) << "the fourth channel";
+}
+
+TEST(WeightLayout, RowsOfAnImageHaveTheirChannelsOutermostInFiles) {
+  // Two rows of three pixels of two channels; a value says row, pixel and channel.
+  const std::vector<float> here{0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121};
+  const std::vector<float> there{0, 10, 20, 1, 11, 21, 100, 110, 120, 101, 111, 121};
+  WeightMapping mapping{.variable = "w", .external = "w", .external_shape = {2, 6}};
+  mapping.layout = WeightMapping::Layout::image_row;
+  mapping.pixels = 3;
+  EXPECT_EQ(to_external(mapping, {2, 6}, here), there);
+  std::vector<float> back(here.size());
+  from_external(mapping, {2, 6}, there, back);
+  EXPECT_EQ(back, here);
+}
+
+TEST_F(Weights, QueryKeyAndValueAreSlicesOfOneMatrix) {
+  const auto model = bert_tiny();
+  save(*model);
+  Store store(*model, 7);
+  const SafetensorsFile file(file_);
+  const std::string name = "bert.encoder.layer.1.attention.self.";
+  const std::vector<float> joined = store.variables.read_f32(name + "qkv.weight");
+  std::size_t offset = 0;
+  for (const char* part : {"query", "key", "value"}) {
+    const std::vector<float> slice = to_floats(file.at(name + part + ".weight"));
+    ASSERT_EQ(slice.size(), 128u * 128u);
+    EXPECT_TRUE(std::equal(slice.begin(), slice.end(), joined.begin() + static_cast<std::ptrdiff_t>(offset))) << part;
+    offset += slice.size();
+    EXPECT_EQ(file.at(name + part + ".bias").shape, Shape{128});
+  }
+}
+
+TEST_F(Weights, BatchNormCountsItsBatches) {
+  save(*resnet18());
+  const SafetensorsFile file(file_);
+  const NamedTensor& batches = file.at("layer1.0.bn1.num_batches_tracked");
+  EXPECT_EQ(batches.dtype, DType::i64);
+  std::int64_t steps = 0;
+  std::memcpy(&steps, batches.bytes.data(), sizeof steps);
+  EXPECT_EQ(steps, 12);
+}
+
+TEST_F(Weights, NameAMissingTensor) {
+  save(*resnet18());
+  rewrite(file_, changed_, [](NamedTensor& t) { return t.name != "layer2.0.conv1.weight"; });
+  const std::string message = refusal(changed_, *resnet18());
+  EXPECT_NE(message.find("changed.safetensors: has no tensor layer2.0.conv1.weight"), std::string::npos) << message;
+}
+
+TEST_F(Weights, NameATensorOfTheWrongShape) {
+  save(*bert_tiny(100));
+  const std::string message = refusal(file_, *bert_tiny(120));
+  EXPECT_NE(message.find("word_embeddings.weight has shape [100,128], expected [120,128]"), std::string::npos)
+      << message;
+}
+
+TEST_F(Weights, TheClassifierMayBeMissingOrOfOtherClasses) {
+  save(*resnet18(10));
+  const auto model = resnet18(4);
+  Store store(*model, 8);
+  const std::vector<float> before = store.variables.read_f32("fc.weight");
+  const LoadedWeights other = load_weights(file_, *model, store.variables);
+  EXPECT_EQ(other.fresh, (std::vector<std::string>{"fc.weight", "fc.bias"}));
+  EXPECT_EQ(store.variables.read_f32("fc.weight"), before);
+  rewrite(file_, changed_, [](NamedTensor& t) { return !t.name.starts_with("fc."); });
+  EXPECT_EQ(load_weights(changed_, *model, store.variables).fresh.size(), 2u);
+}
+
+TEST_F(Weights, BertFilesMayLackThePrefixAndUseTheFirstNorms) {
+  const auto model = bert_tiny();
+  save(*model);
+  rewrite(file_, changed_, [](NamedTensor& t) {
+    if (t.name.starts_with("bert.")) t.name = t.name.substr(5);
+    if (t.name.ends_with("LayerNorm.weight")) t.name.replace(t.name.size() - 6, 6, "gamma");
+    if (t.name.ends_with("LayerNorm.bias")) t.name.replace(t.name.size() - 4, 4, "beta");
+    return !t.name.starts_with("classifier.");
+  });
+  Store saved(*model, 7), loaded(*model, 8);
+  const LoadedWeights report = load_weights(changed_, *model, loaded.variables);
+  EXPECT_EQ(report.fresh.size(), 2u);
+  EXPECT_TRUE(report.unused.empty());
+  const std::string name = "bert.embeddings.word_embeddings.weight";
+  EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name));
+}
+
+TEST_F(Weights, NetworksOverClipsBeginWithThoseOfImages) {
+  const auto images = resnet18();
+  save(*images);
+  ResNetSpec spec = testing::small_resnet(18, 16);
+  spec.classes = 4;
+  spec.segments = 3;
+  const auto clips = make_resnet(spec);
+  const Store saved(*images, 7);
+  Store loaded(*clips, 8);
+  EXPECT_TRUE(load_weights(file_, *clips, loaded.variables).fresh.empty());
+  save_weights(changed_, *clips, loaded.variables, 12);
+  EXPECT_NE(SafetensorsFile(changed_).find("backbone.layer1.0.conv1.bn.num_batches_tracked"), nullptr);
+  Store again(*clips, 9);
+  load_weights(changed_, *clips, again.variables);
+  for (const auto& [name, entry] : saved.variables.entries()) {
+    EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+    EXPECT_EQ(again.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+  }
+}
+
+TEST_F(Weights, TellWhatTheModelHasNoPlaceFor) {
+  save(*bert_tiny());
+  rewrite(file_, changed_, [](NamedTensor& t) {
+    if (t.name == "classifier.bias") t.name = "cls.predictions.bias";
+    return true;
+  });
+  const auto model = bert_tiny();
+  Store store(*model, 8);
+  EXPECT_EQ(load_weights(changed_, *model, store.variables).unused, std::vector<std::string>{"cls.predictions.bias"});
+}
+
+}  // namespace
+}  // namespace ptrain
