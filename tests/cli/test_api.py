@@ -139,6 +139,12 @@ class Answers(Api):
     def asked(self, name):
         return [path.read_bytes() for path in self.photos] if name == "images" else self.sentences
 
+    def test_it_needs_neither_mpi_nor_yaml(self):
+        dynamic = call("readelf", "-d", library()._name, check=True).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.*?)\]", dynamic)
+        self.assertIn("libc.so.6", needed)
+        self.assertEqual([name for name in needed if "mpi" in name or "yaml" in name], [])
+
     def test_single_inputs_are_answered_as_by_infer(self):
         for name, values in (("images", self.photos[:4]), ("texts", self.sentences)):
             model = self.open(name)
