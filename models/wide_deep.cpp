@@ -19,8 +19,8 @@ class WideDeepBuilder final : public Blocks {
   WideDeepBuilder(const WideDeepSpec& spec, Mode mode) : Blocks(mode), spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
-    const ValueId numbers = graph_.add_input(model_io::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
-    const ValueId words = graph_.add_input(model_io::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
+    const ValueId numbers = graph_.add_input(tensor_names::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
+    const ValueId words = graph_.add_input(tensor_names::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
     add_labels(batch);
     const ValueId both = sum("wide", wide_numbers(numbers), wide_words(words));
     add_binary_loss(sum("logits", both, deep(numbers, words)), spec_.label_smoothing);

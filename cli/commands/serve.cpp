@@ -28,7 +28,7 @@ std::string name_of(const ServeArguments& arguments, const OpenedModel& opened) 
 
 void serve(const ServeArguments& arguments) {
   const OpenedModel opened = open_model(arguments.deploy.model);
-  require_images_or_sentences(opened.trained, "the protocol's tensors here have no form for");
+  require_answers(opened.trained, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.kernels.exhaustive_search = false;  // as infer, whose answers these are

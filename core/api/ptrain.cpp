@@ -82,6 +82,33 @@ api::Settings settings_of(const char* folder, const ptrain_options& options) {
   return settings;
 }
 
+ptrain_kind kind_of(const DatasetInfo& data) {
+  switch (data.kind) {
+    case DataKind::image:
+      return data.frames > 0 ? PTRAIN_CLIPS : PTRAIN_IMAGES;
+    case DataKind::table:
+      return PTRAIN_TABLES;
+    case DataKind::text:
+    case DataKind::tokens:
+      break;
+  }
+  return PTRAIN_TEXTS;
+}
+
+ptrain_type public_type(TensorType type) {
+  switch (type) {
+    case TensorType::u8:
+      return PTRAIN_UINT8;
+    case TensorType::i32:
+      return PTRAIN_INT32;
+    case TensorType::i64:
+      return PTRAIN_INT64;
+    case TensorType::f32:
+      break;
+  }
+  return PTRAIN_FLOAT32;
+}
+
 TensorType type_of(const ptrain_tensor& tensor) {
   switch (tensor.type) {
     case PTRAIN_UINT8:
@@ -150,10 +177,21 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
     const DatasetInfo& data = session.data();
-    const bool images = data.kind == DataKind::image;
-    given(description, "description") = {images ? PTRAIN_IMAGES : PTRAIN_TEXTS, session.classes(),
-                                         session.settings().max_batch,          images ? data.image_size : 0,
-                                         images ? 0 : data.max_length,          images ? 0 : data.vocab_size};
+    given(description, "description") = {kind_of(data),   session.classes(), session.settings().max_batch,
+                                         data.image_size, data.max_length,   data.vocab_size};
+  });
+}
+
+size_t ptrain_input_count(const ptrain_model* model) { return model == nullptr ? 0 : model->session.inputs().size(); }
+
+ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input_description* description) {
+  return guarded([&] {
+    const std::vector<ClientTensor>& inputs = given(model, "model").session.inputs();
+    if (index >= inputs.size()) fail_usage("index: the model reads {} tensors, got {}", inputs.size(), index);
+    const ClientTensor& input = inputs[index];
+    given(description, "description") = {input.name.c_str(), public_type(input.type),
+                                         static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
+                                         input.limit};
   });
 }
 

@@ -33,7 +33,7 @@ typedef enum ptrain_status {
 } ptrain_status;
 
 typedef enum ptrain_type { PTRAIN_UINT8 = 0, PTRAIN_INT32 = 1, PTRAIN_INT64 = 2, PTRAIN_FLOAT32 = 3 } ptrain_type;
-typedef enum ptrain_kind { PTRAIN_IMAGES = 0, PTRAIN_TEXTS = 1 } ptrain_kind;
+typedef enum ptrain_kind { PTRAIN_IMAGES = 0, PTRAIN_TEXTS = 1, PTRAIN_TABLES = 2, PTRAIN_CLIPS = 3 } ptrain_kind;
 typedef enum ptrain_output { PTRAIN_LOGITS = 0, PTRAIN_PROBABILITIES = 1 } ptrain_output;
 
 typedef struct ptrain_model ptrain_model;
@@ -57,13 +57,25 @@ typedef struct ptrain_options {
  * `vocabulary`; "attention_mask" [N, S], ones for tokens and zeros for the padding behind them (left out: all are
  * tokens); "token_type_ids" [N, S], 0 or 1 (left out: 0).
  *
- * Answers are float [N, classes]. N is 1 to max_batch. */
+ * Clips are "images" [N, frames, image_size, image_size, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
+ * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: each word's number. ptrain_input tells the shapes of any model.
+ *
+ * Answers are float [N, classes]: logits, or the values of a regression, which has one class. N is 1 to max_batch. */
 typedef struct ptrain_description {
   ptrain_kind kind;
   int64_t classes, max_batch;
-  int64_t image_size;             /* 0 of texts */
-  int64_t max_length, vocabulary; /* 0 of images */
+  int64_t image_size;             /* of images and clips, else 0 */
+  int64_t max_length, vocabulary; /* of texts, else 0 */
 } ptrain_description;
+
+/* One tensor that a model reads. */
+typedef struct ptrain_input_description {
+  const char* name;
+  ptrain_type type;     /* the one to prefer */
+  int32_t rank;         /* entries of shape */
+  const int64_t* shape; /* -1: N, or an axis of a text that may be shorter than max_length */
+  int64_t limit;        /* integers are from 0 to below it; 0: numbers */
+} ptrain_input_description;
 
 typedef struct ptrain_tensor {
   const char* name;
@@ -91,6 +103,10 @@ PTRAIN_API void ptrain_close(ptrain_model* model);
 
 /* What the model takes and answers; pointers in it live as long as the model. */
 PTRAIN_API ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* description);
+
+/* How many tensors it reads, and each by its place from 0; PTRAIN_INVALID where there is none. */
+PTRAIN_API size_t ptrain_input_count(const ptrain_model* model);
+PTRAIN_API ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input_description* description);
 
 /* NULL where `index` is no class; lives as long as the model. */
 PTRAIN_API const char* ptrain_class_name(const ptrain_model* model, int64_t index);

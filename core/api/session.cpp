@@ -50,8 +50,10 @@ DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened
 }  // namespace
 
 Session::Session(Settings settings)
-    : settings_(completed(std::move(settings))), opened_(open_model(settings_.folder, make_model)) {
-  require_images_or_sentences(opened_.trained, "this interface's tensors have no form for");
+    : settings_(completed(std::move(settings))),
+      opened_(open_model(settings_.folder, make_model)),
+      inputs_(client_tensors(opened_.trained.data)) {
+  require_answers(opened_.trained, "this interface");
   const CallingThread thread(settings_.threads);
   if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
     encoder_.emplace(opened_.trained);
@@ -62,7 +64,7 @@ Session::Session(Settings settings)
 }
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
-  if (data().kind != DataKind::image) fail_usage("the model reads texts, no images");
+  if (data().kind != DataKind::image || data().frames > 0) fail_usage("the model reads no single images");
   Scratch scratch;
   SampleRandom random(0, 0, 0);  // an evaluation draws nothing
   ImageTransform(data().image_size, Augmentation::none).apply_encoded(file, "the image", random, scratch, pixels);
@@ -70,7 +72,7 @@ void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::ui
 
 std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t> ids,
                                   std::span<std::int32_t> types) const {
-  if (data().kind != DataKind::text) fail_usage("the model reads images, no texts");
+  if (data().kind != DataKind::text) fail_usage("the model reads no texts");
   if (!encoder_) fail("{}: has no {}: it reads token ids alone", settings_.folder.string(), model_files::vocabulary);
   if (!is_utf8(text)) fail_usage("the text is not UTF-8");
   Scratch scratch;

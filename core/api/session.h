@@ -28,6 +28,7 @@ class Session {
 
   const Settings& settings() const { return settings_; }
   const DatasetInfo& data() const { return opened_.trained.data; }
+  const std::vector<ClientTensor>& inputs() const { return inputs_; }
   std::int64_t classes() const { return predictor_->classes(); }
 
   /// Pixels [size, size, 3] of an image file's bytes. Throws BadSample; Error{usage} where the model reads text.
@@ -41,6 +42,7 @@ class Session {
  private:
   Settings settings_;
   OpenedModel opened_;
+  std::vector<ClientTensor> inputs_;
   std::optional<TextEncoder> encoder_;
   std::unique_ptr<Backend> backend_;
   std::optional<Predictor> predictor_;

@@ -79,6 +79,22 @@ struct f16 {
   }
 };
 
+/// The dtype of a C++ storage type.
+template <typename T>
+inline constexpr DType dtype_of_type = DType::f32;
+template <>
+inline constexpr DType dtype_of_type<bf16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of_type<f16> = DType::f16;
+template <>
+inline constexpr DType dtype_of_type<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of_type<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of_type<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of_type<std::int8_t> = DType::s8;
+
 /// Calls `visit(T{})` with the C++ storage type of a floating `dtype`.
 template <typename Visitor>
 auto visit_floating(DType dtype, Visitor&& visit) {

@@ -1,29 +1,83 @@
-// A batch as the loader hands it over: host buffers in the layout that the model's input takes.
+// Samples on their way to a model and back, as named tensors with a row to each.
 #pragma once
 
+#include "core/data/tensor.h"
+
+#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace ptrain {
 
-/// Rows from `count` on are padding: zero pixels, one [PAD] token of length 1, or numbers 0 with the first row's
-/// categories, so that no row of a table is read that no sample has; label 0.
-struct Batch {
+class Batch {
+ public:
+  struct Entry {
+    TensorSpec spec;
+    HostTensor tensor;
+  };
+
+  Batch() = default;
+  /// Zeros for `rows` samples, of which none counts yet.
+  Batch(std::span<const TensorSpec> specs, std::int64_t rows);
+
   std::int64_t epoch = 0;
-  std::int64_t index = 0;                  // within the epoch
-  std::int64_t count = 0;                  // valid rows of this rank; 0 is possible on the last batch of an evaluation
-  std::int64_t image_size = 0;             // images: H = W, px
-  std::vector<std::uint8_t> pixels;        // images: [batch, H, W, 3]; clips: [batch, frames, H, W, 3]
-  std::vector<std::int32_t> ids;           // text: [batch, max_length]
-  std::vector<std::int32_t> token_types;   // text: [batch, max_length]
-  std::vector<std::int32_t> lengths;       // text: [batch]
-  std::vector<float> numbers;              // tables: [batch, numbers]
-  std::vector<std::int32_t> categories;    // tables: [batch, categories]
-  std::vector<std::int32_t> labels;        // [batch]
-  std::vector<float> values;               // [batch] of samples that have values; NaN of padding
-  std::vector<std::int32_t> other_labels;  // [batch] of images that were mixed with others; empty: none were
-  float own_share = 1;                     // what `labels` have of them
-  std::vector<std::int64_t> sample_indices;  // [batch], position in the data set; -1 for padding
+  std::int64_t index = 0;  // within the epoch
+  std::int64_t count = 0;  // rows of samples; 0 is possible on the last batch of an evaluation. Rows behind are padding
+  std::vector<std::int64_t> sample_indices;  // [rows], position in the data set; -1 for padding; of others empty
+
+  std::int64_t rows() const { return rows_; }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Null where there is none of that name.
+  const HostTensor* find(std::string_view name) const;
+  /// Throws Error{failed} where there is none of that name.
+  HostTensor& at(std::string_view name);
+  const HostTensor& at(std::string_view name) const;
+  template <typename T>
+  std::span<T> values(std::string_view name) {
+    return at(name).values<T>();
+  }
+  template <typename T>
+  std::span<const T> values(std::string_view name) const {
+    return at(name).values<T>();
+  }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  /// Zeros for one more tensor; in the place of one of its name.
+  HostTensor& add(TensorSpec spec);
+  /// The same with values [rows, shape]; the first tensor of a batch decides how many rows that is.
+  template <typename T>
+  void add(std::string_view name, Shape shape, const std::vector<T>& values);
+  /// What all rows have in common, which is not padded, joined or parted.
+  HostTensor& add_common(std::string_view name, DType dtype, const Shape& shape);
+  const std::vector<Entry>& common() const { return common_; }
+
+  /// Adds the rows of `other`, which has the same tensors.
+  void append(const Batch& other);
+  /// Rows `first` and on, `rows` of them, all of samples.
+  Batch slice(std::int64_t first, std::int64_t rows) const;
+  /// Makes it that many rows; those behind the present ones hold what each tensor's spec says.
+  void pad(std::int64_t rows);
+  /// Fills the rows from `count` on as the specs say.
+  void fill_padding();
+  /// Copies row `from` of every tensor, and its index, over row `to`.
+  void copy_row(std::int64_t from, std::int64_t to);
+
+ private:
+  std::int64_t rows_ = 0;
+  std::vector<Entry> entries_, common_;
 };
+
+template <typename T>
+void Batch::add(std::string_view name, Shape shape, const std::vector<T>& values) {
+  if (entries_.empty()) rows_ = static_cast<std::int64_t>(values.size()) / shape.count();
+  const auto to = add({std::string(name), dtype_of_type<T>, std::move(shape)}).template values<T>();
+  invariant(values.size() == to.size(), "a batch's tensor has values for another number of rows");
+  std::copy(values.begin(), values.end(), to.begin());
+}
+
+/// Height and width of the images in it, px; 0 where it has none.
+std::int64_t image_size_of(const Batch& batch);
 
 }  // namespace ptrain

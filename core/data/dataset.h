@@ -4,6 +4,7 @@
 #include "core/base/choices.h"
 #include "core/base/data_kind.h"
 #include "core/base/errors.h"
+#include "core/data/batch.h"
 #include "core/data/sample_random.h"
 #include "core/io/image_decoder.h"
 
@@ -53,16 +54,28 @@ struct ImageForm {
   float erasing = 0;             // probability that a rectangle of it is blanked
 };
 
-/// Where one sample is written, and in what form. An image source fills `pixels`; a text source fills ids, types and
-/// length; a table `numbers` and `categories`.
-struct SampleView {
-  std::span<std::uint8_t> pixels = {};       // [size, size, 3] of `form`, red first; of a clip [frames, size, size, 3]
-  std::span<std::int32_t> ids = {};          // [max_length], padded with [PAD] after `length`
-  std::span<std::int32_t> token_types = {};  // [max_length], 1 for the second sentence
-  std::int32_t* length = nullptr;            // tokens before the padding
-  ImageForm form = {};
-  std::span<float> numbers = {};            // of a table's row
-  std::span<std::int32_t> categories = {};  // of a table's row, by number
+/// A batch's row, where one sample is written.
+class SampleRow {
+ public:
+  /// The batch outlives it.
+  SampleRow(Batch& batch, std::int64_t row, const ImageForm& form = {}) : batch_(batch), row_(row), form_(form) {}
+
+  /// Of the tensor of that name, of which T is the storage type.
+  template <typename T>
+  std::span<T> at(std::string_view name) const {
+    return batch_.at(name).row<T>(row_);
+  }
+  /// The one element of its row, where the batch has the tensor: what is only asked has no labels.
+  template <typename T>
+  void set(std::string_view name, T value) const {
+    if (batch_.has(name)) at<T>(name)[0] = value;
+  }
+  const ImageForm& form() const { return form_; }  // of its images
+
+ private:
+  Batch& batch_;
+  std::int64_t row_;
+  ImageForm form_;
 };
 
 /// Memory that one worker reuses from sample to sample.
@@ -101,18 +114,24 @@ struct SampleOrigin {
   std::string text = {}, second = {};       // of text
 };
 
+/// The tensors that a model reads of samples of that form; images of `size` px (0: the data's own).
+std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size = 0);
+/// Those that such samples' classes or values stand in; none of running text, whose tokens are learnt.
+std::vector<TensorSpec> target_tensors(const DatasetInfo& data);
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
   const DatasetInfo& info() const { return info_; }
   virtual std::int64_t size() const = 0;
-  /// Writes sample `index` (0 <= index < size()) into `out` and returns its label, 0 <= label < classes.
+  /// What a sample is made of and what is to be learnt of it, its images in `form`. Unless a data set says otherwise:
+  /// input_tensors() and target_tensors().
+  virtual std::vector<TensorSpec> tensors(const ImageForm& form) const;
+  /// Writes sample `index` (0 <= index < size()) into `out`, a row of tensors().
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
-  virtual std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const = 0;
-  /// What load() returns, without its sample. Thread-safe.
+  virtual void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const = 0;
+  /// A sample's class, 0 <= label < classes; 0 where it has none. Thread-safe.
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Of a sample that has a value in place of a class; NaN where it is not known. Thread-safe.
-  virtual float value(std::int64_t) const { return std::numeric_limits<float>::quiet_NaN(); }
   /// Thread-safe. Nothing of samples that were made from random numbers.
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.

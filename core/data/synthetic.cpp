@@ -1,4 +1,5 @@
 // Data sets made from random numbers that a model can learn: every class, or token, has a pattern, under noise.
+#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 
 #include <algorithm>
@@ -31,19 +32,20 @@ class SyntheticImages : public Dataset {
 
   std::int64_t size() const override { return size_; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
-    const int side = out.form.size > 0 ? out.form.size : info_.image_size;
+    const int side = out.form().size > 0 ? out.form().size : info_.image_size;
     const float phase = 6.2831853f * stream.uniform(0);
     const std::size_t frames = static_cast<std::size_t>(info_.images_per_sample());
-    const std::size_t bytes = out.pixels.size() / frames;
+    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
+    const std::size_t bytes = pixels.size() / frames;
     std::uint64_t block = 1;  // of noise
     for (std::size_t frame = 0; frame < frames; ++frame) {
       const float moved = phase + 0.78539816f * static_cast<float>(frame);
-      draw(label, side, moved, stream, block, scratch, out.pixels.subspan(frame * bytes, bytes));
+      draw(label, side, moved, stream, block, scratch, pixels.subspan(frame * bytes, bytes));
     }
-    return label;
+    out.set<std::int32_t>(tensor_names::labels, label);
   }
 
   std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
@@ -115,28 +117,29 @@ class SyntheticText : public Dataset {
 
   std::int64_t size() const override { return size_; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
     const auto below = [&stream](std::uint64_t element, int count) {
       return static_cast<std::int32_t>(
           static_cast<std::uint64_t>(stream.bits(element)) * static_cast<std::uint64_t>(count) >> 32);
     };
+    const auto ids = out.at<std::int32_t>(tensor_names::ids);
     const int shortest = std::max(5, info_.max_length / 2);
     const int length = shortest + below(0, info_.max_length - shortest + 1);
-    std::fill(out.ids.begin(), out.ids.end(), 0);
-    std::fill(out.token_types.begin(), out.token_types.end(), 0);
-    out.ids[0] = begin_id;
+    std::ranges::fill(ids, 0);
+    std::ranges::fill(out.at<std::int32_t>(tensor_names::token_types), 0);
+    ids[0] = begin_id;
     for (int i = 1; i < length - 1; ++i) {
       const auto element = static_cast<std::uint64_t>(i) * 2;
       const bool own = below(element, 4) == 0;
       const std::int32_t word =
           own ? label * own_words + below(element + 1, own_words) : below(element + 1, info_.vocab_size - first_word);
-      out.ids[static_cast<std::size_t>(i)] = first_word + word;
+      ids[static_cast<std::size_t>(i)] = first_word + word;
     }
-    out.ids[static_cast<std::size_t>(length - 1)] = end_id;
-    *out.length = length;
-    return label;
+    ids[static_cast<std::size_t>(length - 1)] = end_id;
+    out.set<std::int32_t>(tensor_names::lengths, length);
+    out.set<std::int32_t>(tensor_names::labels, label);
   }
 
   std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
@@ -163,18 +166,18 @@ class SyntheticTokens : public Dataset {
 
   std::int64_t size() const override { return size_; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = sample_stream(settings_, split_, index);
     std::int32_t token = 0;
-    for (std::size_t i = 0; i < out.ids.size(); ++i) {
+    const auto ids = out.at<std::int32_t>(tensor_names::ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::uint32_t bits = stream.bits(i);
       const auto drawn = static_cast<std::int32_t>((bits & 0xFFFFu) % static_cast<std::uint32_t>(used_));
       token = i == 0 || bits >> 30 == 0 ? drawn : (5 * token + 17) % used_;
-      out.ids[i] = token;
+      ids[i] = token;
     }
-    std::fill(out.token_types.begin(), out.token_types.end(), 0);
-    *out.length = info_.max_length;
-    return 0;
+    std::ranges::fill(out.at<std::int32_t>(tensor_names::token_types), 0);
+    out.set<std::int32_t>(tensor_names::lengths, info_.max_length);
   }
 
   std::int32_t label(std::int64_t) const override { return 0; }

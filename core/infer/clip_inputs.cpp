@@ -1,4 +1,5 @@
 // Clips, folders of frames, and folders of them; frames are chosen, resized and cropped as evaluations do it.
+#include "core/base/tensor_names.h"
 #include "core/data/image/clip.h"
 #include "core/infer/input_sources.h"
 
@@ -25,13 +26,13 @@ class ClipInputs final : public InputSet {
   const std::string& name(std::int64_t index) const override { return clip(index).folder; }
   std::int32_t truth(std::int64_t index) const override { return clip(index).truth; }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     try {
-      load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch, out.pixels);
+      load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch,
+                out.at<std::uint8_t>(tensor_names::images));
     } catch (const Error& error) {
       refuse(index, error.what());
     }
-    return 0;
   }
 
  private:

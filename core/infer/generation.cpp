@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/rng.h"
 #include "core/base/signals.h"
+#include "core/base/tensor_names.h"
 #include "core/infer/input_sources.h"
 #include "core/io/atomic_file.h"
 #include "core/report/csv.h"
@@ -24,9 +25,10 @@ constexpr std::size_t shown_of_prompts = 60;  // bytes, in messages
 /// The texts of one batch, as far as they are written.
 class Texts {
  public:
-  Texts(const Tokenizer& tokenizer, std::int64_t max_length, std::span<const std::string> prompts,
+  Texts(const Tokenizer& tokenizer, const DatasetInfo& data, std::span<const std::string> prompts,
         const GenerationOptions& options, std::size_t first_index)
-      : tokenizer_(tokenizer), max_length_(max_length), options_(options), first_index_(first_index) {
+      : tokenizer_(tokenizer), data_(data), options_(options), first_index_(first_index) {
+    const std::int64_t max_length = data.max_length;
     for (const std::string& prompt : prompts) {
       Text& text = texts_.emplace_back();
       text.result.prompt = prompt;
@@ -47,17 +49,14 @@ class Texts {
 
   /// What the model reads next. A text that has ended is one token long: nothing is asked of it.
   Batch batch() const {
-    Batch batch;
-    batch.count = static_cast<std::int64_t>(texts_.size());
-    const auto stride = static_cast<std::size_t>(max_length_);
-    batch.ids.resize(texts_.size() * stride);
-    batch.token_types.resize(batch.ids.size());
-    batch.labels.resize(texts_.size());
-    for (std::size_t row = 0; row < texts_.size(); ++row) {
-      const std::vector<std::int32_t>& ids = texts_[row].ids;
-      const std::size_t length = texts_[row].open ? ids.size() : 1;
-      std::copy_n(ids.begin(), length, batch.ids.begin() + static_cast<std::ptrdiff_t>(row * stride));
-      batch.lengths.push_back(static_cast<std::int32_t>(length));
+    Batch batch(input_tensors(data_), static_cast<std::int64_t>(texts_.size()));
+    batch.count = batch.rows();
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const std::vector<std::int32_t>& ids = texts_[i].ids;
+      const std::size_t length = texts_[i].open ? ids.size() : 1;
+      const SampleRow row(batch, static_cast<std::int64_t>(i));
+      std::copy_n(ids.begin(), length, row.at<std::int32_t>(tensor_names::ids).begin());
+      row.set(tensor_names::lengths, static_cast<std::int32_t>(length));
     }
     return batch;
   }
@@ -79,7 +78,7 @@ class Texts {
         ++text.result.tokens;
       }
       text.open = !text.result.ended && text.result.tokens < options_.tokens &&
-                  static_cast<std::int64_t>(text.ids.size()) < max_length_;
+                  static_cast<std::int64_t>(text.ids.size()) < data_.max_length;
     }
   }
 
@@ -103,7 +102,7 @@ class Texts {
   static std::string shown(const std::string& prompt) { return quoted_name(prompt.substr(0, shown_of_prompts)); }
 
   const Tokenizer& tokenizer_;
-  std::int64_t max_length_;
+  const DatasetInfo& data_;
   const GenerationOptions& options_;
   std::size_t first_index_;
   std::vector<Text> texts_;
@@ -145,7 +144,7 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
 
 TextGenerator::TextGenerator(const OpenedModel& opened, Backend& backend, const DeployOptions& options)
     : tokenizer_(open_vocabulary(opened.trained)),
-      max_length_(opened.trained.data.max_length),
+      data_(opened.trained.data),
       model_(backend, *opened.model, opened.trained.weights(), options) {}
 
 void TextGenerator::run(const std::vector<std::string>& prompts, const GenerationOptions& options,
@@ -154,7 +153,7 @@ void TextGenerator::run(const std::vector<std::string>& prompts, const Generatio
   const auto at_once = static_cast<std::size_t>(model_.batch_size());
   for (std::size_t first = 0; first < prompts.size(); first += at_once) {
     const auto some = std::span(prompts).subspan(first, std::min(at_once, prompts.size() - first));
-    Texts texts(*tokenizer_, max_length_, some, options, first);
+    Texts texts(*tokenizer_, data_, some, options, first);
     while (texts.open()) {
       InterruptibleWork::check(fmt::format("after {} of {} texts", first, prompts.size()));
       texts.add(model_.run(texts.batch()));

@@ -47,7 +47,7 @@ class TextGenerator {
 
  private:
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::int64_t max_length_;
+  DatasetInfo data_;
   DeployedModel model_;
 };
 

@@ -1,5 +1,6 @@
 // Image files and folders of them, and the evaluation samples of data sets, decoded, resized and cropped as evaluations
 // are.
+#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
@@ -31,19 +32,18 @@ class ImageInputs final : public InputSet {
   const std::string& name(std::int64_t index) const override { return image(index).name; }
   std::int32_t truth(std::int64_t index) const override { return image(index).truth; }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const Image& one = image(index);
     try {
       if (one.samples != nullptr) {
         one.samples->load(one.index, random, scratch, out);
       } else {
         read_file(one.name, scratch.file);
-        transform_.apply_encoded(scratch.file, one.name, random, scratch, out.pixels);
+        transform_.apply_encoded(scratch.file, one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
       }
     } catch (const Error& error) {
       refuse(index, error.what());
     }
-    return 0;
   }
 
  private:

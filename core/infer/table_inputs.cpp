@@ -1,4 +1,5 @@
 // Lines of click logs, with or without the label in front.
+#include "core/base/tensor_names.h"
 #include "core/data/table/criteo_line.h"
 #include "core/infer/input_sources.h"
 #include "core/io/atomic_file.h"
@@ -17,11 +18,10 @@ class TableInputs final : public InputSet {
   const std::string& name(std::int64_t index) const override { return row(index).name; }
   std::int32_t truth(std::int64_t index) const override { return row(index).truth; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const Row& one = row(index);
-    std::copy(one.numbers.begin(), one.numbers.end(), out.numbers.begin());
-    std::copy(one.categories.begin(), one.categories.end(), out.categories.begin());
-    return 0;
+    std::ranges::copy(one.numbers, out.at<float>(tensor_names::numbers).begin());
+    std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categories).begin());
   }
 
  private:

@@ -1,4 +1,5 @@
 // Tables, files of sentences and sentences, tokenised as the training's texts were.
+#include "core/base/tensor_names.h"
 #include "core/data/text/text_table.h"
 #include "core/infer/input_sources.h"
 #include "core/runtime/text_encoder.h"
@@ -26,9 +27,10 @@ class TextInputs final : public InputSet {
 
   float value(std::int64_t index) const override { return text(index).value; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
-    *out.length = encoder_.encode(text(index).sentences, scratch, out.ids, out.token_types);
-    return 0;
+  void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
+    out.set<std::int32_t>(tensor_names::lengths,
+                          encoder_.encode(text(index).sentences, scratch, out.at<std::int32_t>(tensor_names::ids),
+                                          out.at<std::int32_t>(tensor_names::token_types)));
   }
 
  private:

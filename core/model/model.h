@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/data_kind.h"
+#include "core/base/tensor_names.h"
 #include "core/graph/graph.h"
 
 #include <memory>
@@ -14,28 +15,6 @@ namespace ptrain {
 
 /// Deployed, a model answers, and what its loss needs may be missing or of another form.
 enum class Mode { training, evaluation, deployment };
-
-/// Names of the values that are fed and read.
-namespace model_io {
-inline constexpr const char* images = "images";                // u8 [N,H,W,3], of clips [N frames,H,W,3]
-inline constexpr const char* ids = "input_ids";                // i32 [N,S], or packed [T]
-inline constexpr const char* token_types = "token_type_ids";   // i32 [N,S], or packed [T]
-inline constexpr const char* lengths = "lengths";              // i32 [N]
-inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
-inline constexpr const char* last_tokens = "last_tokens";      // i32 [N+1], packed: each one's last, and 0 at the end
-inline constexpr const char* numbers = "numbers";              // f32 [N,D], of a table's rows
-inline constexpr const char* categories = "categories";        // i32 [N,K], of a table's rows
-inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks padding rows
-inline constexpr const char* next_tokens = "next_tokens";      // i32 [N*S], in place of labels; -1 marks those of none
-inline constexpr const char* values = "values";                // f32 [N], in place of labels; NaN marks padding rows
-inline constexpr const char* other_labels = "other_labels";    // i32 [N], of rows that have two
-inline constexpr const char* own_share = "own_share";          // f32 [1], of the loss that is by `labels` then
-inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
-inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
-inline constexpr const char* loss = "loss";                    // output f32 []
-inline constexpr const char* logits = "logits";  // output [N, classes], values [N, 1], one of two classes [N, 1], or
-                                                 // [N, S, ids], deployed [N, ids] of the token behind each text
-}  // namespace model_io
 
 /// Starting values of a variable.
 struct Initializer {

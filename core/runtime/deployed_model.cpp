@@ -104,7 +104,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional
   }
   const Plan& largest = plans_of(options.batch_size).largest();
   classes_ = has_one_logit() ? class_count(largest)
-                             : largest.graph().desc(largest.graph().find_output(model_io::logits)).shape[-1];
+                             : largest.graph().desc(largest.graph().find_output(tensor_names::logits)).shape[-1];
   variables_.allocate();
 }
 
@@ -157,7 +157,7 @@ Graph DeployedModel::build(const BatchShape& shape) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), model_io::logits, options);
+  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), tensor_names::logits, options);
   folded_ = std::move(deployed.folded);
   for (const std::string& name : options_.readable) {
     deployed.graph.set_output(name, deployed.graph.find_value(name));
@@ -166,11 +166,11 @@ Graph DeployedModel::build(const BatchShape& shape) {
 }
 
 std::vector<float> DeployedModel::run(const Batch& batch) {
-  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  const std::int64_t rows = batch.rows();
   invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
   Plan& plan = plans_of(rows).for_batch(batch).plan;
   last_plan_ = &plan;
-  feed(plan, batch, batch.count);
+  feed(plan, batch);
   plan.run(Phase::forward, Phase::forward);
   return has_one_logit() ? read_class_logits(plan) : read_logits(plan);
 }

@@ -32,7 +32,7 @@ class DeployedModel {
   DeployedModel& operator=(const DeployedModel&) = delete;
 
   /// Logits [rows, classes] (of running text [rows, vocabulary], of the token behind each) of a batch of so many rows
-  /// (its labels), at most batch_size, of which `count` mean something. The first batch of so many rows compiles plans
+  /// at most batch_size, of which `count` mean something. The first batch of so many rows compiles plans
   /// for them.
   std::vector<float> run(const Batch& batch);
 

@@ -1,7 +1,7 @@
 #include "core/runtime/feeder.h"
 
 #include "core/base/errors.h"
-#include "core/model/model.h"
+#include "core/base/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace ptrain {
 namespace {
 
-template <typename T>
-void write(Plan& plan, const char* input, const std::vector<T>& values) {
-  if (!values.empty()) plan.write_input(input, values.data(), values.size() * sizeof(T));
+using Tokens = std::span<const std::int32_t>;
+
+void write(Plan& plan, const char* input, Tokens values) {
+  plan.write_input(input, values.data(), values.size_bytes());
 }
 
 /// The valid tokens of `rows` [N,S], one row behind the other, filled up with zeros to `capacity`.
-std::vector<std::int32_t> packed(const std::vector<std::int32_t>& rows, const std::vector<std::int32_t>& lengths,
-                                 std::size_t capacity) {
+std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capacity) {
   const auto stride = static_cast<std::ptrdiff_t>(rows.size() / lengths.size());
   std::vector<std::int32_t> tokens;
   tokens.reserve(capacity);
@@ -31,7 +31,7 @@ std::vector<std::int32_t> packed(const std::vector<std::int32_t>& rows, const st
   return tokens;
 }
 
-std::vector<std::int32_t> offsets_of(const std::vector<std::int32_t>& lengths) {
+std::vector<std::int32_t> offsets_of(Tokens lengths) {
   std::vector<std::int32_t> offsets(lengths.size() + 1);
   std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
   return offsets;
@@ -44,89 +44,80 @@ std::vector<std::int32_t> last_tokens_of(const std::vector<std::int32_t>& offset
   return last;
 }
 
-/// Each token's next one in its row, and the ignored label of those that have none and of rows from `valid` on.
-std::vector<std::int32_t> next_tokens_of(const Batch& batch, std::int64_t valid) {
-  const std::size_t length = batch.ids.size() / batch.lengths.size();
-  std::vector<std::int32_t> next(batch.ids.size(), ignored_label);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
-    const auto first = batch.ids.begin() + static_cast<std::ptrdiff_t>(row * length);
-    std::copy(first + 1, first + batch.lengths[row], next.begin() + static_cast<std::ptrdiff_t>(row * length));
+/// Each token's next one in its row, and the ignored label of those that have none and of rows without a sample.
+std::vector<std::int32_t> next_tokens_of(const Batch& batch) {
+  const HostTensor& ids = batch.at(tensor_names::ids);
+  const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
+  std::vector<std::int32_t> next(ids.values<std::int32_t>().size(), ignored_label);
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const auto tokens =
+        ids.row<std::int32_t>(row).first(static_cast<std::size_t>(lengths[static_cast<std::size_t>(row)]));
+    std::copy(tokens.begin() + 1, tokens.end(), next.begin() + static_cast<std::ptrdiff_t>(row * ids.row_count()));
   }
   return next;
 }
 
 /// Tokens that the plan computes, padding included.
 std::int64_t capacity_of(const Plan& plan) {
-  return plan.has_input(model_io::ids) ? plan.graph().desc(plan.graph().find_value(model_io::ids)).count() : 0;
+  return plan.has_input(tensor_names::ids) ? plan.graph().desc(plan.graph().find_value(tensor_names::ids)).count() : 0;
 }
+
+void feed_packed(Plan& plan, const Batch& batch) {
+  const auto capacity = static_cast<std::size_t>(capacity_of(plan));
+  const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
+  for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
+    if (plan.has_input(name)) write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity));
+  }
+  const std::vector<std::int32_t> offsets = offsets_of(lengths);
+  write(plan, tensor_names::offsets, offsets);
+  if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, last_tokens_of(offsets));
+}
+
+bool is_packed(std::string_view name) { return name == tensor_names::ids || name == tensor_names::token_types; }
 
 }  // namespace
 
 TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
-  if (batch.lengths.empty()) return {};
-  return {std::accumulate(batch.lengths.begin(), batch.lengths.begin() + batch.count, std::int64_t{0}),
-          capacity_of(plan)};
+  if (!batch.has(tensor_names::lengths)) return {};
+  const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
+  return {std::accumulate(lengths.begin(), lengths.begin() + batch.count, std::int64_t{0}), capacity_of(plan)};
 }
 
 std::vector<float> read_logits(const Plan& plan) {
-  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(model_io::logits));
+  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(tensor_names::logits));
   std::vector<float> logits(static_cast<std::size_t>(desc.count()));
   visit_floating(desc.dtype, [&](auto zero) {
     std::vector<decltype(zero)> raw(logits.size());
-    plan.read_output(model_io::logits, raw.data(), desc.bytes());
+    plan.read_output(tensor_names::logits, raw.data(), desc.bytes());
     std::transform(raw.begin(), raw.end(), logits.begin(), [](auto value) { return static_cast<float>(value); });
   });
   return logits;
 }
 
 std::int64_t class_count(const Plan& plan) {
-  const std::int64_t logits = plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1];
+  const std::int64_t logits = plan.graph().desc(plan.graph().find_output(tensor_names::logits)).shape[-1];
   return std::max<std::int64_t>(2, logits);
 }
 
 std::vector<float> read_class_logits(const Plan& plan) {
   std::vector<float> logits = read_logits(plan);
-  if (plan.graph().desc(plan.graph().find_output(model_io::logits)).shape[-1] > 1) return logits;
+  if (plan.graph().desc(plan.graph().find_output(tensor_names::logits)).shape[-1] > 1) return logits;
   std::vector<float> both;
   both.reserve(2 * logits.size());
   for (const float second : logits) both.insert(both.end(), {0.0f, second});
   return both;
 }
 
-void feed(Plan& plan, const Batch& batch, std::int64_t valid) {
-  write(plan, model_io::images, batch.pixels);
-  if (plan.has_input(model_io::offsets)) {
-    const auto capacity = static_cast<std::size_t>(capacity_of(plan));
-    write(plan, model_io::ids, packed(batch.ids, batch.lengths, capacity));
-    write(plan, model_io::token_types, packed(batch.token_types, batch.lengths, capacity));
-    const std::vector<std::int32_t> offsets = offsets_of(batch.lengths);
-    write(plan, model_io::offsets, offsets);
-    if (plan.has_input(model_io::last_tokens)) write(plan, model_io::last_tokens, last_tokens_of(offsets));
-  } else {
-    write(plan, model_io::ids, batch.ids);
-    write(plan, model_io::token_types, batch.token_types);
+void feed(Plan& plan, const Batch& batch) {
+  const bool packs = plan.has_input(tensor_names::offsets);
+  if (packs) feed_packed(plan, batch);
+  if (plan.has_input(tensor_names::next_tokens)) write(plan, tensor_names::next_tokens, next_tokens_of(batch));
+  for (const std::vector<Batch::Entry>* entries : {&batch.entries(), &batch.common()}) {
+    for (const auto& [spec, tensor] : *entries) {
+      if ((packs && is_packed(spec.name)) || !plan.has_input(spec.name)) continue;
+      plan.write_input(spec.name, tensor.bytes().data(), tensor.bytes().size());
+    }
   }
-  write(plan, model_io::lengths, batch.lengths);
-  write(plan, model_io::numbers, batch.numbers);
-  write(plan, model_io::categories, batch.categories);
-  if (plan.has_input(model_io::values)) {
-    std::vector<float> values = batch.values;
-    std::fill(values.begin() + valid, values.end(), std::numeric_limits<float>::quiet_NaN());
-    write(plan, model_io::values, values);
-  }
-  if (plan.has_input(model_io::next_tokens)) write(plan, model_io::next_tokens, next_tokens_of(batch, valid));
-  if (!plan.has_input(model_io::labels)) return;
-  if (plan.has_input(model_io::other_labels)) {
-    write(plan, model_io::other_labels, batch.other_labels);
-    plan.write_input(model_io::own_share, &batch.own_share, sizeof batch.own_share);
-  }
-  if (valid == static_cast<std::int64_t>(batch.labels.size())) {
-    write(plan, model_io::labels, batch.labels);
-    return;
-  }
-  std::vector<std::int32_t> labels = batch.labels;
-  std::fill(labels.begin() + valid, labels.end(), ignored_label);
-  write(plan, model_io::labels, labels);
 }
 
 }  // namespace ptrain

@@ -6,10 +6,9 @@
 
 namespace ptrain {
 
-/// Writes images, tokens or a table's rows and, where the plan reads them, labels; the labels of rows from `valid` on
-/// become the ignored label. The plan's inputs bear the names of core/model/model.h; tokens are packed where it takes
-/// sequence offsets.
-void feed(Plan& plan, const Batch& batch, std::int64_t valid);
+/// Writes each of the batch's tensors into the plan's input of its name, where the plan has it. Tokens are packed where
+/// it takes sequence offsets, and are their own targets where it takes next tokens.
+void feed(Plan& plan, const Batch& batch);
 
 /// The logits [N, classes] of a plan's last run, as fp32; waits for it.
 std::vector<float> read_logits(const Plan& plan);

@@ -1,6 +1,7 @@
 #include "core/runtime/plan_set.h"
 
 #include "core/base/clock.h"
+#include "core/base/tensor_names.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,8 +9,12 @@
 namespace ptrain {
 
 BatchShape shape_of(const Batch& batch) {
-  return {static_cast<std::int64_t>(batch.labels.size()),
-          std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0}), batch.image_size};
+  std::int64_t tokens = 0;
+  if (batch.has(tensor_names::lengths)) {
+    const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
+    tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  }
+  return {batch.rows(), tokens, image_size_of(batch)};
 }
 
 Cost step_cost(const Graph& graph) {

@@ -1,49 +1,32 @@
 #include "core/runtime/predictor.h"
 
 #include "core/base/rng.h"
+#include "core/base/tensor_names.h"
 
 #include <algorithm>
 #include <bit>
 
 namespace ptrain {
-namespace {
-
-/// What stands in the rows behind is nobody's; of text each is one token.
-void pad_rows(Batch& batch, std::int64_t rows) {
-  const std::size_t from = batch.labels.size(), to = static_cast<std::size_t>(rows);
-  if (from >= to) return;
-  batch.pixels.resize(batch.pixels.size() / from * to);
-  batch.ids.resize(batch.ids.size() / from * to);
-  batch.token_types.resize(batch.token_types.size() / from * to);
-  batch.numbers.resize(batch.numbers.size() / from * to);
-  batch.categories.resize(batch.categories.size() / from * to);
-  if (!batch.lengths.empty()) batch.lengths.resize(to, 1);
-  batch.labels.resize(to);
-}
-
-}  // namespace
 
 Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
-  Batch batch;
+  Batch batch(input_tensors(data), rows);
   batch.count = rows;
   const RandomStream random{1, 0, 0};
-  const auto fill = [&](auto& values, std::int64_t each, std::uint32_t below) {
-    values.resize(static_cast<std::size_t>(rows * each));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<std::remove_reference_t<decltype(values[i])>>(random.bits(i) % below);
-    }
+  const auto fill = [&](auto values, std::uint32_t below) {
+    using T = std::remove_reference_t<decltype(values[0])>;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(random.bits(i) % below);
   };
-  if (data.kind == DataKind::image) {
-    fill(batch.pixels, std::int64_t{3} * data.images_per_sample() * data.image_size * data.image_size, 256);
-  } else if (data.kind == DataKind::table) {
-    fill(batch.numbers, data.numbers, 2);
-    fill(batch.categories, data.categories, static_cast<std::uint32_t>(data.hash_buckets));
-  } else {
-    fill(batch.ids, data.max_length, static_cast<std::uint32_t>(data.vocab_size));
-    fill(batch.token_types, data.max_length, 1);
-    batch.lengths.assign(static_cast<std::size_t>(rows), data.max_length);
+  for (const auto& [spec, tensor] : batch.entries()) {
+    if (spec.name == tensor_names::lengths) {
+      std::ranges::fill(batch.values<std::int32_t>(spec.name), data.max_length);
+    } else if (spec.dtype == DType::u8) {
+      fill(batch.values<std::uint8_t>(spec.name), 256);
+    } else if (spec.dtype == DType::f32) {
+      fill(batch.values<float>(spec.name), 2);
+    } else if (spec.name != tensor_names::token_types) {  // of one sentence
+      fill(batch.values<std::int32_t>(spec.name), static_cast<std::uint32_t>(spec.limit));
+    }
   }
-  batch.labels.resize(static_cast<std::size_t>(rows));
   return batch;
 }
 
@@ -61,7 +44,7 @@ void Predictor::prepare(const DatasetInfo& data) {
 }
 
 std::vector<float> Predictor::run(Batch& batch) {
-  pad_rows(batch, rows_for(batch.count));
+  batch.pad(rows_for(batch.count));
   std::vector<float> logits = model_.run(batch);
   logits.resize(static_cast<std::size_t>(batch.count * model_.classes()));
   for (std::int64_t row = 0; row < batch.count; ++row) {

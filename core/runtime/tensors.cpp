@@ -1,6 +1,7 @@
 #include "core/runtime/tensors.h"
 
 #include "core/base/errors.h"
+#include "core/base/tensor_names.h"
 #include "core/io/atomic_file.h"
 
 #include <fmt/ranges.h>
@@ -11,8 +12,6 @@
 
 namespace ptrain {
 namespace {
-
-constexpr std::size_t word_kinds = 2;  // entries of BERT's table of token types
 
 std::int64_t rows_of(const InputTensor& tensor, std::int64_t most) {
   if (tensor.shape.empty() || tensor.shape[0] < 1) fail_usage("{}: is empty: expected at least one input", tensor.name);
@@ -37,81 +36,91 @@ void require_data(const InputTensor& tensor) {
   if (tensor.data == nullptr) fail_usage("{}: its data is a null pointer", tensor.name);
 }
 
-std::uint8_t pixel_of(float value, std::size_t index) {
-  if (!(value >= 0 && value <= 1)) {
-    fail_usage("{}: value {} at {}: expected pixels scaled to [0, 1]", tensor_names::images, value, index);
+/// "[2, 17]": where element `index` lies.
+std::string place_of(std::size_t index, std::span<const std::int64_t> shape) {
+  std::vector<std::size_t> place(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    place[axis] = index % static_cast<std::size_t>(shape[axis]);
+    index /= static_cast<std::size_t>(shape[axis]);
   }
-  return static_cast<std::uint8_t>(std::lround(value * 255.0f));
+  return fmt::format("[{}]", fmt::join(place, ", "));
 }
 
-Batch images_of(const DatasetInfo& data, const InputTensor& images, std::int64_t most) {
-  Batch batch;
-  batch.count = rows_of(images, most);
-  const std::int64_t size = data.image_size, shape[] = {batch.count, size, size, 3};
-  require_shape(images, shape);
-  require_data(images);
-  batch.pixels.resize(static_cast<std::size_t>(batch.count * size * size * 3));
-  if (images.type == TensorType::u8) {
-    std::memcpy(batch.pixels.data(), images.data, batch.pixels.size());
-  } else if (images.type == TensorType::f32) {
-    for (std::size_t i = 0; i < batch.pixels.size(); ++i) batch.pixels[i] = pixel_of(element<float>(images, i), i);
-  } else {
-    fail_usage("{}: expected u8 or f32, got {}", images.name, name_of(images.type));
+/// Levels of 8 bits, or these scaled to [0, 1].
+void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
+  if (tensor.type == TensorType::u8) {
+    std::memcpy(pixels.data(), tensor.data, pixels.size());
+    return;
   }
-  return batch;
+  if (tensor.type != TensorType::f32) fail_usage("{}: expected u8 or f32, got {}", tensor.name, name_of(tensor.type));
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const auto value = element<float>(tensor, i);
+    if (!(value >= 0 && value <= 1)) {
+      fail_usage("{}: value {} at {}: expected pixels scaled to [0, 1]", tensor.name, value, i);
+    }
+    pixels[i] = static_cast<std::uint8_t>(std::lround(value * 255.0f));
+  }
 }
 
-std::int64_t integer(const InputTensor& tensor, std::size_t index) {
-  return tensor.type == TensorType::i32 ? element<std::int32_t>(tensor, index) : element<std::int64_t>(tensor, index);
+void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
+  if (tensor.type != TensorType::f32) fail_usage("{}: expected f32, got {}", tensor.name, name_of(tensor.type));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = element<float>(tensor, i);
+    if (!std::isfinite(numbers[i])) {
+      fail_usage("{}: value {} at {}: expected finite numbers", tensor.name, numbers[i], place_of(i, tensor.shape));
+    }
+  }
 }
 
-/// [rows, length] as rows of max_length, zeros behind.
-std::vector<std::int32_t> words_of(const InputTensor& tensor, std::span<const std::int64_t> shape,
-                                   std::size_t max_length, std::size_t below) {
-  require_shape(tensor, shape);
-  require_data(tensor);
+/// Rows of `tensor` into the beginnings of those of `integers`, which may be longer; from 0 to below `limit`.
+void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& integers) {
   if (tensor.type != TensorType::i32 && tensor.type != TensorType::i64) {
     fail_usage("{}: expected i32 or i64, got {}", tensor.name, name_of(tensor.type));
   }
-  const auto rows = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]);
-  std::vector<std::int32_t> words(rows * max_length);
-  for (std::size_t i = 0; i < rows * length; ++i) {
-    const std::int64_t value = integer(tensor, i);
-    if (value < 0 || value >= static_cast<std::int64_t>(below)) {
-      fail_usage("{}: value {} at [{}, {}]: expected 0 to {}", tensor.name, value, i / length, i % length, below - 1);
+  std::size_t i = 0;
+  for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
+    const auto to = integers.row<std::int32_t>(row).first(static_cast<std::size_t>(tensor.shape[1]));
+    for (std::int32_t& integer : to) {
+      const std::int64_t value = tensor.type == TensorType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)}
+                                                                : element<std::int64_t>(tensor, i);
+      if (value < 0 || value >= limit) {
+        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, place_of(i, tensor.shape), limit - 1);
+      }
+      integer = static_cast<std::int32_t>(value);
+      ++i;
     }
-    words[i / length * max_length + i % length] = static_cast<std::int32_t>(value);
   }
-  return words;
+}
+
+void copy(const InputTensor& tensor, std::span<const std::int64_t> shape, const TensorSpec& spec, HostTensor& to) {
+  require_shape(tensor, shape);
+  require_data(tensor);
+  switch (spec.dtype) {
+    case DType::u8:
+      return copy_pixels(tensor, to.values<std::uint8_t>());
+    case DType::f32:
+      return copy_numbers(tensor, to.values<float>());
+    default:
+      return copy_integers(tensor, spec.limit, to);
+  }
 }
 
 std::int32_t length_of(std::span<const std::int32_t> mask, std::size_t row) {
   const auto end = std::find(mask.begin(), mask.end(), 0);
   if (end == mask.begin() || std::find(end, mask.end(), 1) != mask.end()) {
-    fail_usage("{}: row {}: expected ones for tokens, at least one, and zeros behind them", tensor_names::mask, row);
+    fail_usage("{}: row {}: expected ones for tokens, at least one, and zeros behind them",
+               tensor_names::attention_mask, row);
   }
   return static_cast<std::int32_t>(end - mask.begin());
 }
 
-Batch texts_of(const DatasetInfo& data, const InputTensor& ids, const InputTensor* mask, const InputTensor* types,
-               std::int64_t most) {
-  Batch batch;
-  batch.count = rows_of(ids, most);
-  if (ids.shape.size() != 2 || ids.shape[1] < 1 || ids.shape[1] > data.max_length) {
-    fail_usage("{}: expected shape [{}, S] with S from 1 to {}, got [{}]", ids.name, batch.count, data.max_length,
+/// [rows, S] of `ids`; S is any up to the longest.
+std::vector<std::int64_t> sequence_shape(const InputTensor& ids, std::int64_t rows, std::int64_t longest) {
+  if (ids.shape.size() != 2 || ids.shape[1] < 1 || ids.shape[1] > longest) {
+    fail_usage("{}: expected shape [{}, S] with S from 1 to {}, got [{}]", ids.name, rows, longest,
                fmt::join(ids.shape, ", "));
   }
-  const auto most_words = static_cast<std::size_t>(data.max_length), rows = static_cast<std::size_t>(batch.count);
-  batch.ids = words_of(ids, ids.shape, most_words, static_cast<std::size_t>(data.vocab_size));
-  batch.token_types.resize(batch.ids.size());
-  if (types != nullptr) batch.token_types = words_of(*types, ids.shape, most_words, word_kinds);
-  batch.lengths.assign(rows, static_cast<std::int32_t>(ids.shape[1]));
-  if (mask == nullptr) return batch;
-  const std::vector<std::int32_t> ones = words_of(*mask, ids.shape, most_words, 2);
-  for (std::size_t row = 0; row < rows; ++row) {
-    batch.lengths[row] = length_of(std::span(ones).subspan(row * most_words, most_words), row);
-  }
-  return batch;
+  return {ids.shape.begin(), ids.shape.end()};
 }
 
 /// Null where there is none of that name.
@@ -120,14 +129,34 @@ const InputTensor* find(std::span<const InputTensor> inputs, std::string_view na
   return found == inputs.end() ? nullptr : &*found;
 }
 
-void require_names(std::span<const InputTensor> inputs, std::span<const std::string_view> known) {
+/// `known`: the first is wanted always, and those that are not `optional`.
+void require_names(std::span<const InputTensor> inputs, std::span<const std::string> known,
+                   std::span<const std::string> optional) {
   for (const InputTensor& input : inputs) {
     if (std::find(known.begin(), known.end(), input.name) == known.end()) {
       fail_usage("unknown input {}; expected {}", quoted_name(input.name), fmt::join(known, ", "));
     }
     if (find(inputs, input.name) != &input) fail_usage("{}: was given twice", input.name);
   }
-  if (find(inputs, known.front()) == nullptr) fail_usage("expected an input {}, which is missing", known.front());
+  for (const std::string& name : known) {
+    const bool wanted = std::find(optional.begin(), optional.end(), name) == optional.end();
+    if (wanted && find(inputs, name) == nullptr) fail_usage("expected an input {}, which is missing", name);
+  }
+}
+
+bool is_lengths(const TensorSpec& spec) { return spec.name == tensor_names::lengths; }
+
+/// Lengths of sequences: those that the mask has ones for, or the whole ones.
+void set_lengths(const InputTensor* mask, std::span<const std::int64_t> shape, Batch& batch) {
+  const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
+  std::ranges::fill(lengths, static_cast<std::int32_t>(shape[1]));
+  if (mask == nullptr) return;
+  const TensorSpec spec{tensor_names::attention_mask, DType::i32, {shape[1]}, 0, 2};
+  HostTensor ones(DType::i32, {shape[0], shape[1]});
+  copy(*mask, shape, spec, ones);
+  for (std::size_t row = 0; row < lengths.size(); ++row) {
+    lengths[row] = length_of(ones.row<std::int32_t>(static_cast<std::int64_t>(row)), row);
+  }
 }
 
 }  // namespace
@@ -146,19 +175,43 @@ std::string_view name_of(TensorType type) {
   return {};
 }
 
-Batch batch_of(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most) {
-  constexpr std::string_view of_images[] = {tensor_names::images};
-  constexpr std::string_view of_texts[] = {tensor_names::ids, tensor_names::mask, tensor_names::token_types};
-  Batch batch;
-  if (data.kind == DataKind::image) {
-    require_names(inputs, of_images);
-    batch = images_of(data, *find(inputs, tensor_names::images), most);
-  } else {
-    require_names(inputs, of_texts);
-    batch = texts_of(data, *find(inputs, tensor_names::ids), find(inputs, tensor_names::mask),
-                     find(inputs, tensor_names::token_types), most);
+std::vector<ClientTensor> client_tensors(const DatasetInfo& data) {
+  const std::vector<TensorSpec> specs = input_tensors(data);
+  const bool sequences = std::ranges::any_of(specs, [](const TensorSpec& spec) { return is_lengths(spec); });
+  std::vector<ClientTensor> tensors;
+  for (const TensorSpec& spec : specs) {
+    ClientTensor& tensor = tensors.emplace_back(ClientTensor{spec.name, TensorType::f32, {-1}, spec.limit});
+    if (spec.dtype == DType::u8) tensor.type = TensorType::u8;
+    if (spec.dtype == DType::i32) tensor.type = TensorType::i64;
+    if (is_lengths(spec)) tensor.name = tensor_names::attention_mask, tensor.limit = 2;
+    if (sequences) {
+      tensor.shape.push_back(-1);
+    } else {
+      tensor.shape.insert(tensor.shape.end(), spec.shape.dims().begin(), spec.shape.dims().end());
+    }
   }
-  batch.labels.resize(static_cast<std::size_t>(batch.count));
+  return tensors;
+}
+
+Batch batch_of(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most) {
+  const std::vector<std::string> optional{tensor_names::attention_mask, tensor_names::token_types};
+  const std::vector<TensorSpec> specs = input_tensors(data);
+  std::vector<std::string> names;
+  for (const ClientTensor& tensor : client_tensors(data)) names.push_back(tensor.name);
+  require_names(inputs, names, optional);
+  const InputTensor& first = *find(inputs, names.front());
+  Batch batch(specs, rows_of(first, most));
+  batch.count = batch.rows();
+  const bool sequences = batch.has(tensor_names::lengths);
+  std::vector<std::int64_t> shape;
+  if (sequences) shape = sequence_shape(first, batch.rows(), data.max_length);
+  for (const TensorSpec& spec : specs) {
+    const InputTensor* const tensor = find(inputs, spec.name);
+    if (tensor == nullptr) continue;
+    HostTensor& to = batch.at(spec.name);
+    copy(*tensor, sequences ? shape : to.shape().dims(), spec, to);
+  }
+  if (sequences) set_lengths(find(inputs, tensor_names::attention_mask), shape, batch);
   return batch;
 }
 

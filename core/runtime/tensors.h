@@ -20,18 +20,21 @@ struct InputTensor {
   const void* data = nullptr;  // dense, the last axis fastest; of any alignment
 };
 
-/// Names that a tensor may bear; those of models' own inputs are in core/model/model.h.
-namespace tensor_names {
-inline constexpr std::string_view images = "images";
-inline constexpr std::string_view ids = "input_ids";
-inline constexpr std::string_view mask = "attention_mask";
-inline constexpr std::string_view token_types = "token_type_ids";
-}  // namespace tensor_names
+/// What programs may hand over.
+struct ClientTensor {
+  std::string name;
+  TensorType type = TensorType::f32;  // the one to prefer: pixels are also taken as f32, integers also as i32
+  std::vector<std::int64_t> shape;    // -1: samples, or an axis of sequences that may be shorter than the model's
+  std::int64_t limit = 0;             // integers are from 0 to below it; 0: numbers
+};
 
-/// Of images: `images` [N, size, size, 3], red first, in u8 or, scaled to [0, 1], in f32, which is rounded to the 256
-/// levels that the model was trained on. Of text, in i32 or i64: `input_ids` [N, S], S up to max_length; of the same
-/// shape `attention_mask`, 1 for tokens and 0 for the padding behind them (none: all are tokens), and `token_type_ids`
-/// (none: 0). 1 <= N <= `most`. Throws Error{usage} naming the tensor, what was expected and what it is.
+/// For samples of that form: input_tensors() with an attention mask in place of lengths.
+std::vector<ClientTensor> client_tensors(const DatasetInfo& data);
+
+/// Tensors [N, shape of the spec], 1 <= N <= `most`. `images` are u8 or, scaled to [0, 1], f32, which is rounded to the
+/// 256 levels that the model was trained on. Integers are i32 or i64. Of text `input_ids` [N, S], S up to max_length;
+/// of the same shape `attention_mask`, 1 for tokens and 0 for the padding behind them (none: all are tokens), and
+/// `token_type_ids` (none: 0). Throws Error{usage} naming the tensor, what was expected and what it is.
 Batch batch_of(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most);
 
 }  // namespace ptrain

@@ -272,6 +272,12 @@ void require_classes(const TrainedModel& trained, const std::string& what) {
   fail_usage("{}: answers with values (model.head regression), and {} classes", trained.folder.string(), what);
 }
 
+void require_answers(const TrainedModel& trained, const std::string& what) {
+  if (trained.data.kind != DataKind::tokens) return;
+  fail_usage("{}: goes on with texts, and {} gives each input one answer; ptrain infer and bench infer take it",
+             trained.folder.string(), what);
+}
+
 void require_images_or_sentences(const TrainedModel& trained, const std::string& what) {
   const DatasetInfo& data = trained.data;
   std::string reads;

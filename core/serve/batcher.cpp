@@ -5,20 +5,6 @@
 #include <numeric>
 
 namespace ptrain {
-namespace {
-
-void append(Batch& to, const Batch& from) {
-  const auto join = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
-  join(to.pixels, from.pixels);
-  join(to.ids, from.ids);
-  join(to.token_types, from.token_types);
-  join(to.lengths, from.lengths);
-  join(to.labels, from.labels);
-  to.count += from.count;
-}
-
-}  // namespace
-
 Batcher::Batcher(Answerer answer, const std::function<void()>& start, const BatcherOptions& options,
                  ServeMetrics& metrics)
     : answer_(std::move(answer)), options_(options), metrics_(metrics) {
@@ -106,7 +92,7 @@ void Batcher::answer_all(std::vector<Request> requests) {
     Batch batch = std::move(requests.front().batch);
     std::vector<std::int64_t> counts{batch.count};
     for (std::size_t i = 1; i < requests.size(); ++i) {
-      append(batch, requests[i].batch);
+      batch.append(requests[i].batch);
       counts.push_back(requests[i].batch.count);
     }
     metrics_.count_batch(batch.count);

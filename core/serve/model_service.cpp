@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/base/tensor_names.h"
 #include "core/base/utf8.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
@@ -20,6 +21,20 @@ constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
 std::string text_of_json(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+const char* datatype_name(TensorType type) {
+  switch (type) {
+    case TensorType::u8:
+      return "UINT8";
+    case TensorType::i32:
+      return "INT32";
+    case TensorType::i64:
+      return "INT64";
+    case TensorType::f32:
+      return "FP32";
+  }
+  return nullptr;
+}
+
 json tensor_metadata(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
@@ -31,18 +46,15 @@ Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::s
   if (static_cast<std::int64_t>(texts.size()) > most) {
     fail_usage("{}: {} inputs, expected at most {}", text_input, texts.size(), most);
   }
-  const auto length = static_cast<std::size_t>(data.max_length);
-  Batch batch;
-  batch.count = static_cast<std::int64_t>(texts.size());
-  batch.ids.resize(texts.size() * length);
-  batch.token_types.resize(texts.size() * length);
-  batch.labels.resize(texts.size());
+  Batch batch(input_tensors(data), static_cast<std::int64_t>(texts.size()));
+  batch.count = batch.rows();
   Scratch scratch;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (!is_utf8(texts[i])) fail_usage("{}: {}: not UTF-8", text_input, i);
-    batch.lengths.push_back(encoder.encode(sentences_of(texts[i]), scratch,
-                                           std::span(batch.ids).subspan(i * length, length),
-                                           std::span(batch.token_types).subspan(i * length, length)));
+    const SampleRow row(batch, static_cast<std::int64_t>(i));
+    row.set(tensor_names::lengths,
+            encoder.encode(sentences_of(texts[i]), scratch, row.at<std::int32_t>(tensor_names::ids),
+                           row.at<std::int32_t>(tensor_names::token_types)));
   }
   return batch;
 }
@@ -85,13 +97,9 @@ ServiceAnswer ModelService::server() const {
 
 ServiceAnswer ModelService::model() const {
   json inputs = json::array();
-  if (data_.kind == DataKind::image) {
-    inputs.push_back(tensor_metadata(tensor_names::images, "UINT8", {-1, data_.image_size, data_.image_size, 3}));
-  } else {
-    if (encoder_) inputs.push_back(tensor_metadata(text_input, "BYTES", {-1}));
-    for (const std::string_view name : {tensor_names::ids, tensor_names::mask, tensor_names::token_types}) {
-      inputs.push_back(tensor_metadata(name, "INT64", {-1, -1}));
-    }
+  if (encoder_) inputs.push_back(tensor_metadata(text_input, "BYTES", {-1}));
+  for (const ClientTensor& tensor : client_tensors(data_)) {
+    inputs.push_back(tensor_metadata(tensor.name, datatype_name(tensor.type), tensor.shape));
   }
   const std::vector<std::int64_t> answers{-1, data_.classes};
   json outputs = json::array({tensor_metadata(logits_output, "FP32", answers)});

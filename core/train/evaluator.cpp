@@ -1,6 +1,7 @@
 #include "core/train/evaluator.h"
 
 #include "core/base/clock.h"
+#include "core/base/tensor_names.h"
 #include "core/data/loader/loader.h"
 #include "core/model/model.h"
 #include "core/runtime/feeder.h"
@@ -16,8 +17,9 @@ namespace {
 /// Every image of the batch from right to left.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
-  const auto width = static_cast<std::ptrdiff_t>(batch.image_size) * 3;
-  for (auto row = mirror.pixels.begin(); row != mirror.pixels.end(); row += width) {
+  const auto width = static_cast<std::ptrdiff_t>(image_size_of(batch)) * 3;
+  const auto pixels = mirror.values<std::uint8_t>(tensor_names::images);
+  for (auto row = pixels.begin(); row != pixels.end(); row += width) {
     std::reverse(row, row + width);  // and the colours of each pixel
     for (auto pixel = row; pixel != row + width; pixel += 3) std::swap(pixel[0], pixel[2]);
   }
@@ -68,10 +70,10 @@ EvalResult Evaluator::evaluate() {
     const std::int64_t valid = batch.count;
     if (valid == 0) continue;
     Plan& plan = plans.for_batch(batch).plan;
-    feed(plan, batch, valid);
+    feed(plan, batch);
     plan.run(Phase::forward, Phase::forward);
     float loss = 0;
-    plan.read_output(model_io::loss, &loss, sizeof loss);
+    plan.read_output(tensor_names::loss, &loss, sizeof loss);
     metrics.add_loss(loss, valid);
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
     if (!reads_logits) {
@@ -80,17 +82,17 @@ EvalResult Evaluator::evaluate() {
     }
     std::vector<float> logits = answers(plan);
     if (config_.eval.flip) {
-      feed(plan, mirrored(batch), valid);
+      feed(plan, mirrored(batch));
       plan.run(Phase::forward, Phase::forward);
       const std::vector<float> others = answers(plan);
       std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
                      [](float one, float other) { return (one + other) / 2; });
     }
     if (classifies) {
-      metrics.add(logits, std::span(batch.labels).first(static_cast<std::size_t>(valid)));
+      metrics.add(logits, batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(valid)));
     } else {
       const auto rows = static_cast<std::size_t>(valid);
-      values.add(std::span(logits).first(rows), std::span(batch.values).first(rows));
+      values.add(std::span(logits).first(rows), batch.values<float>(tensor_names::values).first(rows));
     }
     if (config_.output.predictions) keep_predictions(batch, logits, valid);
   }
@@ -100,12 +102,15 @@ EvalResult Evaluator::evaluate() {
 }
 
 void Evaluator::keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid) {
-  const std::size_t classes = logits.size() / batch.labels.size();
+  const std::size_t classes = logits.size() / static_cast<std::size_t>(batch.rows());
+  const bool values = batch.has(tensor_names::values);
   for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
     const std::int64_t index = batch.sample_indices[row];
-    predictions_.push_back(
-        batch.values.empty() ? make_prediction(index, batch.labels[row], logits.subspan(row * classes, classes))
-                             : Prediction{static_cast<double>(index), double{batch.values[row]}, double{logits[row]}});
+    predictions_.push_back(values
+                               ? Prediction{static_cast<double>(index),
+                                            double{batch.values<float>(tensor_names::values)[row]}, double{logits[row]}}
+                               : make_prediction(index, batch.values<std::int32_t>(tensor_names::labels)[row],
+                                                 logits.subspan(row * classes, classes)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "core/train/predictions.h"
 
+#include "core/base/tensor_names.h"
 #include "core/data/image/png_image.h"
 #include "core/io/atomic_file.h"
 #include "core/io/base64.h"
@@ -32,12 +33,12 @@ std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
 /// The pixels that the model was shown; the frames of a clip one below the other.
 std::string picture_of(const Dataset& data, std::int64_t index) {
   const int size = data.info().image_size;
-  const auto side = static_cast<std::size_t>(size);
   const int images = data.info().images_per_sample();
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(images) * side * side * 3);
+  const ImageForm form{.size = size};
+  Batch batch(data.tensors(form), 1);
   Scratch scratch;
-  data.load(index, SampleRandom(0, 0, index), scratch, {.pixels = pixels, .form = {.size = size}});
-  return data_uri("image/png", encode_png(pixels, size, images * size));
+  data.load(index, SampleRandom(0, 0, index), scratch, SampleRow(batch, 0, form));
+  return data_uri("image/png", encode_png(batch.values<std::uint8_t>(tensor_names::images), size, images * size));
 }
 
 Line line_of(const Dataset& data, const Prediction& one, bool shown) {

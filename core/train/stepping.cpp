@@ -79,7 +79,7 @@ void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t
   PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
   const double fed = clock_.seconds();
-  feed(plan, batch, batch.count);
+  feed(plan, batch);
   feed_step(plan, step, micro);
   trace(launched, "feeding the batch", fed);
   run_plan(plan, last, launched);
@@ -118,7 +118,7 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
 const Batch& Stepping::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mixed_ = mix_rows(batch, draw_mix(config_, static_cast<int>(batch.image_size), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(config_, static_cast<int>(image_size_of(batch)), batch.epoch, number));
   return mixed_;
 }
 
@@ -130,15 +130,15 @@ void Stepping::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) cons
   const auto lr = static_cast<float>(learning_rate(step));
   plan.write_input(flat::learning_rate, &lr, sizeof lr);
   if (const std::vector<float>& weights = plans_.class_weights(); !weights.empty()) {
-    plan.write_input(model_io::class_weights, weights.data(), weights.size() * sizeof weights[0]);
+    plan.write_input(tensor_names::class_weights, weights.data(), weights.size() * sizeof weights[0]);
   }
-  if (plan.has_input(model_io::rng)) {
+  if (plan.has_input(tensor_names::rng)) {
     const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
     // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number
     // of the step.
-    const bool packed = plan.has_input(model_io::offsets);
+    const bool packed = plan.has_input(tensor_names::offsets);
     const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
-    plan.write_input(model_io::rng, rng.data(), sizeof rng);
+    plan.write_input(tensor_names::rng, rng.data(), sizeof rng);
   }
   if (plan.has_input(flat::micro_step)) {
     // Rank 0 has the sum so far where micro-batches are added up in the data's order.

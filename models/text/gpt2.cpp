@@ -29,7 +29,7 @@ class Gpt2Builder final : public TextBlocks {
     if (packed_) x = last_tokens(x, batch.rows);
     x = layer_norm("transformer.ln_f", x, spec_.layer_norm_epsilon);
     const ValueId logits = add("lm_head", std::make_shared<Linear>(), {x, words});
-    packed_ ? graph_.set_output(model_io::logits, logits) : add_next_token_loss(logits, spec_.label_smoothing);
+    packed_ ? graph_.set_output(tensor_names::logits, logits) : add_next_token_loss(logits, spec_.label_smoothing);
     return take();
   }
 
@@ -67,7 +67,7 @@ class Gpt2Builder final : public TextBlocks {
 
   /// What the token behind each text is told from.
   ValueId last_tokens(ValueId x, std::int64_t rows) {
-    const ValueId places = graph_.add_input(model_io::last_tokens, {DType::i32, Shape{rows + 1}});
+    const ValueId places = graph_.add_input(tensor_names::last_tokens, {DType::i32, Shape{rows + 1}});
     return add("last_token", std::make_shared<GatherToken>(), {x, places});
   }
 

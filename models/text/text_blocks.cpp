@@ -27,19 +27,19 @@ TextBlocks::Tokens TextBlocks::token_inputs(const BatchShape& batch, std::int64_
   std::int64_t capacity = batch.tokens;
   if (capacity == 0) capacity = capacity_for(rows * max_length, rows * max_length);
   const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
-  const ValueId ids = graph_.add_input(model_io::ids, tokens);
-  const ValueId types = graph_.add_input(model_io::token_types, tokens);
-  lengths_ = graph_.add_input(model_io::lengths, {DType::i32, Shape{rows}});
-  if (packed_) offsets_ = graph_.add_input(model_io::offsets, {DType::i32, Shape{rows + 1}});
+  const ValueId ids = graph_.add_input(tensor_names::ids, tokens);
+  const ValueId types = graph_.add_input(tensor_names::token_types, tokens);
+  lengths_ = graph_.add_input(tensor_names::lengths, {DType::i32, Shape{rows}});
+  if (packed_) offsets_ = graph_.add_input(tensor_names::offsets, {DType::i32, Shape{rows + 1}});
   return {ids, types};
 }
 
 void TextBlocks::add_next_token_loss(ValueId logits, float label_smoothing) {
   const std::int64_t tokens = graph_.desc(logits).count() / channels(logits);
-  const ValueId next = graph_.add_input(model_io::next_tokens, {DType::i32, Shape{tokens}});
+  const ValueId next = graph_.add_input(tensor_names::next_tokens, {DType::i32, Shape{tokens}});
   const auto op = std::make_shared<SoftmaxCrossEntropy>(training() ? label_smoothing : 0.0f);
-  graph_.set_output(model_io::loss, add("loss", op, {logits, next}));
-  if (!training()) graph_.set_output(model_io::logits, logits);
+  graph_.set_output(tensor_names::loss, add("loss", op, {logits, next}));
+  if (!training()) graph_.set_output(tensor_names::logits, logits);
 }
 
 ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {

@@ -42,7 +42,7 @@ std::int64_t multiple_of_eight(double channels) {
 ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t frames) {
   const std::int64_t size = batch.image_size > 0 ? batch.image_size : image_spec_.image_size;
   const Shape shape{batch.rows * frames, size, size, image_channels};
-  const ValueId pixels = graph_.add_input(model_io::images, {DType::u8, shape});
+  const ValueId pixels = graph_.add_input(tensor_names::images, {DType::u8, shape});
   add_labels(batch);
   add_rng();
   NormalizeImage::Attributes attrs;

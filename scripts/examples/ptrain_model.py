@@ -15,7 +15,7 @@ import pathlib
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_void_p
 
 UINT8, INT32, INT64, FLOAT32 = range(4)
-IMAGES, TEXTS = range(2)
+IMAGES, TEXTS, TABLES, CLIPS = range(4)
 LOGITS, PROBABILITIES = range(2)
 
 
@@ -29,6 +29,10 @@ class Description(Structure):
                 ("max_length", c_int64), ("vocabulary", c_int64)]
 
 
+class Input(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int32), ("shape", POINTER(c_int64)), ("limit", c_int64)]
+
+
 class Tensor(Structure):
     _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int32), ("shape", POINTER(c_int64)), ("data", c_void_p)]
 
@@ -40,6 +44,7 @@ def load(path=None):
             ("version", c_char_p), ("last_error", c_char_p),
             ("open", c_int, c_char_p, POINTER(Options), POINTER(c_void_p)), ("clone", c_int, c_void_p, POINTER(c_void_p)),
             ("close", None, c_void_p), ("describe", c_int, c_void_p, POINTER(Description)),
+            ("input_count", c_size_t, c_void_p), ("input", c_int, c_void_p, c_size_t, POINTER(Input)),
             ("class_name", c_char_p, c_void_p, c_int64), ("encode_image", c_int, c_void_p, c_char_p, c_size_t, c_void_p),
             ("encode_text", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p),
             ("run", c_int, c_void_p, POINTER(Tensor), c_size_t, c_int, c_void_p, c_size_t)):
@@ -55,7 +60,14 @@ class Model:
         self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
         self.about = Description()
         self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
+        self.inputs = dict(map(self.input, range(self.library.ptrain_input_count(self.handle))))
         self.classes = [self.library.ptrain_class_name(self.handle, i).decode() for i in range(self.about.classes)]
+
+    def input(self, index):
+        """What it reads there: (name, (type, shape, limit)); -1 in a shape stands for the rows, or for any length."""
+        about = Input()
+        self.check(self.library.ptrain_input(self.handle, index, byref(about)))
+        return about.name.decode(), (about.type, tuple(about.shape[: about.rank]), about.limit)
 
     def clone(self):
         other = object.__new__(Model)

@@ -1,4 +1,5 @@
 // Images that the GPU decodes: a data set read so is the one that the CPU decodes, and what is wrong with it the same.
+#include "core/base/tensor_names.h"
 #include "core/config/choices.h"
 #include "core/data/image/image_transform.h"
 #include "core/train/input/image_decoders.h"
@@ -121,7 +122,8 @@ TEST_F(DeviceDecoder, ABatchIsTheCpusWhereNothingIsReduced) {
     for (int i = 0; i < 3 * 2; ++i) {
       const Batch &a = device.next(), &b = host.next();
       EXPECT_EQ(a.sample_indices, b.sample_indices);
-      const Difference found = pixel_difference(a.pixels, b.pixels);
+      const Difference found =
+          pixel_difference(a.values<std::uint8_t>(tensor_names::images), b.values<std::uint8_t>(tensor_names::images));
       EXPECT_LE(found.worst, rounding);
       EXPECT_LE(found.mean, mean_rounding);
     }
@@ -135,14 +137,15 @@ TEST_F(DeviceDecoder, OtherFormsAreTheHosts) {
   const auto data = open_images(64);
   Scratch scratch;
   scratch.decoder = make_decoder_();
-  std::vector<std::uint8_t> pixels(64 * 64 * 3);
+  Batch sample(data->tensors({}), 1);
   for (std::int64_t i = 0; i < data->size(); ++i) {
     const std::string file = data->origin(i).file;
     const std::int64_t before = scratch.device_decoded;
-    data->load(i, SampleRandom(0, 0, i), scratch, {.pixels = pixels});
+    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
     if (scratch.device_decoded > before) continue;
     EXPECT_TRUE(file.ends_with("cmyk.jpg") || file.ends_with("progressive.jpg") || file.ends_with(".png")) << file;
-    EXPECT_EQ(load_image(*data, i).pixels, pixels) << file;
+    EXPECT_TRUE(std::ranges::equal(load_image(*data, i).pixels, sample.values<std::uint8_t>(tensor_names::images)))
+        << file;
   }
   EXPECT_EQ(scratch.device_decoded, plain_jpegs);
 }

@@ -1,6 +1,7 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
+#include "core/base/tensor_names.h"
 #include "core/io/named_tensor.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
@@ -200,26 +201,26 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
 Batch GoldenRun::batch(int step) const {
   const GoldenStep& form = golden_.steps.at(static_cast<std::size_t>(step));
   Batch batch;
+  batch.add(tensor_names::labels, {}, labels(step, form.batch, golden_.classes));
   batch.count = form.batch;
-  batch.labels = labels(step, form.batch, golden_.classes);
   if (golden_.model->reads() == DataKind::table) {
     ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.numbers),
                              static_cast<int>(golden_.clicks.categories), golden_.clicks.hash_buckets);
-    batch.numbers = std::move(rows.numbers);
-    batch.categories = std::move(rows.categories);
+    batch.add(tensor_names::numbers, {golden_.clicks.numbers}, rows.numbers);
+    batch.add(tensor_names::categories, {golden_.clicks.categories}, rows.categories);
   } else if (golden_.model->is_text()) {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
-    batch.ids = std::move(sentences.ids);
-    batch.token_types = std::move(sentences.token_types);
-    if (golden_.name == "roberta") std::fill(batch.token_types.begin(), batch.token_types.end(), 0);  // it has one
-    batch.lengths = std::move(sentences.lengths);
+    if (golden_.name == "roberta") std::ranges::fill(sentences.token_types, 0);  // it has one
     if (golden_.name == "gpt2") {  // blocks, which have neither token types nor padding
-      std::fill(batch.token_types.begin(), batch.token_types.end(), 0);
-      std::fill(batch.lengths.begin(), batch.lengths.end(), form.size);
+      std::ranges::fill(sentences.token_types, 0);
+      std::ranges::fill(sentences.lengths, form.size);
     }
+    batch.add(tensor_names::ids, {form.size}, sentences.ids);
+    batch.add(tensor_names::token_types, {form.size}, sentences.token_types);
+    batch.add(tensor_names::lengths, {}, sentences.lengths);
   } else {
-    batch.image_size = form.size;
-    batch.pixels = images(step, form.batch * golden_.frames, form.size);
+    batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
+              images(step, form.batch * golden_.frames, form.size));
   }
   return batch;
 }
@@ -227,7 +228,7 @@ Batch GoldenRun::batch(int step) const {
 float GoldenRun::step(int step) {
   const Batch fed = batch(step);
   plan_ = &plans_->for_batch(fed).plan;
-  feed(*plan_, fed, fed.count);
+  feed(*plan_, fed);
   const float lr = golden_.learning_rate * golden_.steps.at(static_cast<std::size_t>(step)).lr_factor;
   plan_->write_input(flat::learning_rate, &lr, sizeof lr);
   plan_->run(Phase::forward, Phase::update);
@@ -248,7 +249,7 @@ std::vector<float> GoldenRun::evaluate() {
   const PlanMemory memory(*backend_, plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(memory);
   Plan& plan = plans.for_batch(fed).plan;
-  feed(plan, fed, fed.count);
+  feed(plan, fed);
   plan.run(Phase::forward, Phase::forward);
   return read_logits(plan);
 }

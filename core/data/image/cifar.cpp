@@ -1,5 +1,6 @@
 // CIFAR-10 and CIFAR-100 in their binary form (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label byte
 // (two for CIFAR-100: coarse, fine) and 32 x 32 pixels as three planes.
+#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
@@ -68,15 +69,16 @@ class CifarDataset : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size() / record_bytes_); }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const std::uint8_t* planes = record(index) + form_.label_bytes;
     scratch.pixels.resize(plane * 3);
     for (std::size_t i = 0; i < plane; ++i) {
       for (std::size_t c = 0; c < 3; ++c) scratch.pixels[3 * i + c] = planes[c * plane + i];
     }
-    transform_.in_form(out.form).apply({scratch.pixels.data(), image_side * 3, 0, 0}, image_side, image_side, random,
-                                       scratch, out.pixels);
-    return label(index);
+    transform_.in_form(out.form())
+        .apply({scratch.pixels.data(), image_side * 3, 0, 0}, image_side, image_side, random, scratch,
+               out.at<std::uint8_t>(tensor_names::images));
+    out.set<std::int32_t>(tensor_names::labels, label(index));
   }
 
   std::int32_t label(std::int64_t index) const override { return record(index)[form_.label_bytes - 1]; }

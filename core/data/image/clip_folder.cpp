@@ -1,6 +1,7 @@
 // A folder of clips, one directory per class with a directory of frames per clip; what is wanted of one is decoded
 // then.
 #include "core/base/parallel.h"
+#include "core/base/tensor_names.h"
 #include "core/data/image/clip.h"
 #include "core/data/image/image_list.h"
 #include "core/data/sources.h"
@@ -35,10 +36,11 @@ class ClipFolderDataset : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(list_.files.size()); }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& clip = list_.files[static_cast<std::size_t>(index)];
-    load_clip(list_.path_of(clip), info_.frames, choice_, transform_.in_form(out.form), random, scratch, out.pixels);
-    return clip.label;
+    load_clip(list_.path_of(clip), info_.frames, choice_, transform_.in_form(out.form()), random, scratch,
+              out.at<std::uint8_t>(tensor_names::images));
+    out.set<std::int32_t>(tensor_names::labels, clip.label);
   }
 
   std::int32_t label(std::int64_t index) const override { return list_.files[static_cast<std::size_t>(index)].label; }

@@ -1,4 +1,5 @@
 // MNIST-like data sets in IDX files: train-*/t10k-*, images and labels, with or without .gz.
+#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/idx.h"
 #include "core/data/image/image_transform.h"
@@ -75,16 +76,17 @@ class IdxDataset : public Dataset {
 
   std::int64_t size() const override { return images_.dims[0]; }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const auto count = static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_);
     const std::uint8_t* grey = images_.values.data() + count * static_cast<std::size_t>(index);
     scratch.pixels.resize(count * 3);
     for (std::size_t i = 0; i < count; ++i) {
       scratch.pixels[3 * i] = scratch.pixels[3 * i + 1] = scratch.pixels[3 * i + 2] = grey[i];
     }
-    transform_.in_form(out.form).apply({scratch.pixels.data(), static_cast<std::size_t>(width_) * 3, 0, 0}, width_,
-                                       height_, random, scratch, out.pixels);
-    return label(index);
+    transform_.in_form(out.form())
+        .apply({scratch.pixels.data(), static_cast<std::size_t>(width_) * 3, 0, 0}, width_, height_, random, scratch,
+               out.at<std::uint8_t>(tensor_names::images));
+    out.set<std::int32_t>(tensor_names::labels, label(index));
   }
 
   std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }

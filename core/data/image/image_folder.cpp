@@ -1,4 +1,5 @@
 // A folder of images, one directory per class, each decoded when it is wanted.
+#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
@@ -16,7 +17,7 @@ class ImageFolderDataset : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(list_.files.size()); }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& file = list_.files[static_cast<std::size_t>(index)];
     const std::filesystem::path path = list_.path_of(file);
     try {
@@ -24,8 +25,9 @@ class ImageFolderDataset : public Dataset {
     } catch (const Error& error) {
       throw BadSample(error.what());
     }
-    transform_.in_form(out.form).apply_encoded(scratch.file, path.string(), random, scratch, out.pixels);
-    return file.label;
+    transform_.in_form(out.form())
+        .apply_encoded(scratch.file, path.string(), random, scratch, out.at<std::uint8_t>(tensor_names::images));
+    out.set<std::int32_t>(tensor_names::labels, file.label);
   }
 
   std::int32_t label(std::int64_t index) const override { return list_.files[static_cast<std::size_t>(index)].label; }

@@ -1,4 +1,5 @@
 // Images that `ptrain data pack` decoded before: path/train.pack and path/val.pack, mapped into memory.
+#include "core/base/tensor_names.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
@@ -19,14 +20,15 @@ class PackedDataset : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(pack_.index.size()); }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const auto i = static_cast<std::size_t>(index);
     const PackedImage& image = pack_.index[i];
     const ImageView view{pack_.pixels[i], std::size_t{3} * image.width, 0, 0};
-    transform_.in_form(out.form).apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random,
-                                       scratch, out.pixels);
+    transform_.in_form(out.form())
+        .apply(view, static_cast<int>(image.width), static_cast<int>(image.height), random, scratch,
+               out.at<std::uint8_t>(tensor_names::images));
     file_.check();
-    return image.label;
+    out.set<std::int32_t>(tensor_names::labels, image.label);
   }
 
   std::int32_t label(std::int64_t index) const override { return pack_.index[static_cast<std::size_t>(index)].label; }

@@ -28,8 +28,8 @@ struct BatchSlot {
   std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex
 };
 
-/// Sizes the slot's buffers for batches of samples like `info`.
-void allocate(BatchSlot& slot, const DatasetInfo& info, const LoaderOptions& options);
+/// Makes the slot's batch, for samples of `dataset`.
+void allocate(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options);
 
 /// Loads row `row` from `position` of the epoch's order. Stores what goes wrong in the slot; throws nothing.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,

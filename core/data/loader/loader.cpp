@@ -49,7 +49,7 @@ struct Loader::State {
       : dataset(source), options(wanted), plan(samples_of(source, wanted), wanted), claim(claim_size(wanted)) {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
-    for (BatchSlot& slot : slots) allocate(slot, dataset.info(), options);
+    for (BatchSlot& slot : slots) allocate(slot, dataset, options);
     scratches.resize(static_cast<std::size_t>(std::max(1, options.workers)));
     for (Scratch& scratch : scratches) {
       if (options.make_decoder) scratch.decoder = options.make_decoder();

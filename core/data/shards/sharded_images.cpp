@@ -1,5 +1,6 @@
 // Images in shards: WebDataset's and TFRecord's. Each is read where it lies when it is wanted, so that the order of an
 // epoch is as random, and memory as flat, as of a folder of images.
+#include "core/base/tensor_names.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/shards/shard_classes.h"
 #include "core/data/shards/shard_files.h"
@@ -51,7 +52,7 @@ class ShardedImages : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(samples_.size()); }
 
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
     scratch.file.resize(sample.length);
     try {
@@ -60,8 +61,10 @@ class ShardedImages : public Dataset {
       throw BadSample(error.what());
     }
     const std::string place = place_of(sample);
-    transform_.in_form(out.form).apply_encoded(form_.image_in(scratch.file, place), place, random, scratch, out.pixels);
-    return sample.label;
+    transform_.in_form(out.form())
+        .apply_encoded(form_.image_in(scratch.file, place), place, random, scratch,
+                       out.at<std::uint8_t>(tensor_names::images));
+    out.set<std::int32_t>(tensor_names::labels, sample.label);
   }
 
   std::int32_t label(std::int64_t index) const override { return samples_[static_cast<std::size_t>(index)].label; }

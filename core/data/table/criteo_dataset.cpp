@@ -1,4 +1,5 @@
 // Criteo's click logs, read where they lie: the file is mapped and a line is parsed when a batch asks for it.
+#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
@@ -38,8 +39,10 @@ class CriteoDataset : public Dataset {
 
   std::int64_t size() const override { return lines_.size(); }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
-    return parse(index, out.numbers, out.categories);
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
+    const std::int32_t label =
+        parse(index, out.at<float>(tensor_names::numbers), out.at<std::int32_t>(tensor_names::categories));
+    out.set(tensor_names::labels, label);
   }
 
   std::int32_t label(std::int64_t index) const override { return lines_[index].starts_with('1') ? 1 : 0; }

@@ -1,4 +1,5 @@
 // Clicks made from random numbers that a model can learn: some features' words and one number speak for or against.
+#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 
@@ -17,14 +18,16 @@ class SyntheticClicks : public Dataset {
 
   std::int64_t size() const override { return size_; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = stream_of(index);
-    for (std::size_t i = 0; i < out.numbers.size(); ++i) out.numbers[i] = stream.uniform(i);
+    const auto numbers = out.at<float>(tensor_names::numbers);
+    const auto categories = out.at<std::int32_t>(tensor_names::categories);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
     for (int i = 0; i < criteo_categories; ++i) {
-      out.categories[static_cast<std::size_t>(i)] =
+      categories[static_cast<std::size_t>(i)] =
           category_id(i, fmt::format("{:08x}", word_of(stream, i)), info_.hash_buckets);
     }
-    return label(index);
+    out.set<std::int32_t>(tensor_names::labels, label(index));
   }
 
   std::int32_t label(std::int64_t index) const override {

@@ -1,6 +1,7 @@
 // Running text as blocks of tokens: every line's tokens, its end included, one behind the other, cut into blocks of
 // data.max_length; the tokens behind the last whole block are left out (transformers' run_clm.py does the same).
 #include "core/base/parallel.h"
+#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/text/text_encoding.h"
 #include "core/data/text/tokenizer.h"
@@ -82,11 +83,11 @@ class RunningText final : public Dataset {
 
   std::int64_t size() const override { return blocks_; }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
-    std::copy_n(tokens_.begin() + index * info_.max_length, info_.max_length, out.ids.begin());
-    std::fill(out.token_types.begin(), out.token_types.end(), 0);
-    *out.length = info_.max_length;
-    return 0;
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
+    std::copy_n(tokens_.begin() + index * info_.max_length, info_.max_length,
+                out.at<std::int32_t>(tensor_names::ids).begin());
+    std::ranges::fill(out.at<std::int32_t>(tensor_names::token_types), 0);
+    out.set<std::int32_t>(tensor_names::lengths, info_.max_length);
   }
 
   std::int32_t label(std::int64_t) const override { return 0; }

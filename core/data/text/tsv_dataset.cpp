@@ -1,4 +1,5 @@
 // Text classification from TSV, CSV or JSON lines, tokenised sample by sample in the loader's threads.
+#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
 #include "core/data/text/text_table.h"
@@ -86,22 +87,24 @@ class TextDataset : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(table_.rows.size()); }
 
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
     scratch.first_ids.clear();
     scratch.second_ids.clear();
     tokenizer_->tokenize(row.first, scratch.first_ids);
     if (table_.has_second) tokenizer_->tokenize(row.second, scratch.second_ids);
-    *out.length =
-        tokenizer_->assemble(scratch.first_ids, scratch.second_ids, table_.has_second, out.ids, out.token_types);
-    return label(index);
+    out.set<std::int32_t>(
+        tensor_names::lengths,
+        tokenizer_->assemble(scratch.first_ids, scratch.second_ids, table_.has_second,
+                             out.at<std::int32_t>(tensor_names::ids), out.at<std::int32_t>(tensor_names::token_types)));
+    if (values_.empty()) {
+      out.set<std::int32_t>(tensor_names::labels, label(index));
+    } else {
+      out.set(tensor_names::values, values_[static_cast<std::size_t>(index)]);
+    }
   }
 
   std::int32_t label(std::int64_t index) const override { return labels_[static_cast<std::size_t>(index)]; }
-
-  float value(std::int64_t index) const override {
-    return values_.empty() ? Dataset::value(index) : values_[static_cast<std::size_t>(index)];
-  }
 
   SampleOrigin origin(std::int64_t index) const override {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];

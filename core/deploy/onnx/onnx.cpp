@@ -18,11 +18,11 @@ constexpr int ir_version = 1, producer = 2, graph = 7, opset = 8, metadata = 14;
 
 void add_inputs(const DatasetInfo& data, Translation& t) {
   if (data.kind == DataKind::image) {
-    t.to().add_input(model_io::images, OnnxType::u8, {"N", data.image_size, data.image_size, std::int64_t{3}});
-    t.name(t.from().find_value(model_io::images), model_io::images);
+    t.to().add_input(tensor_names::images, OnnxType::u8, {"N", data.image_size, data.image_size, std::int64_t{3}});
+    t.name(t.from().find_value(tensor_names::images), tensor_names::images);
     return;
   }
-  for (const char* name : {model_io::ids, model_io::token_types}) {
+  for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
     t.to().add_input(name, OnnxType::i64, {"N", "S"});
     t.name(t.from().find_value(name), name);
   }
@@ -62,8 +62,8 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const T
     if (translate == nullptr) fail("{}: {} has no ONNX form here", node.name, node.op->type());
     translate(node, translation);
   }
-  const std::string& logits = translation.name(graph.find_output(model_io::logits));
-  translation.to().add_output(translation.to().add(model_io::logits, "Identity", {logits}), OnnxType::f32,
+  const std::string& logits = translation.name(graph.find_output(tensor_names::logits));
+  translation.to().add_output(translation.to().add(tensor_names::logits, "Identity", {logits}), OnnxType::f32,
                               {"N", model.classes()});
   const ProtoMessage message = model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {

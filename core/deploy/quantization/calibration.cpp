@@ -17,10 +17,12 @@ std::span<const float> valid_part(const Plan& plan, const std::string& name, con
   return all.first(all.size() / static_cast<std::size_t>(rows) * static_cast<std::size_t>(batch.count));
 }
 
-template <typename T>
-std::uint64_t hash_on(std::uint64_t before, const std::vector<T>& values) {
-  const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-  return fnv1a64(fmt::format("{:016x}{:016x}", before, fnv1a64(bytes)));
+std::uint64_t hash_on(std::uint64_t before, const Batch& batch) {
+  for (const auto& [spec, tensor] : batch.entries()) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
+    before = fnv1a64(fmt::format("{:016x}{:016x}", before, fnv1a64(bytes)));
+  }
+  return before;
 }
 
 /// Distributions of all values at once, one thread to each; the name of one that is not finite, or none.
@@ -76,7 +78,7 @@ Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names
       fail("{}: among inputs up to this one, the values of {} are not finite, and have no scale",
            inputs.name(batch.sample_indices[static_cast<std::size_t>(batch.count - 1)]), bad);
     }
-    hash = hash_on(hash_on(hash_on(hash, batch.pixels), batch.ids), batch.lengths);
+    hash = hash_on(hash, batch);
   });
   calibration.hash = fmt::format("fnv1a64:{:016x}", hash);
   return calibration;

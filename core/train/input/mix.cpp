@@ -2,6 +2,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/rng.h"
+#include "core/base/tensor_names.h"
 #include "core/data/sample_random.h"
 
 #include <algorithm>
@@ -53,18 +54,21 @@ MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_
 Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   const auto rows = static_cast<std::size_t>(batch.count);
   Batch mixed = batch;
-  mixed.other_labels = batch.labels;
-  mixed.own_share = static_cast<float>(draw.share);
+  const auto labels = batch.values<std::int32_t>(tensor_names::labels).first(rows);
+  const auto others = mixed.add({tensor_names::other_labels, DType::i32}).values<std::int32_t>().first(rows);
+  mixed.add_common(tensor_names::own_share, DType::f32, {1}).values<float>()[0] = static_cast<float>(draw.share);
+  std::ranges::copy(labels, others.begin());
   if (rows < 2) return mixed;
-  std::rotate_copy(batch.labels.begin(), batch.labels.begin() + batch.count - 1, batch.labels.begin() + batch.count,
-                   mixed.other_labels.begin());
-  const auto size = static_cast<std::size_t>(batch.image_size);
-  const std::size_t bytes = batch.pixels.size() / batch.labels.size();  // of a row: an image, or a clip's frames
+  std::rotate_copy(labels.begin(), labels.end() - 1, labels.end(), others.begin());
+  const auto size = static_cast<std::size_t>(image_size_of(batch));
+  const HostTensor& images = batch.at(tensor_names::images);
+  HostTensor& mixed_images = mixed.at(tensor_names::images);
+  const auto bytes = static_cast<std::size_t>(images.row_count());  // of a row: an image, or a clip's frames
   const auto share = static_cast<float>(draw.share);
   parallel_for(batch.count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
-      std::uint8_t* own = mixed.pixels.data() + row * bytes;
-      const std::uint8_t* other = batch.pixels.data() + (row + rows - 1) % rows * bytes;
+      std::uint8_t* own = mixed_images.values<std::uint8_t>().data() + row * bytes;
+      const std::uint8_t* other = images.values<std::uint8_t>().data() + (row + rows - 1) % rows * bytes;
       if (!draw.cut) {
         for (std::size_t i = 0; i < bytes; ++i) {
           const float both = share * static_cast<float>(own[i]) + (1 - share) * static_cast<float>(other[i]);

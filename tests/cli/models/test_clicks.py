@@ -102,7 +102,7 @@ class Clicks(ProgramTest):
         self.assertEqual(self.train("own", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
         model = self.folder / "own"
         for command in (("export", model, "--out", self.folder / "copy", "--format", "onnx"),
-                        ("quantize", model, "--calibrate", self.folder, "--out", self.folder / "q"), ("serve", model, "--port", "0")):
+                        ("quantize", model, "--calibrate", self.folder, "--out", self.folder / "q")):
             with self.subTest(command[0]):
                 self.assert_one_line_error(run(*command), 2, "reads rows of tables")
         timed = run("bench", "infer", model, "--scenario", "offline", "--seconds", "0.2")

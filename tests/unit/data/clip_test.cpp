@@ -1,6 +1,7 @@
 // Clips: which frames are read, what their frames share, and what is said of those that cannot be read.
 #include "core/data/image/clip.h"
 
+#include "core/base/tensor_names.h"
 #include "core/data/loader/loader.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
@@ -158,11 +159,11 @@ TEST_F(ClipFolder, LoaderHandsOverClipsAndPassesOverBadOnes) {
   Loader loader(*data, options);
   const Batch& batch = loader.next();
   EXPECT_EQ(batch.count, 4);
-  EXPECT_EQ(batch.labels.size(), 4u);
-  EXPECT_EQ(batch.image_size, 16);
-  ASSERT_EQ(batch.pixels.size(), 4u * 3 * 16 * 16 * 3);
+  const HostTensor& images = batch.at(tensor_names::images);
+  ASSERT_EQ(images.shape(), (Shape{4, 3, 16, 16, 3}));
+  EXPECT_EQ(image_size_of(batch), 16);
   for (std::size_t image = 0; image < 12; ++image) {
-    EXPECT_EQ(batch.pixels[image * 16 * 16 * 3], 10 * (image % 3) + 5) << image;
+    EXPECT_EQ(images.values<std::uint8_t>()[image * 16 * 16 * 3], 10 * (image % 3) + 5) << image;
   }
   EXPECT_EQ(loader.bad_samples(), 1);
   EXPECT_NE(loader.last_bad_sample().find("2/000.png"), std::string::npos);
@@ -178,8 +179,8 @@ TEST_F(ClipFolder, ErasesTheSameOfEveryFrame) {
   Loader loader(*data, options);
   std::set<std::vector<std::uint8_t>> seen;
   for (int epoch = 0; epoch < 5; ++epoch) {
-    const std::vector<std::uint8_t>& pixels = loader.next().pixels;
-    seen.insert(pixels);
+    const auto pixels = loader.next().values<std::uint8_t>(tensor_names::images);
+    seen.emplace(pixels.begin(), pixels.end());
     constexpr std::ptrdiff_t image = 16 * 16 * 3;
     EXPECT_TRUE(std::equal(pixels.begin(), pixels.begin() + image, pixels.begin() + image)) << epoch;
     EXPECT_TRUE(std::equal(pixels.begin(), pixels.begin() + image, pixels.begin() + 2 * image)) << epoch;

@@ -1,4 +1,5 @@
 // Criteo's lines: what is read, what is refused, and by which words.
+#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
@@ -104,16 +105,20 @@ TEST(LineIndex, FindsEveryLineWhateverEndsIt) {
   EXPECT_EQ(LineIndex("\n\n")[1], "");
 }
 
+Row load_row(const Dataset& data, std::int64_t index) {
+  const Batch sample = load_sample(data, index, SampleRandom(0, 0, index));
+  Row row;
+  row.label = sample.values<std::int32_t>(tensor_names::labels)[0];
+  std::ranges::copy(sample.values<float>(tensor_names::numbers), row.numbers.begin());
+  std::ranges::copy(sample.values<std::int32_t>(tensor_names::categories), row.ids.begin());
+  return row;
+}
+
 class CriteoFile : public ::testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) { directory.write(name, text); }
   std::unique_ptr<Dataset> open(Split split = Split::train) { return open_dataset(settings, split); }
-  Row load(const Dataset& data, std::int64_t index) {
-    Row row;
-    Scratch scratch;
-    row.label = data.load(index, SampleRandom(0, 0, index), scratch, {.numbers = row.numbers, .categories = row.ids});
-    return row;
-  }
+  Row load(const Dataset& data, std::int64_t index) { return load_row(data, index); }
 
   TemporaryDirectory directory;
   DataSettings settings{.source = DataSource::criteo,
@@ -156,19 +161,16 @@ TEST_F(CriteoFile, OfAnotherFormIsRefusedWhenItIsOpened) {
 TEST(SyntheticClicks, TellTheirLabelAndDifferBetweenSplits) {
   const DataSettings settings{.source = DataSource::synthetic, .synthetic_kind = DataKind::table, .hash_buckets = 500};
   const auto train = open_dataset(settings, Split::train), eval = open_dataset(settings, Split::eval);
-  Scratch scratch;
   std::map<std::int32_t, std::array<int, 2>> by_word;  // of the first feature
   int clicks = 0;
   for (std::int64_t i = 0; i < train->size(); ++i) {
-    Row row, other;
-    row.label = train->load(i, SampleRandom(0, 0, i), scratch, {.numbers = row.numbers, .categories = row.ids});
+    const Row row = load_row(*train, i);
     EXPECT_EQ(row.label, train->label(i));
     ++by_word[row.ids[0]][static_cast<std::size_t>(row.label)];
     clicks += row.label;
     for (const std::int32_t id : row.ids) EXPECT_TRUE(id >= 0 && id < 500);
     if (i >= eval->size()) continue;
-    eval->load(i, SampleRandom(0, 0, i), scratch, {.numbers = other.numbers, .categories = other.ids});
-    EXPECT_NE(row.ids, other.ids);
+    EXPECT_NE(row.ids, load_row(*eval, i).ids);
   }
   EXPECT_GT(clicks, train->size() / 5);
   EXPECT_LT(clicks, train->size() * 4 / 5);

@@ -1,6 +1,8 @@
 // The loader: order, sharding, resume, bad samples, exceptions, shutdown.
 #include "core/data/loader/loader.h"
 
+#include "core/base/tensor_names.h"
+
 #include "core/data/factory.h"
 #include "core/data/loader/permutation.h"
 #include "tests/error_message.h"
@@ -23,12 +25,13 @@ class CountingDataset : public Dataset {
     info_.classes = 1000;
   }
   std::int64_t size() const override { return size_; }
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch&, const SampleView& out) const override {
+  void load(std::int64_t index, SampleRandom random, Scratch&, const SampleRow& out) const override {
     if (bad_.contains(index)) throw BadSample(fmt::format("image{}.jpg: corrupt", index));
     if (index == fatal) throw std::runtime_error("disk on fire");
-    out.pixels[0] = static_cast<std::uint8_t>(index);
-    out.pixels[1] = static_cast<std::uint8_t>(random.below(256));
-    return label(index);
+    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
+    pixels[0] = static_cast<std::uint8_t>(index);
+    pixels[1] = static_cast<std::uint8_t>(random.below(256));
+    out.set(tensor_names::labels, label(index));
   }
   std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index); }
   std::int64_t fatal = -1;
@@ -38,8 +41,12 @@ class CountingDataset : public Dataset {
   std::set<std::int64_t> bad_;
 };
 
+std::span<const std::int32_t> labels_of(const Batch& batch) { return batch.values<std::int32_t>(tensor_names::labels); }
+std::span<const std::uint8_t> pixels_of(const Batch& batch) { return batch.values<std::uint8_t>(tensor_names::images); }
+
 std::vector<std::int32_t> valid_labels(const Batch& batch) {
-  return {batch.labels.begin(), batch.labels.begin() + static_cast<std::ptrdiff_t>(batch.count)};
+  const auto valid = labels_of(batch).first(static_cast<std::size_t>(batch.count));
+  return {valid.begin(), valid.end()};
 }
 
 /// Everything that reaches the model over `batches` batches: labels, pixels.
@@ -47,8 +54,8 @@ std::vector<int> trace(Loader& loader, int batches) {
   std::vector<int> seen;
   for (int i = 0; i < batches; ++i) {
     const Batch& batch = loader.next();
-    seen.insert(seen.end(), batch.labels.begin(), batch.labels.end());
-    seen.insert(seen.end(), batch.pixels.begin(), batch.pixels.end());
+    seen.insert(seen.end(), labels_of(batch).begin(), labels_of(batch).end());
+    seen.insert(seen.end(), pixels_of(batch).begin(), pixels_of(batch).end());
   }
   return seen;
 }
@@ -65,8 +72,8 @@ std::vector<std::pair<std::int64_t, int>> draws(Loader& loader, int batches) {
   std::vector<std::pair<std::int64_t, int>> seen;
   for (int i = 0; i < batches; ++i) {
     const Batch& batch = loader.next();
-    for (std::size_t row = 0; row < batch.labels.size(); ++row) {
-      seen.emplace_back(batch.sample_indices[row], batch.pixels[3 * row + 1]);
+    for (std::size_t row = 0; row < labels_of(batch).size(); ++row) {
+      seen.emplace_back(batch.sample_indices[row], pixels_of(batch)[3 * row + 1]);
     }
   }
   return seen;
@@ -220,15 +227,15 @@ TEST(Loader, EvaluationReadsEverySampleOnceOverAllRanks) {
   }
 }
 
-TEST(Loader, PadsAShortBatchWithZeros) {
+TEST(Loader, PadsAShortBatchAsItsTensorsSay) {
   const CountingDataset data(5);
   Loader loader(data, {.batch_size = 4, .workers = 0, .order = SampleOrder::sequential, .remainder = Remainder::keep});
   loader.next();
   const Batch& last = loader.next();
   EXPECT_EQ(last.count, 1);
-  EXPECT_EQ(last.labels, (std::vector<std::int32_t>{4, 0, 0, 0}));
+  EXPECT_TRUE(std::ranges::equal(labels_of(last), std::vector<std::int32_t>{4, -1, -1, -1}));
   EXPECT_EQ(last.sample_indices, (std::vector<std::int64_t>{4, -1, -1, -1}));
-  EXPECT_EQ(last.pixels[3], 0);
+  EXPECT_EQ(pixels_of(last)[3], 0);
 }
 
 TEST(Loader, APartForEvaluationIsSpacedEvenlyOverAll) {

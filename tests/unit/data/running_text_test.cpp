@@ -1,4 +1,5 @@
 // Running text as blocks of tokens, and made-up ones.
+#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/text/byte_bpe.h"
 #include "core/io/atomic_file.h"
@@ -16,15 +17,15 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 Ids load_block(const Dataset& data, std::int64_t index) {
-  const auto length = static_cast<std::size_t>(data.info().max_length);
-  Ids ids(length, -1), types(length, -1);
-  std::int32_t valid = 0;
+  Batch batch(data.tensors({}), 1);
+  EXPECT_FALSE(batch.has(tensor_names::labels));
+  std::ranges::fill(batch.values<std::int32_t>(tensor_names::token_types), -1);
   Scratch scratch;
-  const SampleView view{.ids = ids, .token_types = types, .length = &valid};
-  EXPECT_EQ(data.load(index, SampleRandom(0, 0, index), scratch, view), 0);
-  EXPECT_EQ(valid, data.info().max_length);
-  EXPECT_EQ(types, Ids(length, 0));
-  return ids;
+  data.load(index, SampleRandom(0, 0, index), scratch, SampleRow(batch, 0));
+  EXPECT_EQ(batch.values<std::int32_t>(tensor_names::lengths)[0], data.info().max_length);
+  for (const std::int32_t type : batch.values<std::int32_t>(tensor_names::token_types)) EXPECT_EQ(type, 0);
+  const auto ids = batch.values<std::int32_t>(tensor_names::ids);
+  return {ids.begin(), ids.end()};
 }
 
 class RunningText : public ::testing::Test {

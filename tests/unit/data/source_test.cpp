@@ -1,4 +1,5 @@
 // Every source: what it reads, and how it refuses what is wrong.
+#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/image/idx.h"
 #include "core/data/image/image_pack.h"
@@ -171,12 +172,12 @@ TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
   const DataSettings settings{
       .source = DataSource::synthetic, .synthetic_kind = DataKind::text, .max_length = 32, .classes = 3};
   const auto data = open_dataset(settings, Split::train);
-  std::vector<std::int32_t> ids(32), types(32);
-  Scratch scratch;
   int recognised = 0;
   for (std::int64_t i = 0; i < 300; ++i) {
-    std::int32_t length = 0;
-    const std::int32_t label = data->load(i, SampleRandom(0, 0, i), scratch, {{}, ids, types, &length});
+    const Batch sample = load_sample(*data, i, SampleRandom(0, 0, i));
+    const auto ids = values_of<std::int32_t>(sample, tensor_names::ids);
+    const std::int32_t length = sample.values<std::int32_t>(tensor_names::lengths)[0];
+    const std::int32_t label = sample.values<std::int32_t>(tensor_names::labels)[0];
     ASSERT_GE(length, 16);
     ASSERT_LE(length, 32);
     int votes[3] = {};

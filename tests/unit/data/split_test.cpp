@@ -1,5 +1,6 @@
 // Evaluation samples taken from the training samples.
 #include "core/data/split.h"
+#include "core/base/tensor_names.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
@@ -78,12 +79,10 @@ TEST(Parting, OfATableKeepsRowsApart) {
     EXPECT_EQ(data->size(), split == Split::train ? 6 : 2);
     EXPECT_EQ(data->info().class_names, (std::vector<std::string>{"no", "yes"}));
     for (std::int64_t i = 0; i < data->size(); ++i) {
-      std::vector<std::int32_t> ids(8), types(8);
-      std::int32_t length = 0;
-      Scratch scratch;
-      labels.push_back(data->load(i, SampleRandom(0, 0, 0), scratch, {{}, ids, types, &length}));
-      EXPECT_EQ(length, labels.back() == 0 ? 3 : 4);  // the row's own label
-      seen.push_back(ids);
+      const Batch sample = load_sample(*data, i, SampleRandom(0, 0, 0));
+      labels.push_back(sample.values<std::int32_t>(tensor_names::labels)[0]);
+      EXPECT_EQ(sample.values<std::int32_t>(tensor_names::lengths)[0], labels.back() == 0 ? 3 : 4);  // its own label
+      seen.push_back(values_of<std::int32_t>(sample, tensor_names::ids));
     }
   }
   std::sort(seen.begin(), seen.end());
@@ -110,10 +109,9 @@ TEST(Parting, OfAFolderAugmentsTrainingImagesOnly) {
   EXPECT_EQ(train->size(), 14);
   EXPECT_EQ(eval->size(), 6);
   const auto pixels = [](const Dataset& data, std::uint64_t epoch) {
-    std::vector<std::uint8_t> image(16 * 16 * 3);
-    Scratch scratch;
-    data.load(0, SampleRandom(7, epoch, 0), scratch, {.pixels = image});
-    return image;
+    const Batch sample = load_sample(data, 0, SampleRandom(7, epoch, 0));
+    const auto image = sample.values<std::uint8_t>(tensor_names::images);
+    return std::vector<std::uint8_t>(image.begin(), image.end());
   };
   EXPECT_EQ(pixels(*eval, 0), pixels(*eval, 1));
   EXPECT_NE(pixels(*train, 0), pixels(*train, 1));

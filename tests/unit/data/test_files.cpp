@@ -2,6 +2,7 @@
 #include "tests/unit/data/test_files.h"
 
 #include <cstdio>
+#include "core/base/tensor_names.h"
 
 #include <jpeglib.h>
 #include <png.h>
@@ -123,13 +124,18 @@ std::vector<std::uint8_t> make_idx(const std::vector<std::uint32_t>& dims, const
   return bytes;
 }
 
-LoadedImage load_image(const Dataset& data, std::int64_t index, std::uint64_t epoch) {
-  LoadedImage image;
-  const std::size_t size = static_cast<std::size_t>(data.info().image_size);
-  image.pixels.resize(static_cast<std::size_t>(data.info().images_per_sample()) * size * size * 3);
+Batch load_sample(const Dataset& data, std::int64_t index, SampleRandom random) {
+  Batch batch(data.tensors({}), 1);
+  batch.count = 1;
   Scratch scratch;
-  image.label = data.load(index, SampleRandom(0, epoch, index), scratch, {.pixels = image.pixels});
-  return image;
+  data.load(index, random, scratch, SampleRow(batch, 0));
+  return batch;
+}
+
+LoadedImage load_image(const Dataset& data, std::int64_t index, std::uint64_t epoch) {
+  const Batch batch = load_sample(data, index, SampleRandom(0, epoch, index));
+  const auto pixels = batch.values<std::uint8_t>(tensor_names::images);
+  return {batch.values<std::int32_t>(tensor_names::labels)[0], {pixels.begin(), pixels.end()}};
 }
 
 }  // namespace ptrain

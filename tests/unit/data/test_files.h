@@ -24,6 +24,16 @@ std::vector<std::uint8_t> gzip(std::span<const std::uint8_t> bytes);
 /// An IDX file of bytes.
 std::vector<std::uint8_t> make_idx(const std::vector<std::uint32_t>& dims, const std::vector<std::uint8_t>& values);
 
+/// A sample as a batch of one.
+Batch load_sample(const Dataset& data, std::int64_t index, SampleRandom random);
+
+/// The elements of one of its tensors.
+template <typename T>
+std::vector<T> values_of(const Batch& sample, const char* name) {
+  const auto values = sample.values<T>(name);
+  return {values.begin(), values.end()};
+}
+
 struct LoadedImage {
   std::int32_t label;
   std::vector<std::uint8_t> pixels;

@@ -1,4 +1,5 @@
 // Text tables, their columns, and the text data set.
+#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/text/text_table.h"
 #include "tests/error_message.h"
@@ -152,15 +153,14 @@ TEST_F(TextFiles, GiveIdsTypesLengthAndLabel) {
   const auto data = open_dataset(settings_, Split::train);
   EXPECT_EQ(data->info().class_names, (std::vector<std::string>{"no", "yes"}));
   EXPECT_EQ(data->info().vocab_size, 8);
-  std::vector<std::int32_t> ids(8), types(8);
-  std::int32_t length = 0;
-  Scratch scratch;
-  EXPECT_EQ(data->load(0, SampleRandom(0, 0, 0), scratch, {{}, ids, types, &length}), 1);
-  EXPECT_EQ(ids, (std::vector<std::int32_t>{2, 5, 3, 6, 7, 3, 0, 0}));
-  EXPECT_EQ(types, (std::vector<std::int32_t>{0, 0, 0, 1, 1, 1, 0, 0}));
-  EXPECT_EQ(length, 6);
-  EXPECT_EQ(open_dataset(settings_, Split::eval)->load(0, SampleRandom(0, 0, 0), scratch, {{}, ids, types, &length}),
-            1);
+  using Integers = std::vector<std::int32_t>;
+  const Batch sample = load_sample(*data, 0, SampleRandom(0, 0, 0));
+  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::labels), Integers{1});
+  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::ids), (Integers{2, 5, 3, 6, 7, 3, 0, 0}));
+  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::token_types), (Integers{0, 0, 0, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::lengths), Integers{6});
+  const Batch evaluated = load_sample(*open_dataset(settings_, Split::eval), 0, SampleRandom(0, 0, 0));
+  EXPECT_EQ(values_of<std::int32_t>(evaluated, tensor_names::labels), Integers{1});
 }
 
 TEST_F(TextFiles, RefuseLabelsThatTrainingDoesNotHave) {
@@ -179,11 +179,8 @@ TEST_F(TextFiles, NumberLabelsInTheOrderGiven) {
   const auto data = open_dataset(settings_, Split::train);
   EXPECT_EQ(data->info().class_names, settings_.labels);
   EXPECT_EQ(data->info().classes, 3);
-  std::vector<std::int32_t> ids(8), types(8);
-  std::int32_t length = 0;
-  Scratch scratch;
-  const auto label_of = [&](const Dataset& of, std::int64_t index) {
-    return of.load(index, SampleRandom(0, 0, 0), scratch, {{}, ids, types, &length});
+  const auto label_of = [](const Dataset& of, std::int64_t index) {
+    return load_sample(of, index, SampleRandom(0, 0, 0)).values<std::int32_t>(tensor_names::labels)[0];
   };
   EXPECT_EQ(label_of(*data, 0), 2);
   EXPECT_EQ(label_of(*data, 1), 0);

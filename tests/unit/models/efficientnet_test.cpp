@@ -33,10 +33,10 @@ TEST(EfficientNet, DropsNothingInEvaluationOrWhereItIsAskedNotTo) {
   for (const Graph& graph : {evaluation, neither}) {
     EXPECT_TRUE(probabilities(graph, DropoutUnit::sample).empty());
     EXPECT_TRUE(probabilities(graph, DropoutUnit::element).empty());
-    EXPECT_EQ(graph.find_value(model_io::rng), no_value);
+    EXPECT_EQ(graph.find_value(tensor_names::rng), no_value);
   }
   const Graph depth_alone = make_efficientnet_b0({.stochastic_depth = 0.2f})->build(2, Mode::training);
-  EXPECT_NE(depth_alone.find_value(model_io::rng), no_value);
+  EXPECT_NE(depth_alone.find_value(tensor_names::rng), no_value);
 }
 
 }  // namespace

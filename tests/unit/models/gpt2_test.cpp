@@ -118,7 +118,7 @@ TEST(Gpt2, TrainingHoldsTheLogitsOnce) {
   spec.vocab_size = 20'000;
   constexpr std::int64_t rows = 64;
   const Graph forward = make_gpt2(spec)->build(rows, Mode::training);
-  EXPECT_EQ(forward.find_output(model_io::logits), no_value);
+  EXPECT_EQ(forward.find_output(tensor_names::logits), no_value);
   PipelineOptions options;
   options.optimizer.kind = OptimizerKind::adamw;
   const Graph graph = build_training_graph(forward, options).graph;

@@ -23,9 +23,9 @@ TEST(SegmentNetwork, AnswersForClipsOfSeveralImages) {
   EXPECT_EQ(model->name(), "tsn_resnet50");
   EXPECT_EQ(model->sample(), "clip");
   const Graph graph = model->build(4, Mode::training);
-  EXPECT_EQ(graph.desc(graph.find_value(model_io::images)).shape, (Shape{12, 32, 32, 3}));
-  EXPECT_EQ(graph.desc(graph.find_value(model_io::labels)).shape, (Shape{4}));
-  EXPECT_EQ(graph.desc(graph.find_output(model_io::logits)).shape, (Shape{4, 5}));
+  EXPECT_EQ(graph.desc(graph.find_value(tensor_names::images)).shape, (Shape{12, 32, 32, 3}));
+  EXPECT_EQ(graph.desc(graph.find_value(tensor_names::labels)).shape, (Shape{4}));
+  EXPECT_EQ(graph.desc(graph.find_output(tensor_names::logits)).shape, (Shape{4, 5}));
 }
 
 // mmaction2's TSNHead: pooling, consensus, dropout, classifier.

@@ -17,7 +17,7 @@ using namespace testing;
 DeployedGraph deployed(const Graph& graph, AmpLevel level = AmpLevel::O0) {
   PipelineOptions options;
   options.amp = amp_options(level);
-  return build_deployed_graph(graph, model_io::logits, options);
+  return build_deployed_graph(graph, tensor_names::logits, options);
 }
 
 Graph resnet(int depth) { return resnet_graph(depth, 64, Mode::evaluation); }
@@ -55,7 +55,7 @@ TEST(Deployed, OnlyTheLogitsAndWhatTheyNeedAreLeft) {
   for (const Graph& graph : {resnet(18), bert()}) {
     const Graph result = deployed(graph).graph;
     EXPECT_EQ(result.outputs().size(), 1u);
-    EXPECT_EQ(result.find_value(model_io::labels), no_value);
+    EXPECT_EQ(result.find_value(tensor_names::labels), no_value);
     std::set<ValueId> read;
     for (const Node& node : result.nodes()) read.insert(node.inputs.begin(), node.inputs.end());
     for (std::size_t i = 0; i < result.values().size(); ++i) {

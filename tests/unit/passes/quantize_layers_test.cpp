@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-Graph deployed(const Graph& graph) { return build_deployed_graph(graph, model_io::logits, {}).graph; }
+Graph deployed(const Graph& graph) { return build_deployed_graph(graph, tensor_names::logits, {}).graph; }
 
 std::set<std::string> all_layers(const Graph& graph) {
   std::set<std::string> layers;
@@ -33,7 +33,7 @@ QuantizationScheme scheme_of(const Graph& graph, const std::set<std::string>& la
 }
 
 Graph quantized(const Graph& graph, const QuantizationScheme& scheme) {
-  Graph result = keep_output(quantize_layers(graph, scheme), model_io::logits);
+  Graph result = keep_output(quantize_layers(graph, scheme), tensor_names::logits);
   verify(result);
   return result;
 }

@@ -2,6 +2,7 @@
 #include "core/runtime/deployed_model.h"
 
 #include "core/base/rng.h"
+#include "core/base/tensor_names.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/train/settings.h"
@@ -27,25 +28,25 @@ using testing::make_test_backend;
 constexpr std::int64_t rows = 4;
 
 Batch image_batch(std::int64_t size, std::uint64_t seed) {
-  Batch batch;
+  const TensorSpec spec{tensor_names::images, DType::u8, {size, size, 3}};
+  Batch batch({&spec, 1}, rows);
   batch.count = rows;
-  batch.pixels.resize(static_cast<std::size_t>(rows * size * size * 3));
+  const auto pixels = batch.values<std::uint8_t>(tensor_names::images);
   const RandomStream random{seed, 0, 1};
-  for (std::size_t i = 0; i < batch.pixels.size(); ++i) batch.pixels[i] = static_cast<std::uint8_t>(random.bits(i));
-  batch.labels.resize(rows);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(random.bits(i));
   return batch;
 }
 
 Batch text_batch(std::int64_t length, std::uint64_t seed) {
-  Batch batch;
-  batch.count = rows;
   const auto tokens = static_cast<std::size_t>(rows * length);
-  batch.ids.resize(tokens);
-  batch.token_types.resize(tokens);
+  std::vector<std::int32_t> ids(tokens);
   const RandomStream random{seed, 0, 1};
-  for (std::size_t i = 0; i < tokens; ++i) batch.ids[i] = static_cast<std::int32_t>(random.bits(i) % 100);
-  batch.lengths = {static_cast<std::int32_t>(length), 5, 1, 9};
-  batch.labels.resize(rows);
+  for (std::size_t i = 0; i < tokens; ++i) ids[i] = static_cast<std::int32_t>(random.bits(i) % 100);
+  Batch batch;
+  batch.add(tensor_names::ids, {length}, ids);
+  batch.add(tensor_names::token_types, {length}, std::vector<std::int32_t>(tokens));
+  batch.add(tensor_names::lengths, {}, std::vector<std::int32_t>{static_cast<std::int32_t>(length), 5, 1, 9});
+  batch.count = rows;
   return batch;
 }
 
@@ -62,7 +63,7 @@ class Deployment : public ::testing::Test {
     save_weights(file_, model, variables, 1);
     const PlanMemory memory(*backend_, {&plan});
     plan.bind(memory);
-    feed(plan, batch, rows);
+    feed(plan, batch);
     plan.run(Phase::forward, Phase::forward);
     return read_logits(plan);
   }
@@ -148,7 +149,8 @@ TEST_F(Deployment, RunningTextIsAnsweredByTheTokenBehindEachText) {
   const std::vector<float> all = evaluated(*model, batch);
   std::vector<float> expected;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t last = row * spec.max_length + batch.lengths[static_cast<std::size_t>(row)] - 1;
+    const std::int64_t last =
+        row * spec.max_length + batch.values<std::int32_t>(tensor_names::lengths)[static_cast<std::size_t>(row)] - 1;
     const auto scores = all.begin() + static_cast<std::ptrdiff_t>(last * spec.vocab_size);
     expected.insert(expected.end(), scores, scores + static_cast<std::ptrdiff_t>(spec.vocab_size));
   }

@@ -1,4 +1,5 @@
 // Training with tables that are updated by rows.
+#include "core/base/tensor_names.h"
 #include "core/passes/optimizer.h"
 #include "tests/unit/train/training_run.h"
 
@@ -57,11 +58,11 @@ TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
   const Outcome five = train_and_save(config);
   std::set<std::size_t> read;
   const auto data = open_dataset(data_settings(config), Split::train);
-  std::vector<float> numbers(13);
-  std::vector<std::int32_t> ids(26);
+  Batch sample(data->tensors({}), 1);
+  const auto ids = sample.values<std::int32_t>(tensor_names::categories);
   Scratch scratch;
   for (std::int64_t i = 0; i < data->size(); ++i) {
-    data->load(i, SampleRandom(0, 0, i), scratch, {.numbers = numbers, .categories = ids});
+    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
     read.insert(ids.begin(), ids.end());
   }
   EXPECT_EQ(changed_rows(one.state.at(name), five.state.at(name), 9), read);

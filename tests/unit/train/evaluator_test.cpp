@@ -1,5 +1,6 @@
 // Evaluations of images and of their mirror images.
 #include "core/train/evaluator.h"
+#include "core/base/tensor_names.h"
 #include "tests/unit/train/training_run.h"
 
 #include <gtest/gtest.h>
@@ -18,16 +19,16 @@ class Mirror final : public Dataset {
  public:
   Mirror(const Dataset& images, Side side) : images_(images), side_(side) { info_ = images.info(); }
   std::int64_t size() const override { return images_.size(); }
-  std::int32_t load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleView& out) const override {
-    const std::int32_t label = images_.load(index, random, scratch, out);
-    if (side_ == Side::as_they_are) return label;
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
+    images_.load(index, random, scratch, out);
+    if (side_ == Side::as_they_are) return;
+    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
     const std::ptrdiff_t width = std::ptrdiff_t{3} * info_.image_size;
-    for (auto row = out.pixels.begin(); row != out.pixels.end(); row += width) {
+    for (auto row = pixels.begin(); row != pixels.end(); row += width) {
       for (std::ptrdiff_t x = 0; x < info_.image_size / 2; ++x) {
         std::swap_ranges(row + 3 * x, row + 3 * x + 3, row + width - 3 * x - 3);
       }
     }
-    return label;
   }
 
   std::int32_t label(std::int64_t index) const override { return images_.label(index); }

@@ -1,5 +1,7 @@
 #include "core/train/input/mix.h"
 
+#include "core/base/tensor_names.h"
+
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"
 
@@ -14,27 +16,38 @@ using namespace testing;
 
 /// Rows of 8 x 8 px, each of one grey, which is ten times its label.
 Batch greys(const std::vector<int>& values) {
-  Batch batch;
-  batch.image_size = 8;
-  batch.count = static_cast<std::int64_t>(values.size());
+  std::vector<std::int32_t> labels;
+  std::vector<std::uint8_t> pixels;
   for (const int value : values) {
-    batch.labels.push_back(value / 10);
-    batch.pixels.insert(batch.pixels.end(), 8 * 8 * 3, static_cast<std::uint8_t>(value));
+    labels.push_back(value / 10);
+    pixels.insert(pixels.end(), 8 * 8 * 3, static_cast<std::uint8_t>(value));
   }
+  Batch batch;
+  batch.add(tensor_names::labels, {}, labels);
+  batch.add(tensor_names::images, {8, 8, 3}, pixels);
+  batch.count = batch.rows();
   return batch;
 }
+
+std::vector<std::int32_t> labels_of(const Batch& batch, const char* name = tensor_names::labels) {
+  const auto labels = batch.values<std::int32_t>(name);
+  return {labels.begin(), labels.end()};
+}
+
+std::span<const std::uint8_t> pixels_of(const Batch& batch) { return batch.values<std::uint8_t>(tensor_names::images); }
 
 TEST(Mix, AddsEachRowToTheOneBeforeIt) {
   Batch batch = greys({10, 20, 40});
   MixDraw draw;
   draw.share = 0.75;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(batch.labels, (std::vector<std::int32_t>{1, 2, 4}));
-  EXPECT_EQ(batch.other_labels, (std::vector<std::int32_t>{4, 1, 2}));
-  EXPECT_EQ(batch.own_share, 0.75f);
-  EXPECT_EQ(batch.pixels[0], 18) << "17.5";
-  EXPECT_EQ(batch.pixels[8 * 8 * 3], 18) << "17.5";
-  EXPECT_EQ(batch.pixels[2 * 8 * 8 * 3], 35);
+  EXPECT_EQ(labels_of(batch), (std::vector<std::int32_t>{1, 2, 4}));
+  EXPECT_EQ(labels_of(batch, tensor_names::other_labels), (std::vector<std::int32_t>{4, 1, 2}));
+  ASSERT_EQ(batch.common().size(), 1u);
+  EXPECT_EQ(batch.common()[0].tensor.values<float>()[0], 0.75f);
+  EXPECT_EQ(pixels_of(batch)[0], 18) << "17.5";
+  EXPECT_EQ(pixels_of(batch)[8 * 8 * 3], 18) << "17.5";
+  EXPECT_EQ(pixels_of(batch)[2 * 8 * 8 * 3], 35);
 }
 
 TEST(Mix, CutsARectangleOutOfTheOther) {
@@ -44,25 +57,27 @@ TEST(Mix, CutsARectangleOutOfTheOther) {
   draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
   draw.share = 1 - 6.0 / 64;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(std::count(batch.pixels.begin(), batch.pixels.begin() + 8 * 8 * 3, 20), 6 * 3);
-  EXPECT_EQ(batch.pixels[3 * (1 * 8 + 2)], 20);
-  EXPECT_EQ(batch.pixels[3 * (1 * 8 + 5)], 10);
-  EXPECT_EQ(batch.pixels[3 * (3 * 8 + 2)], 10);
+  EXPECT_EQ(std::ranges::count(pixels_of(batch).first(8 * 8 * 3), 20), 6 * 3);
+  EXPECT_EQ(pixels_of(batch)[3 * (1 * 8 + 2)], 20);
+  EXPECT_EQ(pixels_of(batch)[3 * (1 * 8 + 5)], 10);
+  EXPECT_EQ(pixels_of(batch)[3 * (3 * 8 + 2)], 10);
 }
 
 TEST(Mix, CutsTheSameRectangleOutOfEveryFrameOfAClip) {
-  Batch batch = greys({10, 20, 30, 40});
+  const Batch frames = greys({10, 20, 30, 40});
+  Batch batch;
+  batch.add(tensor_names::labels, {}, std::vector<std::int32_t>{1, 3});  // of two clips of two frames
+  batch.add(tensor_names::images, {2, 8, 8, 3}, std::vector(pixels_of(frames).begin(), pixels_of(frames).end()));
   batch.count = 2;
-  batch.labels = {1, 3};  // of two clips of two frames
   MixDraw draw;
   draw.cut = true;
   draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(batch.other_labels, (std::vector<std::int32_t>{3, 1}));
+  EXPECT_EQ(labels_of(batch, tensor_names::other_labels), (std::vector<std::int32_t>{3, 1}));
   constexpr std::size_t image = 8 * 8 * 3;
   const std::uint8_t own[] = {10, 20, 30, 40}, other[] = {30, 40, 10, 20};
   for (std::size_t frame = 0; frame < 4; ++frame) {
-    const auto begin = batch.pixels.begin() + static_cast<std::ptrdiff_t>(frame * image);
+    const auto begin = pixels_of(batch).begin() + static_cast<std::ptrdiff_t>(frame * image);
     EXPECT_EQ(std::count(begin, begin + image, other[frame]), 6 * 3) << frame;
     EXPECT_EQ(std::count(begin, begin + image, own[frame]), image - 6 * 3) << frame;
     EXPECT_EQ(begin[3 * (1 * 8 + 2)], other[frame]);
@@ -72,12 +87,12 @@ TEST(Mix, CutsTheSameRectangleOutOfEveryFrameOfAClip) {
 TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
   Batch batch = greys({10, 20, 30});
   batch.count = 1;
-  const std::vector<std::uint8_t> before = batch.pixels;
+  const std::vector<std::uint8_t> before(pixels_of(batch).begin(), pixels_of(batch).end());
   MixDraw draw;
   draw.share = 0.5;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(batch.pixels, before);
-  EXPECT_EQ(batch.other_labels, batch.labels);
+  EXPECT_TRUE(std::ranges::equal(pixels_of(batch), before));
+  EXPECT_EQ(labels_of(batch, tensor_names::other_labels)[0], labels_of(batch)[0]);
 }
 
 TEST(Mix, DrawsSharesFromBeta) {

@@ -1,4 +1,5 @@
 // data.padding none trains what max_length trains, in fewer tokens.
+#include "core/base/tensor_names.h"
 #include "core/config/choices.h"
 #include "core/runtime/feeder.h"
 #include "core/train/plans/estimate.h"
@@ -141,13 +142,14 @@ class GrowingText final : public Dataset {
  public:
   explicit GrowingText(const DatasetInfo& info) { info_ = info; }
   std::int64_t size() const override { return 128; }
-  std::int32_t load(std::int64_t index, SampleRandom, Scratch&, const SampleView& out) const override {
-    *out.length = index < 64 ? 6 : 20;
-    for (std::size_t i = 0; i < out.ids.size(); ++i) {
-      out.ids[i] = static_cast<int>(i) < *out.length ? static_cast<std::int32_t>(5 + index % 7) : 0;
-      out.token_types[i] = 0;
-    }
-    return label(index);
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
+    const std::size_t length = index < 64 ? 6 : 20;
+    const auto ids = out.at<std::int32_t>(tensor_names::ids);
+    std::ranges::fill(ids.first(length), static_cast<std::int32_t>(5 + index % 7));
+    std::ranges::fill(ids.subspan(length), 0);
+    std::ranges::fill(out.at<std::int32_t>(tensor_names::token_types), 0);
+    out.set(tensor_names::lengths, static_cast<std::int32_t>(length));
+    out.set(tensor_names::labels, label(index));
   }
   std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % 2); }
 };
@@ -204,17 +206,17 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   const PlanMemory small(*backend, plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(small);
   Batch batch;
+  batch.add(tensor_names::lengths, {}, std::vector<std::int32_t>(8, 32));
+  batch.add(tensor_names::ids, {32}, std::vector<std::int32_t>(8 * 32, 7));
+  batch.add(tensor_names::token_types, {32}, std::vector<std::int32_t>(8 * 32, 0));
+  batch.add(tensor_names::labels, {}, std::vector<std::int32_t>(8, 1));
   batch.count = 8;
-  batch.lengths.assign(8, 32);
-  batch.ids.assign(8 * 32, 7);
-  batch.token_types.assign(8 * 32, 0);
-  batch.labels.assign(8, 1);
   Plan& plan = plans.for_batch(batch).plan;
   ASSERT_GT(plan.arena_bytes(), small.arena.bytes());
-  feed(plan, batch, 8);
+  feed(plan, batch);
   plan.run(Phase::forward, Phase::forward);
   float loss = 0;
-  plan.read_output(model_io::loss, &loss, sizeof loss);
+  plan.read_output(tensor_names::loss, &loss, sizeof loss);
   EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of weights that are all zero";
   EXPECT_EQ(plans.size(), 2u);
 }

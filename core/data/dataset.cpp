@@ -1,0 +1,50 @@
+#include "core/data/dataset.h"
+
+#include "core/base/tensor_names.h"
+
+namespace ptrain {
+namespace {
+
+constexpr std::int32_t ignored_label = -1;  // SoftmaxCrossEntropy's
+constexpr std::int64_t token_kinds = 2;     // first and second sentence
+
+TensorSpec images(const DatasetInfo& data, int size) {
+  const std::int64_t side = size > 0 ? size : data.image_size;
+  const Shape shape = data.frames > 0 ? Shape{data.frames, side, side, 3} : Shape{side, side, 3};
+  return {tensor_names::images, DType::u8, shape, 0, 256};
+}
+
+}  // namespace
+
+std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size) {
+  switch (data.kind) {
+    case DataKind::image:
+      return {images(data, size)};
+    case DataKind::table:
+      // No row of a table is read that no sample has.
+      return {{tensor_names::numbers, DType::f32, {data.numbers}},
+              {tensor_names::categories, DType::i32, {data.categories}, std::nullopt, data.hash_buckets}};
+    case DataKind::text:
+    case DataKind::tokens:
+      return {{tensor_names::ids, DType::i32, {data.max_length}, 0, data.vocab_size},
+              {tensor_names::lengths, DType::i32, {}, 1, data.max_length + 1},
+              {tensor_names::token_types, DType::i32, {data.max_length}, 0, token_kinds}};
+  }
+  return {};
+}
+
+std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
+  if (data.kind == DataKind::tokens) return {};
+  if (data.head == Head::regression) {
+    return {{tensor_names::values, DType::f32, {}, std::numeric_limits<double>::quiet_NaN()}};
+  }
+  return {{tensor_names::labels, DType::i32, {}, ignored_label, data.classes}};
+}
+
+std::vector<TensorSpec> Dataset::tensors(const ImageForm& form) const {
+  std::vector<TensorSpec> all = input_tensors(info_, form.size);
+  for (TensorSpec& target : target_tensors(info_)) all.push_back(std::move(target));
+  return all;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,87 @@
+// Tensors in the host's memory: what a data set gives of each sample, and many samples' of them in one.
+#pragma once
+
+#include "core/base/dtype.h"
+#include "core/base/errors.h"
+#include "core/base/shape.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// What one sample has of a tensor.
+struct TensorSpec {
+  std::string name;  // core/base/tensor_names.h
+  DType dtype = DType::f32;
+  Shape shape = {};                // of one sample: without the axis of samples
+  std::optional<double> fill = 0;  // what rows without a sample hold; none: what the first row holds
+  std::int64_t limit = 0;          // integers are from 0 to below it; 0: any
+};
+
+/// Dense, rows one behind the other: [rows, shape of a sample].
+class HostTensor {
+ public:
+  HostTensor() = default;
+  /// Zeros.
+  HostTensor(DType dtype, Shape shape);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t rows() const { return shape_[0]; }
+  std::int64_t row_count() const { return rows() == 0 ? 0 : shape_.count() / rows(); }  // elements of a row
+
+  /// T is the dtype's storage type.
+  template <typename T>
+  std::span<T> values() {
+    require<T>();
+    return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <typename T>
+  std::span<const T> values() const {
+    require<T>();
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <typename T>
+  std::span<T> row(std::int64_t index) {
+    return row_of(values<T>(), index);
+  }
+  template <typename T>
+  std::span<const T> row(std::int64_t index) const {
+    return row_of(values<T>(), index);
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  /// Copies row `from` over row `to`.
+  void copy_row(std::int64_t from, std::int64_t to);
+  /// Rows that are new hold zeros.
+  void resize_rows(std::int64_t rows);
+  /// Adds the rows of `other`, of the same dtype and shape of a row.
+  void append(const HostTensor& other);
+  /// Rows `first` and on, `count` of them.
+  HostTensor slice(std::int64_t first, std::int64_t count) const;
+  /// Sets every element of the rows from `first` on.
+  void fill_rows(std::int64_t first, double value);
+
+ private:
+  template <typename T>
+  void require() const {
+    invariant(dtype_ == dtype_of_type<T>, "a tensor's elements are read as another type");
+  }
+  template <typename T>
+  std::span<T> row_of(std::span<T> all, std::int64_t index) const {
+    const auto each = static_cast<std::size_t>(row_count());
+    return all.subspan(static_cast<std::size_t>(index) * each, each);
+  }
+  std::size_t row_bytes() const { return rows() == 0 ? 0 : bytes_.size() / static_cast<std::size_t>(rows()); }
+  void set_rows(std::int64_t rows);
+
+  DType dtype_ = DType::f32;
+  Shape shape_{0};
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace ptrain
