@@ -28,7 +28,7 @@ DescribedModel described_model(const ModelEntry& entry) {
   config.model.name = entry.name;
   config.model.classes = data.classes;
   const std::unique_ptr<Model> model = make_model(config, data);
-  const Graph forward = model->build(config.data.batch_size, Mode::training);
+  const Graph forward = build_with_losses(*model, *make_task(config), config.data.batch_size, Mode::training);
   const Graph step = build_training_graph(forward, training_options(config, DType::bf16)).graph;
   return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
 }

@@ -22,7 +22,6 @@ class Blocks {
       : dropout_(mode == Mode::training ? dropout : 0.0f),
         sample_dropout_(mode == Mode::training ? sample_dropout : 0.0f),
         mode_(mode) {}
-  BuiltModel take() { return {std::move(graph_), std::move(variables_)}; }
 
  protected:
   bool training() const { return mode_ == Mode::training; }
@@ -41,22 +40,14 @@ class Blocks {
   /// The linear layer that the data set decides on: weights files may lack it or have another number of classes.
   ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
                      const Initializer& bias);
-  /// In training, two for each row where the batch is mixed.
-  void add_labels(const BatchShape& batch);
-  /// In place of labels, and of add_loss(): mean squared error of `predictions` [N, 1] against a value a row.
-  void add_value_loss(ValueId predictions);
-  /// In place of add_loss(), of two classes: binary cross entropy of the second one's `logits` [N, 1]. Labels are
-  /// smoothed in training only.
-  void add_binary_loss(ValueId logits, float label_smoothing);
   /// The input that dropout draws by; none without any.
   void add_rng();
   ValueId dropout(const std::string& name, ValueId x);
   /// All of a sample zeroed by `share` of the largest probability.
   ValueId sample_dropout(const std::string& name, ValueId x, float share);
   std::uint32_t next_stream() { return ++streams_; }
-  /// Softmax cross entropy of the logits [N, classes] against the labels [N]; both become outputs. Labels are smoothed
-  /// and classes weighed in training only.
-  void add_loss(ValueId logits, float label_smoothing);
+  /// The model with these logits as its output.
+  BuiltModel finish(ValueId logits);
 
   Graph graph_;
   float dropout_, sample_dropout_;
@@ -65,8 +56,6 @@ class Blocks {
  private:
   Mode mode_;
   std::uint32_t streams_ = 0;
-  bool weighted_ = false;
-  ValueId labels_ = no_value, other_labels_ = no_value, own_share_ = no_value;
   std::vector<ModelVariable> variables_;
 };
 

@@ -30,7 +30,7 @@ struct Row {
 Row image_row(std::string name, std::vector<std::string> other_names, std::string family, std::vector<std::string> keys,
               MakeModel make, std::string weights, std::optional<PublishedAccuracy> published = {}) {
   return {{std::move(name), std::move(other_names), std::move(family), DataKind::image, std::move(keys),
-           std::move(weights), std::move(published)},
+           "classification", std::move(weights), std::move(published)},
           make};
 }
 
@@ -126,13 +126,16 @@ const std::vector<Row>& model_rows() {
                 "timm deit_small_patch16_224", {{79.86, "timm"}}),
       image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
-      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "transformers"}, bert<BertForm::bert>},
-      {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "transformers"},
+      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "classification", "transformers"},
+       bert<BertForm::bert>},
+      {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
        bert<BertForm::distilbert>},
-      {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::roberta>},
-      {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "transformers"}, bert<BertForm::ernie>},
-      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys(), "ptrain"}, wide_deep},
-      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys(), "transformers"}, gpt2},
+      {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
+       bert<BertForm::roberta>},
+      {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
+       bert<BertForm::ernie>},
+      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys(), "clicks", "ptrain"}, wide_deep},
+      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys(), "language_model", "transformers"}, gpt2},
   };
   return table;
 }

@@ -21,10 +21,8 @@ class WideDeepBuilder final : public Blocks {
   BuiltModel build(const BatchShape& batch) {
     const ValueId numbers = graph_.add_input(tensor_names::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
     const ValueId words = graph_.add_input(tensor_names::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
-    add_labels(batch);
     const ValueId both = sum("wide", wide_numbers(numbers), wide_words(words));
-    add_binary_loss(sum("logits", both, deep(numbers, words)), spec_.label_smoothing);
-    return take();
+    return finish(sum("logits", both, deep(numbers, words)));
   }
 
  private:
@@ -84,7 +82,6 @@ WideDeepSpec wide_deep_spec(const Config& config, const DatasetInfo& data) {
   spec.categories = data.categories;
   spec.hash_buckets = config.model.hash_buckets;
   spec.embedding_size = config.model.embedding_size;
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;
 }
 

@@ -14,7 +14,6 @@ struct WideDeepSpec {
   std::int64_t categories = 26;  // words in a row
   std::int64_t hash_buckets = 1'000'001;
   std::int64_t embedding_size = 9;
-  float label_smoothing = 0;
 };
 
 /// What the configuration and the data ask for.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/tasks/registry.h"
 #include "models/text/bert.h"
 #include "models/vision/resnet.h"
 
@@ -10,6 +11,12 @@ namespace ptrain::testing {
 /// Half of a ResNet's channels are a quarter of its parameters, of which updates and checkpoints then take less time
 /// than what is tested; some still are of a MiB and more.
 inline constexpr std::int64_t small_channels = 32;
+
+/// The graph that a task learns a model by.
+inline Graph with_losses(const Model& model, const BatchShape& batch, Mode mode,
+                         std::string_view task = "classification", const TaskOptions& options = {}) {
+  return build_with_losses(model, *make_task(task, options), batch, mode);
+}
 
 /// 4 classes. Images of 64 px and above get the ImageNet stem.
 inline ResNetSpec small_resnet(int depth, std::int64_t image_size) {

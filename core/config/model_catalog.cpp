@@ -1,6 +1,7 @@
 #include "core/config/model_catalog.h"
 
 #include "core/base/errors.h"
+#include "core/config/config.h"
 
 #include <algorithm>
 
@@ -16,6 +17,10 @@ std::vector<ModelEntry>& catalog() {
 
 bool ModelEntry::reads_key(std::string_view key) const {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string task_name(const Config& config) {
+  return config.model.head == Head::regression ? "regression" : find_model(config.model.name).task;
 }
 
 void use_models(std::vector<ModelEntry> models) { catalog() = std::move(models); }

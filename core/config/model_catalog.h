@@ -23,14 +23,19 @@ struct ModelEntry {
   std::vector<std::string> other_names;  // taken too, in any case: those that the suite publishes
   std::string family;                    // as it is published
   DataKind reads = DataKind::image;
-  std::vector<std::string> keys;  // read by this model, but not by every other
-  std::string weights = {};       // the library whose names its weights bear in files, and its model where named apart
+  std::vector<std::string> keys;        // read by this model, but not by every other
+  std::string task = "classification";  // of core/tasks, unless model.head asks for another
+  std::string weights = {};  // the library whose names its weights bear in files, and its model where named apart
   std::optional<PublishedAccuracy> published = {};
 
   bool reads_key(std::string_view key) const;
   /// Whether a sample is a clip of several frames, not one image.
   bool reads_clips() const { return reads_key("model.segments"); }
 };
+
+struct Config;
+/// The name of the task that is trained: the model's, or the one that model.head stands for.
+std::string task_name(const Config& config);
 
 /// From now on `model.name` takes the names of `models`, in this order.
 void use_models(std::vector<ModelEntry> models);

@@ -64,6 +64,8 @@ class Graph {
 
   /// Marks a value that must be readable after a step, under a name of its own ("loss", "logits").
   void set_output(std::string name, ValueId value);
+  /// From now on no value is an output.
+  void clear_outputs() { outputs_.clear(); }
   const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
   /// no_value when there is no such output.
   ValueId find_output(std::string_view name) const;

@@ -58,16 +58,14 @@ struct BatchShape {
   std::int64_t rows;        // N, samples
   std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
   std::int64_t image_size;  // px, height and width; 0: the model's own
-  bool mixed = false;       // rows have two labels each
-  bool weighted = false;    // classes have weights
 
   BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0, std::int64_t pixels_a_side = 0)
       : rows(row_count), tokens(token_capacity), image_size(pixels_a_side) {}
   auto operator<=>(const BatchShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes 0 for null
 };
 
-/// A forward graph with outputs "loss" and, in training where they are small, "logits", and its variables in the order
-/// of their declaration.
+/// A forward graph with the model's outputs by name, and its variables in the order of their declaration. What is to be
+/// learnt of the outputs is the task's to add (core/tasks).
 struct BuiltModel {
   Graph graph;
   std::vector<ModelVariable> variables;

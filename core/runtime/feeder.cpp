@@ -2,7 +2,6 @@
 
 #include "core/base/errors.h"
 #include "core/base/tensor_names.h"
-#include "core/ops/softmax_cross_entropy.h"
 
 #include <algorithm>
 #include <numeric>
@@ -42,19 +41,6 @@ std::vector<std::int32_t> last_tokens_of(const std::vector<std::int32_t>& offset
   std::vector<std::int32_t> last(offsets.size());
   std::transform(offsets.begin() + 1, offsets.end(), last.begin(), [](std::int32_t end) { return end - 1; });
   return last;
-}
-
-/// Each token's next one in its row, and the ignored label of those that have none and of rows without a sample.
-std::vector<std::int32_t> next_tokens_of(const Batch& batch) {
-  const HostTensor& ids = batch.at(tensor_names::ids);
-  const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
-  std::vector<std::int32_t> next(ids.values<std::int32_t>().size(), ignored_label);
-  for (std::int64_t row = 0; row < batch.count; ++row) {
-    const auto tokens =
-        ids.row<std::int32_t>(row).first(static_cast<std::size_t>(lengths[static_cast<std::size_t>(row)]));
-    std::copy(tokens.begin() + 1, tokens.end(), next.begin() + static_cast<std::ptrdiff_t>(row * ids.row_count()));
-  }
-  return next;
 }
 
 /// Tokens that the plan computes, padding included.
@@ -111,7 +97,6 @@ std::vector<float> read_class_logits(const Plan& plan) {
 void feed(Plan& plan, const Batch& batch) {
   const bool packs = plan.has_input(tensor_names::offsets);
   if (packs) feed_packed(plan, batch);
-  if (plan.has_input(tensor_names::next_tokens)) write(plan, tensor_names::next_tokens, next_tokens_of(batch));
   for (const std::vector<Batch::Entry>* entries : {&batch.entries(), &batch.common()}) {
     for (const auto& [spec, tensor] : *entries) {
       if ((packs && is_packed(spec.name)) || !plan.has_input(spec.name)) continue;

@@ -7,7 +7,7 @@
 namespace ptrain {
 
 /// Writes each of the batch's tensors into the plan's input of its name, where the plan has it. Tokens are packed where
-/// it takes sequence offsets, and are their own targets where it takes next tokens.
+/// it takes sequence offsets.
 void feed(Plan& plan, const Batch& batch);
 
 /// The logits [N, classes] of a plan's last run, as fp32; waits for it.

@@ -31,7 +31,8 @@ MeasuredStep measured_step(const Config& config, const Backend& backend, const M
     fail_usage("the report is of several ranks, expected one");
   PipelineOptions options = training_options(config, backend.preferred_low_precision());
   options.distribution = distribution_options(config, 2);  // the buckets are those of any number of ranks
-  const Graph graph = build_training_graph(model.build(config.data.batch_size, Mode::training), options).graph;
+  const Graph forward = build_with_losses(model, *make_task(config), config.data.batch_size, Mode::training);
+  const Graph graph = build_training_graph(forward, options).graph;
 
   const std::map<std::string, double> nodes = measured_nodes(report);
   const auto weight = [&](const Node& node) {

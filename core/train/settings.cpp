@@ -2,6 +2,8 @@
 
 #include "core/config/model_catalog.h"
 #include "core/model/model.h"
+#include "core/tasks/registry.h"
+#include "core/train/input/mix.h"
 #include "core/train/phases.h"
 
 #include <cmath>
@@ -82,7 +84,14 @@ LoaderOptions loader_options(const Config& config, Split split) {
                                                                : SampleOrder::shuffled;
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
+  options.collate = [task = std::shared_ptr<const Task>(make_task(config))](Batch& batch) { task->collate(batch); };
   return options;
+}
+
+std::unique_ptr<Task> make_task(const Config& config) {
+  return make_task(task_name(config), {.label_smoothing = static_cast<float>(config.train.label_smoothing),
+                                       .mixed = mixes(config.train),
+                                       .weighted = config.data.class_weights.any()});
 }
 
 namespace {

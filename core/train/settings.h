@@ -6,6 +6,7 @@
 #include "core/data/loader/loader.h"
 #include "core/exec/plan.h"
 #include "core/passes/pipeline.h"
+#include "core/tasks/task.h"
 #include "core/train/schedule.h"
 
 namespace ptrain {
@@ -15,6 +16,8 @@ struct StepCounts;
 /// What the data and their loader have to know of the configuration.
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);
+/// What is learnt, with what training asks of its losses.
+std::unique_ptr<Task> make_task(const Config& config);
 /// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
 PipelineOptions training_options(const Config& config, DType automatic);
 /// The same with eval.amp's level.

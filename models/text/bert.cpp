@@ -81,16 +81,14 @@ class BertBuilder final : public TextBlocks {
         form_(form_of(spec.form)) {}
 
   BuiltModel build(const BatchShape& batch) {
-    ValueId x = embeddings(inputs(batch, spec_.max_length, spec_.head));
+    ValueId x = embeddings(inputs(batch, spec_.max_length));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("{}{}", form_.layer, i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
     if (form_.drops_first_token) x = dropout("first_token.dropout", x);
     x = dense(form_.pooler, x, spec_.hidden);
     x = add("pooled", std::make_shared<ActivationOp>(form_.pooled), {x});
     x = dropout("classifier.dropout", x);
-    const ValueId logits = classifier(form_.classifier, x, spec_.classes, normal_start(0.02f), constant_start(0));
-    spec_.head == Head::regression ? add_value_loss(logits) : add_loss(logits, spec_.label_smoothing);
-    return take();
+    return finish(classifier(form_.classifier, x, spec_.classes, normal_start(0.02f), constant_start(0)));
   }
 
  private:

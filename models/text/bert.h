@@ -39,7 +39,6 @@ struct BertSpec {
   float dropout = 0.1f;  // hidden states and attention weights
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   Activation activation = Activation::gelu_erf;
-  float label_smoothing = 0;
 };
 
 /// Layers, width and heads of "tiny", "mini", "small", "medium", "base" or "large" (Turc et al. 2019).

@@ -71,7 +71,6 @@ BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data)
   if (spec.activation != Activation::relu) {
     spec.activation = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
   }
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;
 }
 

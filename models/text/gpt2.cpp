@@ -21,16 +21,13 @@ class Gpt2Builder final : public TextBlocks {
         spec_(spec) {}
 
   BuiltModel build(const BatchShape& batch) {
-    const Tokens tokens = token_inputs(batch, spec_.max_length);
-    add_rng();
+    const Tokens tokens = inputs(batch, spec_.max_length);
     const ValueId words = parameter(matrix("transformer.wte.weight", spec_.vocab_size, spec_.hidden));
     ValueId x = embeddings(tokens, words);
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("transformer.h.{}", i), x);
     if (packed_) x = last_tokens(x, batch.rows);
     x = layer_norm("transformer.ln_f", x, spec_.layer_norm_epsilon);
-    const ValueId logits = add("lm_head", std::make_shared<Linear>(), {x, words});
-    packed_ ? graph_.set_output(tensor_names::logits, logits) : add_next_token_loss(logits, spec_.label_smoothing);
-    return take();
+    return finish(add("lm_head", std::make_shared<Linear>(), {x, words}));
   }
 
  private:

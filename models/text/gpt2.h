@@ -22,7 +22,6 @@ struct Gpt2Spec {
   float dropout = 0.1f;            // embeddings, attention weights and residual branches
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   Activation activation = Activation::gelu_tanh;
-  float label_smoothing = 0;
 };
 
 /// "base" (124 million parameters), "medium" (355) and "large" (774) are GPT-2's; "tiny", "mini" and "small" have

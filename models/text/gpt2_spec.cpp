@@ -43,7 +43,6 @@ Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data) {
   spec.max_length = data.max_length;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention = config.model.attention;
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   return spec;
 }
 

@@ -1,7 +1,6 @@
 #include "models/text/text_blocks.h"
 
 #include "core/ops/elementwise.h"
-#include "core/ops/softmax_cross_entropy.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,14 +14,7 @@ std::int64_t capacity_for(std::int64_t tokens, std::int64_t most) {
   return std::min(round_up(tokens, std::max(least_granule, below / 8)), round_up(most, least_granule));
 }
 
-TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length, Head head) {
-  const Tokens tokens = token_inputs(batch, max_length);
-  if (head == Head::classification) add_labels(batch);
-  add_rng();
-  return tokens;
-}
-
-TextBlocks::Tokens TextBlocks::token_inputs(const BatchShape& batch, std::int64_t max_length) {
+TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length) {
   const std::int64_t rows = batch.rows;
   std::int64_t capacity = batch.tokens;
   if (capacity == 0) capacity = capacity_for(rows * max_length, rows * max_length);
@@ -31,15 +23,8 @@ TextBlocks::Tokens TextBlocks::token_inputs(const BatchShape& batch, std::int64_
   const ValueId types = graph_.add_input(tensor_names::token_types, tokens);
   lengths_ = graph_.add_input(tensor_names::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(tensor_names::offsets, {DType::i32, Shape{rows + 1}});
+  add_rng();
   return {ids, types};
-}
-
-void TextBlocks::add_next_token_loss(ValueId logits, float label_smoothing) {
-  const std::int64_t tokens = graph_.desc(logits).count() / channels(logits);
-  const ValueId next = graph_.add_input(tensor_names::next_tokens, {DType::i32, Shape{tokens}});
-  const auto op = std::make_shared<SoftmaxCrossEntropy>(training() ? label_smoothing : 0.0f);
-  graph_.set_output(tensor_names::loss, add("loss", op, {logits, next}));
-  if (!training()) graph_.set_output(tensor_names::logits, logits);
 }
 
 ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {

@@ -25,14 +25,8 @@ class TextBlocks : public Blocks {
     ValueId ids, types;
   };
   /// The inputs of a batch of sequences of `max_length` tokens, or of packed ones (where the batch says no capacity,
-  /// for the most tokens). Labels are none of a regression's.
-  Tokens inputs(const BatchShape& batch, std::int64_t max_length, Head head = Head::classification);
-
-  /// The same without labels, and without the input that dropout draws by.
-  Tokens token_inputs(const BatchShape& batch, std::int64_t max_length);
-  /// Mean cross entropy of logits [N,S,ids] against each token's next one, which becomes an input; the loss is an
-  /// output, and of an evaluation the logits are one too: as large as they are, training keeps nothing of them.
-  void add_next_token_loss(ValueId logits, float label_smoothing);
+  /// for the most tokens), and the one that dropout draws by.
+  Tokens inputs(const BatchShape& batch, std::int64_t max_length);
 
   /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;

@@ -35,7 +35,7 @@ class ConvNextBuilder final : public VisionBlocks {
       }
     }
     x = layer_norm("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
-    return finished(class_scores("classifier.2", x, normal_start(layer_norm_networks_deviation)));
+    return finish(class_scores("classifier.2", x, normal_start(layer_norm_networks_deviation)));
   }
 
  private:

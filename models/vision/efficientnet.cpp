@@ -40,7 +40,7 @@ class EfficientNetBuilder final : public VisionBlocks {
     x = conv_norm_act(fmt::format("features.{}", b0_stages.size() + 1), x, {b0_features, 1}, Activation::silu);
     x = dropout("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
     const Initializer start = uniform_start(1.0f / std::sqrt(static_cast<float>(spec().classes)));
-    return finished(class_scores("classifier.1", x, start));
+    return finish(class_scores("classifier.1", x, start));
   }
 
  private:

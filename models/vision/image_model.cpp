@@ -17,7 +17,6 @@ ImageSpec image_spec(const Config& config, const DatasetInfo& data) {
   spec.image_size = data.image_size;
   spec.stem = stem_for(config.model.stem, data.image_size);
   spec.attention = config.model.attention;
-  spec.label_smoothing = static_cast<float>(config.train.label_smoothing);
   if (model.reads_key("model.dropout")) spec.dropout = static_cast<float>(config.model.dropout);
   if (model.reads_key("model.stochastic_depth")) {
     spec.stochastic_depth = static_cast<float>(config.model.stochastic_depth);

@@ -24,7 +24,6 @@ struct ImageSpec {
   std::int64_t image_size = 224;  // px
   Stem stem = Stem::imagenet;     // not automatic; small: the first convolution has no stride
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
-  float label_smoothing = 0;
   float dropout = 0;           // of features, before a linear layer
   float stochastic_depth = 0;  // the largest probability of leaving a sample out of a branch, that of the last block
   PixelScale pixels = {};

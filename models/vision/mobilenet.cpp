@@ -52,7 +52,7 @@ class MobileNetBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) { return finished(logits(inputs(batch))); }
+  BuiltModel build(const BatchShape& batch) { return finish(logits(inputs(batch))); }
 
  private:
   ValueId logits(ValueId images) {

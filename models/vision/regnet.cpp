@@ -27,7 +27,7 @@ class RegNetBuilder final : public VisionBlocks {
       }
     }
     x = add("avgpool", std::make_shared<GlobalAveragePool>(), {x});
-    return finished(class_scores("fc", x, normal_start(0.01f)));
+    return finish(class_scores("fc", x, normal_start(0.01f)));
   }
 
  private:

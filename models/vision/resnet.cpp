@@ -68,7 +68,7 @@ class ResNetBuilder final : public VisionBlocks {
         x = stages.bottleneck ? bottleneck(name, x, width, stride) : basic_block(name, x, width, stride);
       }
     }
-    BuiltModel built = finished(pooled_classifier("avgpool", "fc", x, frames));
+    BuiltModel built = finish(pooled_classifier("avgpool", "fc", x, frames));
     if (spec_.segments > 0) std::for_each(built.variables.begin(), built.variables.end(), name_for_segments);
     return built;
   }

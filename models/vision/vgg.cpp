@@ -33,7 +33,7 @@ class VggBuilder final : public VisionBlocks {
 
   BuiltModel build(const BatchShape& batch) {
     if (batch.image_size > 0) require_vgg_size(form, "train.phases.image_size", batch.image_size);
-    return finished(logits(features(inputs(batch))));
+    return finish(logits(features(inputs(batch))));
   }
 
  private:

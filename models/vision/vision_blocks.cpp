@@ -43,7 +43,6 @@ ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t frames) {
   const std::int64_t size = batch.image_size > 0 ? batch.image_size : image_spec_.image_size;
   const Shape shape{batch.rows * frames, size, size, image_channels};
   const ValueId pixels = graph_.add_input(tensor_names::images, {DType::u8, shape});
-  add_labels(batch);
   add_rng();
   NormalizeImage::Attributes attrs;
   attrs.mean = image_spec_.pixels.mean;
@@ -51,11 +50,6 @@ ValueId VisionBlocks::inputs(const BatchShape& batch, std::int64_t frames) {
   attrs.channels = padded_channels;
   images_ = add("normalize", std::make_shared<NormalizeImage>(attrs), {pixels});
   return images_;
-}
-
-BuiltModel VisionBlocks::finished(ValueId logits) {
-  add_loss(logits, image_spec_.label_smoothing);
-  return take();
 }
 
 ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {

@@ -54,7 +54,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
     }
     // The norm of all tokens would say the same of the first.
     x = layer_norm(std::string(form_.norm), add("first_token", std::make_shared<GatherToken>(), {x}));
-    return finished(class_scores(std::string(form_.head), x, normal_start(layer_norm_networks_deviation)));
+    return finish(class_scores(std::string(form_.head), x, normal_start(layer_norm_networks_deviation)));
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
+#include "core/tasks/registry.h"
 #include "models/registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/vision_blocks.h"
@@ -165,6 +166,27 @@ Golden load_golden(const std::string& name, Padding padding) {
   return golden;
 }
 
+namespace {
+
+std::unique_ptr<Task> task_of(const Golden& golden) {
+  switch (golden.model->reads()) {
+    case DataKind::image:
+    case DataKind::text:
+      return make_task("classification");
+    case DataKind::table:
+      return make_task("clicks");
+    case DataKind::tokens:
+      return make_task("language_model");
+  }
+  throw std::logic_error("a model that reads nothing");
+}
+
+Graph forward_graph(const Golden& golden, const BatchShape& shape, Mode mode) {
+  return build_with_losses(*golden.model, *task_of(golden), shape, mode);
+}
+
+}  // namespace
+
 GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
     : golden_(golden),
       backend_(testing::make_test_backend()),
@@ -177,10 +199,11 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
   options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   PlanOptions plan_options;
   plan_options.kernels.exhaustive_search = false;
-  const PlanSet::Shapes shapes{[&golden, options](const BatchShape& shape) {
-                                 return build_training_graph(golden.model->build(shape, Mode::training), options).graph;
-                               },
-                               [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
+  const PlanSet::Shapes shapes{
+      [&golden, options](const BatchShape& shape) {
+        return build_training_graph(forward_graph(golden, shape, Mode::training), options).graph;
+      },
+      [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
   plans_.emplace(shapes, shape_of(batch(0)), *backend_, variables_, plan_options);
   for (std::size_t step = 0; step < golden.steps.size(); ++step) plans_->for_batch(batch(static_cast<int>(step)));
   variables_.allocate();
@@ -222,6 +245,7 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
   }
+  task_of(golden_)->collate(batch);
   return batch;
 }
 
@@ -239,10 +263,11 @@ float GoldenRun::step(int step) {
 
 std::vector<float> GoldenRun::evaluate() {
   const Batch fed = batch(0);
-  const PlanSet::Shapes shapes{[this](const BatchShape& shape) {
-                                 return build_inference_graph(golden_.model->build(shape, Mode::evaluation), {}).graph;
-                               },
-                               [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
+  const PlanSet::Shapes shapes{
+      [this](const BatchShape& shape) {
+        return build_inference_graph(forward_graph(golden_, shape, Mode::evaluation), {}).graph;
+      },
+      [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
   PlanOptions options;
   options.kernels.exhaustive_search = false;
   PlanSet plans(shapes, shape_of(fed), *backend_, variables_, options);

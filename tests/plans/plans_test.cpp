@@ -6,6 +6,7 @@
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/passes/pipeline.h"
+#include "core/tasks/registry.h"
 #include "models/registry.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
@@ -38,7 +39,8 @@ Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DTy
   options.amp.level = level;
   options.amp.dtype = low;
   options.decays = [](std::string_view, const Shape&) { return true; };
-  return build_training_graph(model.build(batch, Mode::training), options).graph;
+  return build_training_graph(build_with_losses(model, *make_task("classification"), batch, Mode::training), options)
+      .graph;
 }
 
 /// cuDNN's graph of a node; empty for ops that do not go through one.

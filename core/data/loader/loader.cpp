@@ -168,6 +168,7 @@ const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
   finish_batch(ready, filled);
   if (options.order != SampleOrder::sequential && ready.batch.count < filled)
     fail("every sample of the data set is bad");
+  if (options.collate) options.collate(ready.batch);
   return ready.batch;
 }
 

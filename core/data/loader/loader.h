@@ -5,6 +5,7 @@
 #include "core/data/dataset.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,7 +31,8 @@ struct LoaderOptions {
   std::int64_t epochs = 0;           // batches end after this many epochs; 0: never
   std::int64_t samples = 0;          // sequential: so many, evenly spaced over the data set; 0: all
   ImageForm images = {};
-  MakeImageDecoder make_decoder = {};  // for each worker; empty: the host decodes
+  MakeImageDecoder make_decoder = {};        // for each worker; empty: the host decodes
+  std::function<void(Batch&)> collate = {};  // makes targets that samples do not have by themselves
 };
 
 /// Global batch b of an epoch is positions [b*G, (b+1)*G) of the epoch's order, G = batch_size * world_size; rank r

@@ -19,7 +19,8 @@ MemoryEstimate estimate_memory(const Config& config, const Backend& backend, con
                                const BatchShape& batch) {
   PipelineOptions options = training_options(config, backend.preferred_low_precision());
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
-  const Graph graph = build_training_graph(model.build(batch, Mode::training), options).graph;
+  const Graph graph =
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training), options).graph;
   MemoryEstimate estimate;
   estimate.arena = plan_memory(graph, config.memory_plan ? MemoryReuse::on : MemoryReuse::off).arena_bytes;
   for (const Value& value : graph.values()) {

@@ -87,7 +87,8 @@ StepPrediction predict_step(const Config& config, const Model& model, const GpuR
   PipelineOptions options = training_options(config, DType::f16);
   if (config.fusion == Fusion::full) options.choose_fusion = fuse_where_predicted_faster(rates, config.tf32);
   const std::int64_t batch = config.data.batch_size, micro_steps = config.train.accumulate_steps;
-  const Graph graph = build_training_graph(model.build(batch, Mode::training), options).graph;
+  const Graph graph =
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training), options).graph;
   StepPrediction step;
   for (const Node& node : graph.nodes()) {
     NodePrediction prediction =

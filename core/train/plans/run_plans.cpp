@@ -25,6 +25,7 @@ RunPlans::RunPlans(const Config& config, Backend& backend, const Model& model, c
       ranks_(ranks),
       gradients_(gradients),
       observer_(observer),
+      task_(make_task(config)),
       variables_(backend) {}
 
 void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
@@ -72,14 +73,9 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;
   PlanSet::Shapes shapes;
-  shapes.planned = [this](const BatchShape& batch) {
-    BatchShape shape = planned_shape(batch);
-    shape.mixed = mixes(config_.train);
-    shape.weighted = config_.data.class_weights.any();
-    return shape;
-  };
+  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
   shapes.build = [this, options](const BatchShape& shape) {
-    PipelineResult built = build_training_graph(model_.build(shape, Mode::training), options);
+    PipelineResult built = build_training_graph(build_with_losses(model_, *task_, shape, Mode::training), options);
     figures_.amp = built.amp;
     return std::move(built.graph);
   };
@@ -95,7 +91,7 @@ PlanSet::Shapes RunPlans::evaluation_shapes() {
   PlanSet::Shapes shapes;
   shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
   shapes.build = [this, options](const BatchShape& shape) {
-    return build_inference_graph(model_.build(shape, Mode::evaluation), options).graph;
+    return build_inference_graph(build_with_losses(model_, *task_, shape, Mode::evaluation), options).graph;
   };
   return shapes;
 }

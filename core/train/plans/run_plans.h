@@ -8,6 +8,7 @@
 #include "core/passes/amp.h"
 #include "core/passes/pipeline.h"
 #include "core/runtime/plan_set.h"
+#include "core/tasks/task.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -77,6 +78,7 @@ class RunPlans {
   const Ranks& ranks_;
   Collectives* gradients_;
   TrainObserver& observer_;
+  std::unique_ptr<Task> task_;
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
   Variables variables_;

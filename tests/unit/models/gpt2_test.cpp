@@ -7,6 +7,7 @@
 #include "core/passes/pipeline.h"
 #include "models/registry.h"
 #include "tests/error_message.h"
+#include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +99,9 @@ TEST(Gpt2, TheTableOfWordsIsOneParameterAtEveryLevel) {
     PipelineOptions options;
     options.amp.level = level;
     options.optimizer.kind = OptimizerKind::adamw;
-    const Graph graph = build_training_graph(make_gpt2(tiny())->build(2, Mode::training), options).graph;
+    const Graph graph =
+        build_training_graph(testing::with_losses(*make_gpt2(tiny()), 2, Mode::training, "language_model"), options)
+            .graph;
     std::int64_t segments = 0, elements = 0;
     for (const Node& node : graph.nodes()) {
       if (const auto* update = dynamic_cast<const OptimizerUpdate*>(node.op.get())) {
@@ -117,7 +120,7 @@ TEST(Gpt2, TrainingHoldsTheLogitsOnce) {
   Gpt2Spec spec = tiny();
   spec.vocab_size = 20'000;
   constexpr std::int64_t rows = 64;
-  const Graph forward = make_gpt2(spec)->build(rows, Mode::training);
+  const Graph forward = testing::with_losses(*make_gpt2(spec), rows, Mode::training, "language_model");
   EXPECT_EQ(forward.find_output(tensor_names::logits), no_value);
   PipelineOptions options;
   options.optimizer.kind = OptimizerKind::adamw;

@@ -1,6 +1,7 @@
 #include "models/vision/resnet.h"
 
 #include "core/ops/dropout.h"
+#include "tests/small_models.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ TEST(SegmentNetwork, AnswersForClipsOfSeveralImages) {
   const std::unique_ptr<Model> model = make_resnet(small_spec());
   EXPECT_EQ(model->name(), "tsn_resnet50");
   EXPECT_EQ(model->sample(), "clip");
-  const Graph graph = model->build(4, Mode::training);
+  const Graph graph = testing::with_losses(*model, 4, Mode::training);
   EXPECT_EQ(graph.desc(graph.find_value(tensor_names::images)).shape, (Shape{12, 32, 32, 3}));
   EXPECT_EQ(graph.desc(graph.find_value(tensor_names::labels)).shape, (Shape{4}));
   EXPECT_EQ(graph.desc(graph.find_output(tensor_names::logits)).shape, (Shape{4, 5}));

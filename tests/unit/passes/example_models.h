@@ -11,14 +11,14 @@ namespace ptrain::testing {
 
 /// Batch 2.
 inline Graph resnet_graph(int depth, std::int64_t image_size = 32, Mode mode = Mode::training) {
-  return make_resnet(small_resnet(depth, image_size))->build(2, mode);
+  return with_losses(*make_resnet(small_resnet(depth, image_size)), 2, mode);
 }
 
 /// Batch 2.
 inline Graph bert_graph(float dropout = 0.1f, Mode mode = Mode::training) {
   BertSpec spec = tiny_bert();
   spec.dropout = dropout;
-  return make_bert(spec)->build(2, mode);
+  return with_losses(*make_bert(spec), 2, mode);
 }
 
 struct NamedGraph {

@@ -6,6 +6,7 @@
 #include "core/ops/normalization/batch_norm_parts.h"
 #include "core/passes/memory_plan.h"
 #include "models/vision/vgg.h"
+#include "tests/small_models.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +81,7 @@ TEST(FuseConvolutions, TakesInAShortcutsNormWithTheAddition) {
 TEST(FuseConvolutions, LeavesConvolutionsWithABiasAlone) {
   PipelineOptions options = training_pipeline(AmpLevel::O1);
   options.choose_fusion = always;
-  const Graph vgg = make_vgg16_bn({.image_size = 32})->build(2, Mode::training);
+  const Graph vgg = testing::with_losses(*make_vgg16_bn({.image_size = 32}), 2, Mode::training);
   auto types = node_types(build_training_graph(vgg, options).graph);
   EXPECT_EQ(types["conv2d"], 13);
   EXPECT_EQ(types["conv2d_grad_bias"], 13);

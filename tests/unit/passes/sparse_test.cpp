@@ -7,6 +7,7 @@
 #include "core/passes/memory_plan.h"
 #include "models/wide_deep.h"
 #include "tests/error_message.h"
+#include "tests/small_models.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ constexpr std::int64_t batch = 8, words = 26, embedding = 9;
 Graph forward(std::int64_t hash_buckets) {
   WideDeepSpec spec;
   spec.hash_buckets = hash_buckets;
-  return make_wide_deep(spec)->build(batch, Mode::training);
+  return with_losses(*make_wide_deep(spec), batch, Mode::training, "clicks");
 }
 
 Graph trained(std::int64_t hash_buckets, PipelineOptions options = training_pipeline(AmpLevel::O0)) {

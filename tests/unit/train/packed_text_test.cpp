@@ -3,6 +3,7 @@
 #include "core/config/choices.h"
 #include "core/runtime/feeder.h"
 #include "core/train/plans/estimate.h"
+#include "tests/small_models.h"
 #include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
@@ -198,7 +199,7 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   PlanSet plans(
       {[&](const BatchShape& shape) {
          const PipelineOptions options = training_options(config, DType::bf16);
-         return build_training_graph(model->build(shape, Mode::training), options).graph;
+         return build_training_graph(with_losses(*model, shape, Mode::training), options).graph;
        },
        [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens, Mode::training)); }},
       {8, 64}, *backend, variables, plan_options(config));

@@ -1,0 +1,17 @@
+// Yes or no to each sample, by one logit: rows of tables that are clicked or not.
+#pragma once
+
+#include "core/tasks/classification/classification.h"
+
+namespace ptrain {
+
+class Clicks final : public Classification {
+ public:
+  using Classification::Classification;
+
+  std::string_view name() const override { return "clicks"; }
+  /// Binary cross entropy of logits [N, 1], of the second class, against labels [N].
+  std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,31 @@
+#include "core/tasks/language_model/language_model.h"
+
+#include "core/base/tensor_names.h"
+#include "core/ops/softmax_cross_entropy.h"
+
+namespace ptrain {
+
+std::vector<Loss> LanguageModel::add_losses(Graph& graph, Mode mode) const {
+  const ValueId logits = require_output(graph, tensor_names::logits);
+  const Shape shape = graph.desc(logits).shape;
+  const ValueId next = graph.add_input(tensor_names::next_tokens, {DType::i32, Shape{shape.count() / shape[-1]}});
+  const auto op = std::make_shared<SoftmaxCrossEntropy>(options(mode).label_smoothing);
+  return {{"cross_entropy", graph.add(tensor_names::loss, op, {logits, next})}};
+}
+
+void LanguageModel::collate(Batch& batch) const {
+  if (!batch.has(tensor_names::next_tokens)) {
+    const std::int64_t length = batch.at(tensor_names::ids).row_count();
+    batch.add({tensor_names::next_tokens, DType::i32, Shape{length}, ignored_label});
+  }
+  const HostTensor& ids = batch.at(tensor_names::ids);
+  HostTensor& next = batch.at(tensor_names::next_tokens);
+  next.fill_rows(0, ignored_label);
+  const auto lengths = std::as_const(batch).values<std::int32_t>(tensor_names::lengths);
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const auto length = static_cast<std::size_t>(lengths[static_cast<std::size_t>(row)]);
+    std::ranges::copy(ids.row<std::int32_t>(row).subspan(1, length - 1), next.row<std::int32_t>(row).begin());
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,15 @@
+// Every task, by its name.
+#pragma once
+
+#include "core/tasks/task.h"
+
+#include <memory>
+
+namespace ptrain {
+
+/// Throws std::logic_error where no task has that name: models' rows name those there are.
+std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options = {});
+/// The names, in order.
+std::vector<std::string> task_names();
+
+}  // namespace ptrain

@@ -1,0 +1,15 @@
+#include "core/tasks/regression/regression.h"
+
+#include "core/base/tensor_names.h"
+#include "core/ops/mean_squared_error.h"
+
+namespace ptrain {
+
+std::vector<Loss> Regression::add_losses(Graph& graph, Mode /*mode*/) const {
+  const ValueId predictions = require_output(graph, tensor_names::logits);
+  const ValueId values = graph.add_input(tensor_names::values, {DType::f32, Shape{graph.desc(predictions).shape[0]}});
+  return {
+      {"squared_error", graph.add(tensor_names::loss, std::make_shared<MeanSquaredError>(), {predictions, values})}};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,44 @@
+#include "core/tasks/task.h"
+
+#include "core/base/errors.h"
+#include "core/base/tensor_names.h"
+#include "core/ops/elementwise.h"
+
+#include <memory>
+
+namespace ptrain {
+namespace {
+
+/// The weighted sum; one loss that weighs 1 is taken as it is.
+ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
+  ValueId sum = no_value;
+  for (const Loss& loss : losses) {
+    ValueId term = loss.value;
+    if (loss.weight != 1) {
+      term = graph.add("loss." + loss.name + ".weighted", std::make_shared<Scale>(loss.weight), {term});
+    }
+    sum = sum == no_value ? term : graph.add("loss.with_" + loss.name, std::make_shared<Add>(), {sum, term});
+  }
+  return sum;
+}
+
+}  // namespace
+
+Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode) {
+  Graph graph = model.build(batch, mode);
+  const std::vector<Loss> losses = task.add_losses(graph, mode);
+  if (!task.reads_outputs(mode)) graph.clear_outputs();
+  graph.set_output(tensor_names::loss, add_sum(graph, losses));
+  for (const Loss& loss : losses) {
+    if (losses.size() > 1) graph.set_output("loss." + loss.name, loss.value);
+  }
+  return graph;
+}
+
+ValueId require_output(const Graph& graph, std::string_view name) {
+  const ValueId value = graph.find_output(name);
+  if (value == no_value) throw std::logic_error(fmt::format("internal error: the model has no output {}", name));
+  return value;
+}
+
+}  // namespace ptrain

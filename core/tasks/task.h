@@ -1,0 +1,58 @@
+// What is to be learnt of a model's outputs: the tensors that it is told by, and the losses that training makes small.
+// One folder a task, and a row in registry.cpp.
+#pragma once
+
+#include "core/data/batch.h"
+#include "core/model/model.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// What a run asks of a task's losses, in training alone.
+struct TaskOptions {
+  float label_smoothing = 0;  // weight of the uniform label
+  bool mixed = false;         // rows have two labels each
+  bool weighted = false;      // classes have weights
+};
+
+/// One term of what is made small.
+struct Loss {
+  std::string name;
+  ValueId value = no_value;  // f32 []
+  float weight = 1;
+};
+
+class Task {
+ public:
+  explicit Task(const TaskOptions& options) : options_(options) {}
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  virtual std::string_view name() const = 0;
+  /// Adds targets as inputs, and the losses of the graph's outputs against them.
+  virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
+  /// Whether a model's outputs are read in that mode; where they are not, their memory need not last.
+  virtual bool reads_outputs(Mode /*mode*/) const { return true; }
+  /// Makes targets that samples do not have by themselves, for a batch's rows in the order that they have.
+  virtual void collate(Batch& /*batch*/) const {}
+
+ protected:
+  /// Those of training; none in other modes.
+  TaskOptions options(Mode mode) const { return mode == Mode::training ? options_ : TaskOptions{}; }
+
+ private:
+  TaskOptions options_;
+};
+
+/// The model's graph with the task's losses: outputs "loss", the weighted sum, and the model's own where they are read.
+/// Of several losses each is an output too, "loss.NAME".
+Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode);
+
+/// The output of that name. Throws std::logic_error where the model has none.
+ValueId require_output(const Graph& graph, std::string_view name);
+
+}  // namespace ptrain
