@@ -1,5 +1,6 @@
 #include "models/blocks.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/layer_norm.h"

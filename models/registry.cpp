@@ -30,7 +30,22 @@ struct Row {
 Row image_row(std::string name, std::vector<std::string> other_names, std::string family, std::vector<std::string> keys,
               MakeModel make, std::string weights, std::optional<PublishedAccuracy> published = {}) {
   return {{std::move(name), std::move(other_names), std::move(family), DataKind::image, std::move(keys),
-           "classification", std::move(weights), std::move(published)},
+           "classification", MainWork::convolutions, std::move(weights), std::move(published)},
+          make};
+}
+
+/// Of images that are computed as matrix products: patches or pixels are their rows.
+Row product_row(std::string name, std::vector<std::string> other_names, std::string family,
+                std::vector<std::string> keys, MakeModel make, std::string weights, PublishedAccuracy published) {
+  Row row = image_row(std::move(name), std::move(other_names), std::move(family), std::move(keys), make,
+                      std::move(weights), std::move(published));
+  row.entry.work = MainWork::products;
+  return row;
+}
+
+Row encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys, MakeModel make) {
+  return {{std::move(name), std::move(other_names), "BERT", DataKind::text, std::move(keys), "classification",
+           MainWork::products, "transformers"},
           make};
 }
 
@@ -73,8 +88,15 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 using Keys = std::vector<std::string>;
 
 // Functions, since rows may be asked for while other files' constants are made.
-Keys click_keys() { return {"model.hash_buckets", "model.embedding_size"}; }
-Keys gpt2_keys() { return {"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"}; }
+ModelEntry wide_deep_entry() {
+  const Keys keys{"model.hash_buckets", "model.embedding_size"};
+  return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, "clicks", MainWork::products, "ptrain"};
+}
+
+ModelEntry gpt2_entry() {
+  const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
+  return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, "language_model", MainWork::products, "transformers"};
+}
 
 const std::vector<Row>& model_rows() {
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
@@ -118,24 +140,20 @@ const std::vector<Row>& model_rows() {
                 "torchvision", {{77.38, "PaddleClas"}}),
       image_row("regnet_y_400mf", {}, "RegNet", mobilenet_v1_keys, image<make_regnet_y_400mf>, "torchvision",
                 {{74.05, "torchvision"}}),
-      image_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>, "torchvision",
-                {{82.03, "PaddleClas"}}),
-      image_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
-                "torchvision", {{81.95, "PaddleClas"}}),
-      image_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
-                "timm deit_small_patch16_224", {{79.86, "timm"}}),
+      product_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>,
+                  "torchvision", {82.03, "PaddleClas"}),
+      product_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
+                  "torchvision", {81.95, "PaddleClas"}),
+      product_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
+                  "timm deit_small_patch16_224", {79.86, "timm"}),
       image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
-      {{"bert", {"BERT_finetune"}, "BERT", DataKind::text, bert_keys, "classification", "transformers"},
-       bert<BertForm::bert>},
-      {{"distilbert", {"DistilBERT"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
-       bert<BertForm::distilbert>},
-      {{"roberta", {"RoBERTa"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
-       bert<BertForm::roberta>},
-      {{"ernie", {"ERNIE"}, "BERT", DataKind::text, encoder_keys, "classification", "transformers"},
-       bert<BertForm::ernie>},
-      {{"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, click_keys(), "clicks", "ptrain"}, wide_deep},
-      {{"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, gpt2_keys(), "language_model", "transformers"}, gpt2},
+      encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>),
+      encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
+      encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
+      encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
+      {wide_deep_entry(), wide_deep},
+      {gpt2_entry(), gpt2},
   };
   return table;
 }

@@ -1,5 +1,6 @@
 #include "models/wide_deep.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/activation.h"
 #include "core/ops/concat.h"
 #include "core/ops/elementwise.h"

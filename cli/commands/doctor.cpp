@@ -36,14 +36,14 @@ json gpu_state() {
 
 /// What amp.level auto comes to for each kind of model.
 json amp_advice(const DeviceRates& rates, DType preferred) {
-  const auto advice = [&](DataKind reads) {
-    const AmpAdvice amp = advise_amp(rates, reads, preferred);
+  const auto advice = [&](MainWork work) {
+    const AmpAdvice amp = advise_amp(rates, work, preferred);
     return json{{"level", choice_name(amp.level)},
                 {"dtype", choice_name(amp_dtype_of(amp.dtype))},
                 {"gain", amp.gain},
                 {"reason", amp.reason}};
   };
-  return {{"images", advice(DataKind::image)}, {"text", advice(DataKind::text)}};
+  return {{"images", advice(MainWork::convolutions)}, {"text", advice(MainWork::products)}};
 }
 
 /// Files that the shipped configurations read, from the folder that ptrain is run in.

@@ -21,6 +21,9 @@ struct PrecisionRates {
   }
 };
 
+/// What most of a network's arithmetic is.
+enum class MainWork { convolutions, products };
+
 struct DeviceRates {
   int threads = 0;
   PrecisionRates fp32, bf16, fp16, int8;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/data_kind.h"
+#include "core/base/device_rates.h"
 
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct ModelEntry {
   DataKind reads = DataKind::image;
   std::vector<std::string> keys;        // read by this model, but not by every other
   std::string task = "classification";  // of core/tasks, unless model.head asks for another
+  MainWork work = MainWork::products;   // by whose rates low precision is advised
   std::string weights = {};  // the library whose names its weights bear in files, and its model where named apart
   std::optional<PublishedAccuracy> published = {};
 

@@ -1,6 +1,6 @@
 #include "core/data/batch.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,8 @@ Batch::Batch(std::span<const TensorSpec> specs, std::int64_t rows) : rows_(rows)
 }
 
 const HostTensor* Batch::find(std::string_view name) const {
-  const auto found = std::ranges::find(entries_, name, [](const Entry& entry) { return std::string_view(entry.spec.name); });
+  const auto found =
+      std::ranges::find(entries_, name, [](const Entry& entry) { return std::string_view(entry.spec.name); });
   return found == entries_.end() ? nullptr : &found->tensor;
 }
 

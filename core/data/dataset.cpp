@@ -1,6 +1,6 @@
 #include "core/data/dataset.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 namespace ptrain {
 namespace {

@@ -1,6 +1,6 @@
 // Data sets made from random numbers that a model can learn: every class, or token, has a pattern, under noise.
-#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <cmath>

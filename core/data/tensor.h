@@ -15,7 +15,7 @@ namespace ptrain {
 
 /// What one sample has of a tensor.
 struct TensorSpec {
-  std::string name;  // core/base/tensor_names.h
+  std::string name;  // core/data/tensor_names.h
   DType dtype = DType::f32;
   Shape shape = {};                // of one sample: without the axis of samples
   std::optional<double> fill = 0;  // what rows without a sample hold; none: what the first row holds

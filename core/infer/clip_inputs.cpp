@@ -1,6 +1,6 @@
 // Clips, folders of frames, and folders of them; frames are chosen, resized and cropped as evaluations do it.
-#include "core/base/tensor_names.h"
 #include "core/data/image/clip.h"
+#include "core/data/tensor_names.h"
 #include "core/infer/input_sources.h"
 
 #include <algorithm>

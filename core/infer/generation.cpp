@@ -4,7 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/rng.h"
 #include "core/base/signals.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/infer/input_sources.h"
 #include "core/io/atomic_file.h"
 #include "core/report/csv.h"

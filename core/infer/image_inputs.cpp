@@ -1,10 +1,10 @@
 // Image files and folders of them, and the evaluation samples of data sets, decoded, resized and cropped as evaluations
 // are.
-#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 #include "core/infer/input_sources.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Lines of click logs, with or without the label in front.
-#include "core/base/tensor_names.h"
 #include "core/data/table/criteo_line.h"
+#include "core/data/tensor_names.h"
 #include "core/infer/input_sources.h"
 #include "core/io/atomic_file.h"
 

@@ -1,5 +1,5 @@
 // Tables, files of sentences and sentences, tokenised as the training's texts were.
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/text_table.h"
 #include "core/infer/input_sources.h"
 #include "core/runtime/text_encoder.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/base/data_kind.h"
-#include "core/base/tensor_names.h"
 #include "core/graph/graph.h"
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "core/runtime/deployed_model.h"
 
 #include "core/base/errors.h"
+#include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"

@@ -1,7 +1,7 @@
 #include "core/runtime/feeder.h"
 
 #include "core/base/errors.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #include "core/runtime/plan_set.h"
 
 #include "core/base/clock.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <numeric>

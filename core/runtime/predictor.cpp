@@ -1,7 +1,7 @@
 #include "core/runtime/predictor.h"
 
 #include "core/base/rng.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <bit>

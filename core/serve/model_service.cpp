@@ -2,8 +2,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/errors.h"
-#include "core/base/tensor_names.h"
 #include "core/base/utf8.h"
+#include "core/data/tensor_names.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
 #include "core/runtime/deployed_model.h"

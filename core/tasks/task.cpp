@@ -1,7 +1,7 @@
 #include "core/tasks/task.h"
 
 #include "core/base/errors.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 
 #include <memory>

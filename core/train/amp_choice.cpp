@@ -13,10 +13,10 @@ namespace {
 constexpr double worthwhile = 1.1;  // of a rate over another: casts and copies of weights take a part of what is gained
 
 /// One thread's where it is known: whatever else a busy machine does, it has no other threads to wait for.
-std::optional<double> rate_of(const PrecisionRates& rates, DataKind reads) {
-  const bool image = reads == DataKind::image;
-  const std::optional<double> alone = image ? rates.convolution_one_thread : rates.product_one_thread;
-  return alone ? alone : image ? rates.convolution : rates.product;
+std::optional<double> rate_of(const PrecisionRates& rates, MainWork work) {
+  const bool convolutions = work == MainWork::convolutions;
+  const std::optional<double> alone = convolutions ? rates.convolution_one_thread : rates.product_one_thread;
+  return alone ? alone : convolutions ? rates.convolution : rates.product;
 }
 
 const PrecisionRates& rates_of(const DeviceRates& rates, DType low) {
@@ -25,42 +25,41 @@ const PrecisionRates& rates_of(const DeviceRates& rates, DType low) {
 
 std::string_view short_name(DType dtype) { return choice_name(amp_dtype_of(dtype)); }
 
-std::string reason_for(DType dtype, const DeviceRates& rates, DataKind reads) {
-  const std::optional<double> fp32 = rate_of(rates.fp32, reads), low = rate_of(rates_of(rates, dtype), reads);
+std::string reason_for(DType dtype, const DeviceRates& rates, MainWork work) {
+  const std::optional<double> fp32 = rate_of(rates.fp32, work), low = rate_of(rates_of(rates, dtype), work);
   const bool one_thread = rates.threads > 0;
-  const char* work = reads == DataKind::image ? "3x3 convolutions" : "matrix products";
+  const char* what = work == MainWork::convolutions ? "3x3 convolutions" : "matrix products";
   if (!fp32) return "the device's rates could not be measured";
-  if (!low) return fmt::format("{} {} cannot run here", short_name(dtype), work);
-  return fmt::format("{} {} run at {:.2f} of fp32's rate here ({:.0f} of {:.0f} GFLOP/s{})", short_name(dtype), work,
+  if (!low) return fmt::format("{} {} cannot run here", short_name(dtype), what);
+  return fmt::format("{} {} run at {:.2f} of fp32's rate here ({:.0f} of {:.0f} GFLOP/s{})", short_name(dtype), what,
                      *low / *fp32, *low * 1e-9, *fp32 * 1e-9, one_thread ? ", one thread" : "");
 }
 
 /// A word on a level asked for, or kept, that computes more slowly than O0 would.
-std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, DataKind reads, DType preferred) {
+std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, MainWork work, DType preferred) {
   constexpr double noise = 0.95;
-  const std::optional<double> fp32 = rate_of(rates.fp32, reads);
+  const std::optional<double> fp32 = rate_of(rates.fp32, work);
   if (choice.level == AmpLevel::O0 || !fp32) return {};
   const bool is_fp16 = choice.dtype == AmpDType::automatic ? preferred == DType::f16 : choice.dtype == AmpDType::fp16;
   const DType dtype = is_fp16 ? DType::f16 : DType::bf16;
-  const std::optional<double> low = rate_of(rates_of(rates, dtype), reads);
+  const std::optional<double> low = rate_of(rates_of(rates, dtype), work);
   if (low.value_or(0) >= noise * *fp32) return {};
-  return fmt::format("amp.level {}: O0 would be faster: {}", choice_name(choice.level),
-                     reason_for(dtype, rates, reads));
+  return fmt::format("amp.level {}: O0 would be faster: {}", choice_name(choice.level), reason_for(dtype, rates, work));
 }
 
 }  // namespace
 
 AmpDType amp_dtype_of(DType low) { return low == DType::f16 ? AmpDType::fp16 : AmpDType::bf16; }
 
-AmpAdvice advise_amp(const DeviceRates& rates, DataKind reads, DType preferred) {
-  const std::optional<double> fp32 = rate_of(rates.fp32, reads);
-  const auto gain = [&](DType dtype) { return fp32 ? rate_of(rates_of(rates, dtype), reads).value_or(0) / *fp32 : 0; };
+AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred) {
+  const std::optional<double> fp32 = rate_of(rates.fp32, work);
+  const auto gain = [&](DType dtype) { return fp32 ? rate_of(rates_of(rates, dtype), work).value_or(0) / *fp32 : 0; };
   const DType other = preferred == DType::f16 ? DType::bf16 : DType::f16;
   AmpAdvice advice;
   advice.dtype = gain(other) > worthwhile * gain(preferred) ? other : preferred;
   advice.gain = gain(advice.dtype);
   advice.level = advice.gain >= worthwhile ? AmpLevel::O1 : AmpLevel::O0;
-  advice.reason = reason_for(advice.dtype, rates, reads);
+  advice.reason = reason_for(advice.dtype, rates, work);
   return advice;
 }
 
@@ -81,16 +80,16 @@ AmpChoice settle_amp(Config& config, const Backend& backend, const DeviceRates* 
   AmpChoice choice;
   if (ranks.is_main()) {
     const DType preferred = backend.preferred_low_precision();
-    const DataKind reads = find_model(config.model.name).reads;
+    const MainWork work = find_model(config.model.name).work;
     const DeviceRates known = rates == nullptr ? DeviceRates{} : *rates;
     AmpConfig asked = config.amp;
     const bool open = !asked.level || asked.dtype == AmpDType::automatic;
     const std::optional<TrainedAmp> trained = open ? trained_amp(config) : std::nullopt;
     if (trained && !asked.level) asked.level = trained->level;
     if (trained && asked.dtype == AmpDType::automatic) asked.dtype = trained->dtype;
-    choice = choose_amp(asked, advise_amp(known, reads, preferred), preferred);
+    choice = choose_amp(asked, advise_amp(known, work, preferred), preferred);
     if (!config.amp.level && trained) choice.reason = "the checkpoint's";
-    choice.note = slower_note(choice, known, reads, preferred);
+    choice.note = slower_note(choice, known, work, preferred);
   }
   std::array<double, 2> agreed{static_cast<double>(choice.level), static_cast<double>(choice.dtype)};
   ranks.broadcast(agreed);

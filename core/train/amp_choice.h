@@ -2,7 +2,6 @@
 // faster at where that says auto.
 #pragma once
 
-#include "core/base/data_kind.h"
 #include "core/base/device_rates.h"
 #include "core/config/config.h"
 #include "core/exec/backend.h"
@@ -13,7 +12,7 @@
 
 namespace ptrain {
 
-/// What low precision brings to a model that reads images (3x3 convolutions count) or text (matrix products).
+/// What low precision brings to a model, by the rates of 3x3 convolutions or of matrix products.
 struct AmpAdvice {
   AmpLevel level = AmpLevel::O0;  // O1 where the gain is worth the casts
   DType dtype = DType::bf16;      // the better low precision
@@ -22,7 +21,7 @@ struct AmpAdvice {
 };
 
 /// `preferred` is the backend's low precision, which stands unless the other is clearly faster.
-AmpAdvice advise_amp(const DeviceRates& rates, DataKind reads, DType preferred);
+AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred);
 
 /// The choice that names `low`, one of the two low precisions.
 AmpDType amp_dtype_of(DType low);

@@ -1,8 +1,8 @@
 #include "core/train/evaluator.h"
 
 #include "core/base/clock.h"
-#include "core/base/tensor_names.h"
 #include "core/data/loader/loader.h"
+#include "core/data/tensor_names.h"
 #include "core/model/model.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"

@@ -1,7 +1,7 @@
 #include "core/train/predictions.h"
 
-#include "core/base/tensor_names.h"
 #include "core/data/image/png_image.h"
+#include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/base64.h"
 #include "core/report/keep_worst.h"

@@ -1,5 +1,6 @@
 #include "core/train/stepping.h"
 
+#include "core/data/tensor_names.h"
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
 #include "core/runtime/feeder.h"

@@ -2,6 +2,7 @@
 #include "models/text/gpt2.h"
 
 #include "core/base/errors.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/activation.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"

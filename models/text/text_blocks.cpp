@@ -1,5 +1,6 @@
 #include "models/text/text_blocks.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 
 #include <algorithm>

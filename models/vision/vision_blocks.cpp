@@ -1,5 +1,6 @@
 #include "models/vision/vision_blocks.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"

@@ -1,7 +1,7 @@
 // Images that the GPU decodes: a data set read so is the one that the CPU decodes, and what is wrong with it the same.
-#include "core/base/tensor_names.h"
 #include "core/config/choices.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/tensor_names.h"
 #include "core/train/input/image_decoders.h"
 #include "tests/unit/data/test_files.h"
 #include "tests/unit/train/training_run.h"

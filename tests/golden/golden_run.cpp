@@ -1,7 +1,7 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/io/named_tensor.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"

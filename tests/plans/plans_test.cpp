@@ -5,6 +5,7 @@
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
+#include "core/data/tensor_names.h"
 #include "core/passes/pipeline.h"
 #include "core/tasks/registry.h"
 #include "models/registry.h"

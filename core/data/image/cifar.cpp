@@ -1,9 +1,9 @@
 // CIFAR-10 and CIFAR-100 in their binary form (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label byte
 // (two for CIFAR-100: coarse, fine) and 32 x 32 pixels as three planes.
-#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 #include <filesystem>
 #include <fstream>

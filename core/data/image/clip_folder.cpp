@@ -1,10 +1,10 @@
 // A folder of clips, one directory per class with a directory of frames per clip; what is wanted of one is decoded
 // then.
 #include "core/base/parallel.h"
-#include "core/base/tensor_names.h"
 #include "core/data/image/clip.h"
 #include "core/data/image/image_list.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 namespace ptrain {
 namespace {

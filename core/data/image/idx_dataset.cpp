@@ -1,9 +1,9 @@
 // MNIST-like data sets in IDX files: train-*/t10k-*, images and labels, with or without .gz.
-#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/idx.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <filesystem>

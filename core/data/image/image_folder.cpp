@@ -1,9 +1,9 @@
 // A folder of images, one directory per class, each decoded when it is wanted.
-#include "core/base/tensor_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 namespace ptrain {
 namespace {

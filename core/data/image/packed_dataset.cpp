@@ -1,8 +1,8 @@
 // Images that `ptrain data pack` decoded before: path/train.pack and path/val.pack, mapped into memory.
-#include "core/base/tensor_names.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 #include "core/io/mapped_file.h"
 
 namespace ptrain {

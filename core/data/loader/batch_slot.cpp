@@ -1,9 +1,9 @@
 // Filling, compacting and padding the rows of a batch.
 #include "core/data/loader/batch_slot.h"
 
-#include "core/base/tensor_names.h"
 #include "core/data/image/random_erasing.h"
 #include "core/data/image/trivial_augment.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <cstddef>

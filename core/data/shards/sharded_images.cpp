@@ -1,6 +1,5 @@
 // Images in shards: WebDataset's and TFRecord's. Each is read where it lies when it is wanted, so that the order of an
 // epoch is as random, and memory as flat, as of a folder of images.
-#include "core/base/tensor_names.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/shards/shard_classes.h"
 #include "core/data/shards/shard_files.h"
@@ -9,6 +8,7 @@
 #include "core/data/shards/web_dataset.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Criteo's click logs, read where they lie: the file is mapped and a line is parsed when a batch asks for it.
-#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
+#include "core/data/tensor_names.h"
 #include "core/io/mapped_file.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // Clicks made from random numbers that a model can learn: some features' words and one number speak for or against.
-#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
+#include "core/data/tensor_names.h"
 
 #include <cmath>
 

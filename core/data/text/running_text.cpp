@@ -1,8 +1,8 @@
 // Running text as blocks of tokens: every line's tokens, its end included, one behind the other, cut into blocks of
 // data.max_length; the tokens behind the last whole block are left out (transformers' run_clm.py does the same).
 #include "core/base/parallel.h"
-#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"

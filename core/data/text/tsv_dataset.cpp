@@ -1,7 +1,7 @@
 // Text classification from TSV, CSV or JSON lines, tokenised sample by sample in the loader's threads.
-#include "core/base/tensor_names.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/text_table.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"

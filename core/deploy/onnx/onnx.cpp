@@ -1,6 +1,7 @@
 #include "core/deploy/onnx/onnx.h"
 
 #include "core/base/errors.h"
+#include "core/data/tensor_names.h"
 #include "core/deploy/onnx/translation.h"
 #include "core/io/atomic_file.h"
 

@@ -1,6 +1,6 @@
 #include "core/tasks/classification/classification.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain {

@@ -1,6 +1,6 @@
 #include "core/tasks/clicks/clicks.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/binary_cross_entropy.h"
 
 namespace ptrain {

@@ -1,6 +1,6 @@
 #include "core/tasks/language_model/language_model.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain {

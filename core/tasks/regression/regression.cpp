@@ -1,6 +1,6 @@
 #include "core/tasks/regression/regression.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/mean_squared_error.h"
 
 namespace ptrain {

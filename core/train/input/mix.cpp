@@ -2,8 +2,8 @@
 
 #include "core/base/parallel.h"
 #include "core/base/rng.h"
-#include "core/base/tensor_names.h"
 #include "core/data/sample_random.h"
+#include "core/data/tensor_names.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Clips: which frames are read, what their frames share, and what is said of those that cannot be read.
 #include "core/data/image/clip.h"
 
-#include "core/base/tensor_names.h"
 #include "core/data/loader/loader.h"
+#include "core/data/tensor_names.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 

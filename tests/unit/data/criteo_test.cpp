@@ -1,8 +1,8 @@
 // Criteo's lines: what is read, what is refused, and by which words.
-#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
+#include "core/data/tensor_names.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 

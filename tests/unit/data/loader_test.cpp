@@ -1,7 +1,7 @@
 // The loader: order, sharding, resume, bad samples, exceptions, shutdown.
 #include "core/data/loader/loader.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include "core/data/factory.h"
 #include "core/data/loader/permutation.h"

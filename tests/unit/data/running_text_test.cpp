@@ -1,6 +1,6 @@
 // Running text as blocks of tokens, and made-up ones.
-#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/byte_bpe.h"
 #include "core/io/atomic_file.h"
 #include "tests/error_message.h"

@@ -1,9 +1,9 @@
 // Every source: what it reads, and how it refuses what is wrong.
-#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
 #include "core/data/image/idx.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
+#include "core/data/tensor_names.h"
 #include "core/io/mapped_file.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"

@@ -1,6 +1,6 @@
 // Evaluation samples taken from the training samples.
 #include "core/data/split.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"

@@ -2,7 +2,7 @@
 #include "tests/unit/data/test_files.h"
 
 #include <cstdio>
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include <jpeglib.h>
 #include <png.h>

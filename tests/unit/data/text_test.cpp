@@ -1,6 +1,6 @@
 // Text tables, their columns, and the text data set.
-#include "core/base/tensor_names.h"
 #include "core/data/factory.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/text_table.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"

@@ -1,5 +1,6 @@
 // What decides which layers are computed in 8 bits: the whole model's time, conversions between layers included.
 #include "core/deploy/quantization/layer_times.h"
+#include "core/data/tensor_names.h"
 
 #include "tests/test_backend.h"
 #include "tests/unit/passes/example_models.h"

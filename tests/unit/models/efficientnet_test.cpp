@@ -1,5 +1,6 @@
 #include "models/vision/efficientnet.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/dropout.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 #include "models/text/gpt2.h"
 
 #include "core/data/factory.h"
+#include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 #include "core/passes/memory_plan.h"
 #include "core/passes/optimizer.h"

@@ -1,5 +1,6 @@
 #include "models/vision/resnet.h"
 
+#include "core/data/tensor_names.h"
 #include "core/ops/dropout.h"
 #include "tests/small_models.h"
 

@@ -1,4 +1,5 @@
 // Graphs of deployed models: nothing of training is left in them, and what follows a sum is joined to it.
+#include "core/data/tensor_names.h"
 #include "core/model/model.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"

@@ -1,6 +1,7 @@
 // Graphs with 8-bit layers: where integers flow on, and where real values are made of them.
 #include "core/passes/quantize_layers.h"
 
+#include "core/data/tensor_names.h"
 #include "core/model/model.h"
 #include "core/ops/quantization/quantized_conv2d.h"
 #include "core/passes/keep_output.h"

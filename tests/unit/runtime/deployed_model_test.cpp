@@ -2,7 +2,7 @@
 #include "core/runtime/deployed_model.h"
 
 #include "core/base/rng.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/train/settings.h"

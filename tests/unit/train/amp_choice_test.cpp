@@ -30,7 +30,7 @@ DeviceRates rates(double fp32, double bf16, double fp16) {
 }
 
 AmpChoice choose(const AmpConfig& asked, const DeviceRates& rates, DType preferred = DType::bf16) {
-  return choose_amp(asked, advise_amp(rates, DataKind::image, preferred), preferred);
+  return choose_amp(asked, advise_amp(rates, MainWork::convolutions, preferred), preferred);
 }
 
 Config config_of(std::optional<AmpLevel> level, AmpDType dtype = AmpDType::automatic) {
@@ -63,8 +63,8 @@ TEST(AmpChoice, TheReasonHoldsTheFigures) {
 TEST(AmpChoice, ImagesGoByConvolutionsAndTextByProducts) {
   DeviceRates mixed = rates(200, 400, 0);
   mixed.bf16.convolution = 100 * giga;
-  EXPECT_EQ(advise_amp(mixed, DataKind::image, DType::bf16).level, AmpLevel::O0);
-  EXPECT_EQ(advise_amp(mixed, DataKind::text, DType::bf16).level, AmpLevel::O1);
+  EXPECT_EQ(advise_amp(mixed, MainWork::convolutions, DType::bf16).level, AmpLevel::O0);
+  EXPECT_EQ(advise_amp(mixed, MainWork::products, DType::bf16).level, AmpLevel::O1);
 }
 
 TEST(AmpChoice, OneThreadsRatesDecideWhereTheyAreKnown) {
@@ -73,7 +73,7 @@ TEST(AmpChoice, OneThreadsRatesDecideWhereTheyAreKnown) {
   busy.fp32.convolution_one_thread = 125 * giga;
   busy.bf16.convolution_one_thread = 75 * giga;
   busy.fp16.convolution_one_thread = 60 * giga;
-  const AmpAdvice advice = advise_amp(busy, DataKind::image, DType::bf16);
+  const AmpAdvice advice = advise_amp(busy, MainWork::convolutions, DType::bf16);
   EXPECT_EQ(advice.level, AmpLevel::O0);
   EXPECT_EQ(advice.reason, "bf16 3x3 convolutions run at 0.60 of fp32's rate here (75 of 125 GFLOP/s, one thread)");
 }
@@ -103,6 +103,18 @@ TEST(AmpChoice, SettlingLeavesNothingOpenAndNotesALevelThatIsSlower) {
             "amp.level O1: O0 would be faster: bf16 3x3 convolutions run at 0.62 of fp32's rate here (151 of 245 "
             "GFLOP/s)");
   EXPECT_EQ(o1.amp.level, AmpLevel::O1) << "what is asked for by name stays";
+}
+
+TEST(AmpChoice, AVisionTransformerIsOfMatrixProducts) {
+  const auto backend = testing::make_test_backend();
+  DeviceRates known = rates(245, 151, 100);
+  known.fp32.product = 200e9, known.bf16.product = 390e9;
+  for (const auto& [name, level] : {std::pair{"resnet50", AmpLevel::O0}, {"vit_b_16", AmpLevel::O1}}) {
+    Config config = config_of(std::nullopt);
+    config.model.name = name;
+    const AmpChoice choice = settle_amp(config, *backend, &known, Ranks(nullptr));
+    EXPECT_EQ(choice.level, level) << name << ": " << choice.reason;
+  }
 }
 
 TEST(AmpChoice, AResumedRunKeepsItsCheckpointsPrecision) {

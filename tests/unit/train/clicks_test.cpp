@@ -1,5 +1,5 @@
 // Training with tables that are updated by rows.
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "core/passes/optimizer.h"
 #include "tests/unit/train/training_run.h"
 

@@ -1,6 +1,6 @@
 // Evaluations of images and of their mirror images.
 #include "core/train/evaluator.h"
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 #include "tests/unit/train/training_run.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "core/train/input/mix.h"
 
-#include "core/base/tensor_names.h"
+#include "core/data/tensor_names.h"
 
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"

@@ -1,6 +1,6 @@
 // data.padding none trains what max_length trains, in fewer tokens.
-#include "core/base/tensor_names.h"
 #include "core/config/choices.h"
+#include "core/data/tensor_names.h"
 #include "core/runtime/feeder.h"
 #include "core/train/plans/estimate.h"
 #include "tests/small_models.h"
