@@ -24,11 +24,14 @@
   OP(batch_norm_grad_apply)         \
   OP(bert_embedding)                \
   OP(bert_embedding_grad)           \
+  OP(binary)                        \
   OP(binary_cross_entropy)          \
   OP(binary_cross_entropy_grad)     \
+  OP(binary_grad)                   \
   OP(blur_pool2d)                   \
   OP(blur_pool2d_grad)              \
   OP(cast)                          \
+  OP(compare)                       \
   OP(concat)                        \
   OP(concat_grad)                   \
   OP(conv2d)                        \
@@ -45,6 +48,7 @@
   OP(embedding)                     \
   OP(embedding_bag)                 \
   OP(embedding_grad)                \
+  OP(expand)                        \
   OP(gather_token)                  \
   OP(gather_token_grad)             \
   OP(global_average_pool)           \
@@ -68,13 +72,18 @@
   OP(optimizer_update)              \
   OP(patch_embedding)               \
   OP(patch_embedding_grad)          \
+  OP(reduce)                        \
+  OP(reshape)                       \
   OP(scale)                         \
   OP(scale_channels)                \
   OP(scale_channels_grad)           \
   OP(softmax_cross_entropy)         \
   OP(softmax_cross_entropy_grad)    \
   OP(sparse_gradient)               \
-  OP(sparse_update)
+  OP(sparse_update)                 \
+  OP(unary)                         \
+  OP(unary_grad)                    \
+  OP(where)
 
 /// The ops that the CPU alone has kernels for: those in 8 bits.
 #define PTRAIN_CPU_OPS(OP) \

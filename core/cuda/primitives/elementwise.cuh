@@ -21,6 +21,7 @@ __global__ void __launch_bounds__(block_threads)
     for (int i = 0; i < pack; ++i) {
       if constexpr (sizeof...(X) == 1) result[i] = function(inputs[0][i]);
       if constexpr (sizeof...(X) == 2) result[i] = function(inputs[0][i], inputs[1][i]);
+      if constexpr (sizeof...(X) == 3) result[i] = function(inputs[0][i], inputs[1][i], inputs[2][i]);
     }
     store(y + p * pack, result);
   }
@@ -29,10 +30,10 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Launches it; one or two inputs. All pointers are aligned to 16 bytes.
+/// Launches it; one to three inputs. All pointers are aligned to 16 bytes.
 template <typename Function, typename Y, typename... X>
 void map_elements(const Device& device, std::int64_t count, Function function, Y* y, const X*... x) {
-  static_assert(sizeof...(X) == 1 || sizeof...(X) == 2);
+  static_assert(sizeof...(X) >= 1 && sizeof...(X) <= 3);
   if (count == 0) return;
   launch(map_kernel<Function, Y, X...>, grid_blocks(device, count / pack + 1), block_threads, device, count, function,
          y, x...);

@@ -1,0 +1,44 @@
+#include "core/ops/tensor/binary.h"
+
+#include "core/cpu/kernels.h"
+#include "core/cpu/kernels/tensor/pointwise_kernel.h"
+
+namespace ptrain::cpu {
+namespace {
+
+template <typename Math>
+void value_loop(const float* const* inputs, float* y, std::int64_t count, PointwiseConstants) {
+  const float *a = inputs[Binary::a], *b = inputs[Binary::b];
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = Math::value(a[i], b[i]);
+}
+
+template <typename Math, Operand operand>
+void gradient_loop(const float* const* inputs, float* dx, std::int64_t count, PointwiseConstants) {
+  const float *dy = inputs[BinaryGrad::dy], *a = inputs[BinaryGrad::a], *b = inputs[BinaryGrad::b];
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (operand == Operand::a) dx[i] = Math::gradient_a(dy[i], a[i], b[i]);
+    if constexpr (operand == Operand::b) dx[i] = Math::gradient_b(dy[i], a[i], b[i]);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_binary(const KernelContext& context) {
+  PointwiseLoop loop = nullptr;
+  visit_binary(context.op_as<Binary>().function(), [&](auto math) { loop = value_loop<decltype(math)>; });
+  return std::make_unique<PointwiseKernel>(context, loop);
+}
+
+std::unique_ptr<Kernel> make_binary_grad(const KernelContext& context) {
+  const auto& op = context.op_as<BinaryGrad>();
+  PointwiseLoop loop = nullptr;
+  visit_binary(op.function(), [&](auto math) {
+    using Math = decltype(math);
+    loop = op.operand() == Operand::a ? gradient_loop<Math, Operand::a> : gradient_loop<Math, Operand::b>;
+  });
+  return std::make_unique<PointwiseKernel>(context, loop);
+}
+
+}  // namespace ptrain::cpu

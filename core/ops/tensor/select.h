@@ -1,0 +1,51 @@
+// Comparisons of elements, and the choice between two tensors' elements by them.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
+
+/// The comparison's name in graphs.
+std::string_view name_of(Comparison comparison);
+
+struct CompareAttributes {
+  Comparison comparison;
+  float constant = 0;  // what a is compared with where there is no b
+};
+
+/// inputs: a [...]; b [...] (optional), both floating or i32, of one dtype and broadcast to each other.
+/// outputs: a mask u8 [...], 1 where the comparison holds and 0 elsewhere. NaN equals nothing.
+class Compare final : public OpWith<CompareAttributes> {
+ public:
+  enum Input { a, b };
+  using OpWith::OpWith;
+  std::string_view type() const override { return "compare"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+struct WhereAttributes {
+  float if_true = 0;  // what stands for an operand that is not given
+  float if_false = 0;
+  DType dtype = DType::f32;  // of the result, where neither is given
+};
+
+/// inputs: mask u8 [...]; a, b [...] (each optional), floating or i32, of one dtype; all broadcast to each other.
+/// outputs: y [...] in that dtype: a where the mask is not 0, b elsewhere. What is not chosen reaches neither the
+/// result nor the gradients, NaN included.
+class Where final : public OpWith<WhereAttributes> {
+ public:
+  enum Input { mask, a, b };
+  using OpWith::OpWith;
+  std::string_view type() const override { return "where"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  int inplace_input(int) const override { return a; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+}  // namespace ptrain
