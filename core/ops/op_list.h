@@ -49,6 +49,7 @@
   OP(embedding_bag)                 \
   OP(embedding_grad)                \
   OP(expand)                        \
+  OP(gather)                        \
   OP(gather_token)                  \
   OP(gather_token_grad)             \
   OP(global_average_pool)           \
@@ -77,10 +78,14 @@
   OP(scale)                         \
   OP(scale_channels)                \
   OP(scale_channels_grad)           \
+  OP(scatter_add)                   \
+  OP(slice)                         \
+  OP(slice_grad)                    \
   OP(softmax_cross_entropy)         \
   OP(softmax_cross_entropy_grad)    \
   OP(sparse_gradient)               \
   OP(sparse_update)                 \
+  OP(transpose)                     \
   OP(unary)                         \
   OP(unary_grad)                    \
   OP(where)

@@ -1,0 +1,52 @@
+// Rows by their numbers, and what adds up rows where they were taken from.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+struct GatherAttributes {
+  int axis = 0;        // whose elements are numbered; a negative one counts from the last
+  int batch_axes = 0;  // the first axes, along which x and the indices go together
+};
+
+/// inputs: x [B.., O.., n, I..], of any dtype, n being the axis; indices i32 [B.., K..], B.. being the batch axes.
+/// outputs: y [B.., O.., K.., I..]: the rows of those numbers (NumPy's take; with all axes before the last as batch
+/// axes, PyTorch's gather). A row whose number is not below n, or negative, is zero.
+class Gather final : public OpWith<GatherAttributes> {
+ public:
+  enum Input { x, indices };
+  using OpWith::OpWith;
+  std::string_view type() const override { return "gather"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+};
+
+/// inputs: rows [B.., O.., K.., I..], floating; indices i32 [B.., K..].
+/// outputs: y [B.., O.., n, I..], zero but where rows are added up, in their order and in f32. Rows whose number is not
+/// below n, or negative, are added nowhere.
+class ScatterAdd final : public OpWith<GatherAttributes> {
+ public:
+  enum Input { rows, indices };
+  ScatterAdd(GatherAttributes attributes, std::int64_t extent) : OpWith(attributes), extent_(extent) {}
+  std::int64_t extent() const { return extent_; }  // n
+
+  std::string_view type() const override { return "scatter_add"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  std::int64_t extent_;
+};
+
+/// Elements of B.., O.., n, I.. and K...
+struct GatherExtent {
+  std::int64_t batches, outer, extent, inner, picked;
+};
+/// Of x (or what a scatter_add makes) and the indices.
+GatherExtent gather_extent(const GatherAttributes& attributes, const Shape& x, const Shape& indices);
+
+}  // namespace ptrain
