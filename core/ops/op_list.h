@@ -22,6 +22,7 @@
   OP(batch_norm_finalize)           \
   OP(batch_norm_grad)               \
   OP(batch_norm_grad_apply)         \
+  OP(batched_matmul)                \
   OP(bert_embedding)                \
   OP(bert_embedding_grad)           \
   OP(binary)                        \
@@ -85,6 +86,7 @@
   OP(softmax_cross_entropy_grad)    \
   OP(sparse_gradient)               \
   OP(sparse_update)                 \
+  OP(top_k)                         \
   OP(transpose)                     \
   OP(unary)                         \
   OP(unary_grad)                    \
