@@ -48,5 +48,42 @@ TEST(Concat, RefusesOtherRowsAndDtypes) {
   EXPECT_THROW(Concat().infer(std::vector<TensorDesc>{x, {DType::f32, Shape{4}}}), std::invalid_argument);
 }
 
+TEST(Concat, JoinsAlongAnyAxis) {
+  for (const int axis : {0, 1, 2, -1}) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i32}) {
+      std::vector<HostTensor> inputs;
+      for (const std::int64_t extent : {3, 1, 40}) {
+        std::vector<std::int64_t> dims{4, 5, 6};
+        dims[static_cast<std::size_t>(axis < 0 ? axis + 3 : axis)] = extent;
+        inputs.push_back(random_tensor(dtype, Shape(dims), static_cast<std::uint64_t>(extent), -9, 9));
+      }
+      OpCase c;
+      c.op = std::make_shared<Concat>(axis);
+      c.inputs = inputs;
+      c.reference = [axis](const std::vector<HostTensor>& in) {
+        std::vector<double> y;
+        const std::int64_t rows = concatenated_rows(in[0].desc.shape, axis);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          for (const HostTensor& part : in) {
+            const std::int64_t width = part.desc.count() / rows;
+            y.insert(y.end(), part.values.begin() + row * width, part.values.begin() + (row + 1) * width);
+          }
+        }
+        return std::vector<std::vector<double>>{y};
+      };
+      if (dtype != DType::i32) c.gradient_inputs = {0, 1, 2};
+      check_op(c);
+    }
+  }
+}
+
+TEST(Concat, AlongAnAxisOtherAxesAgree) {
+  const TensorDesc x{DType::f32, Shape{4, 3, 2}};
+  EXPECT_EQ(Concat(1).infer(std::vector<TensorDesc>{x, {DType::f32, Shape{4, 5, 2}}})[0].shape, (Shape{4, 8, 2}));
+  EXPECT_THROW(Concat(1).infer(std::vector<TensorDesc>{x, {DType::f32, Shape{4, 5, 1}}}), std::invalid_argument);
+  EXPECT_THROW(Concat(1).infer(std::vector<TensorDesc>{x, {DType::f32, Shape{4, 5}}}), std::invalid_argument);
+  EXPECT_THROW(Concat(3).infer(std::vector<TensorDesc>{x, x}), std::invalid_argument);
+}
+
 }  // namespace concat_test
 }  // namespace ptrain::testing

@@ -9,10 +9,10 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Bytes of a row of each part.
-std::vector<std::size_t> row_bytes(std::span<const TensorDesc> parts) {
+/// Bytes that each part has of every row.
+std::vector<std::size_t> row_bytes(std::span<const TensorDesc> parts, std::int64_t rows) {
   std::vector<std::size_t> bytes;
-  for (const TensorDesc& part : parts) bytes.push_back(part.bytes() / static_cast<std::size_t>(part.shape[0]));
+  for (const TensorDesc& part : parts) bytes.push_back(part.bytes() / static_cast<std::size_t>(rows));
   return bytes;
 }
 
@@ -21,7 +21,8 @@ template <typename Copy>
 void for_parts(std::int64_t rows, const std::vector<std::size_t>& parts, std::byte* whole, Copy&& copy) {
   std::size_t width = 0;
   for (const std::size_t bytes : parts) width += bytes;
-  parallel_for(rows, 64, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain = std::clamp<std::int64_t>((1 << 16) / static_cast<std::int64_t>(width + 1), 1, 64);
+  parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
       std::byte* place = whole + row * width;
       for (std::size_t part = 0; part < parts.size(); place += parts[part++]) copy(part, row, place, parts[part]);
@@ -32,7 +33,8 @@ void for_parts(std::int64_t rows, const std::vector<std::size_t>& parts, std::by
 class ConcatKernel final : public Kernel {
  public:
   explicit ConcatKernel(const KernelContext& context)
-      : rows_(context.outputs[0].shape[0]), parts_(row_bytes(context.inputs)) {}
+      : rows_(concatenated_rows(context.inputs[0].shape, context.op_as<Concat>().axis())),
+        parts_(row_bytes(context.inputs, rows_)) {}
 
   void run(const KernelArgs& args) override {
     for_parts(rows_, parts_, static_cast<std::byte*>(args.outputs[0]),
@@ -49,7 +51,8 @@ class ConcatKernel final : public Kernel {
 class ConcatGradKernel final : public Kernel {
  public:
   explicit ConcatGradKernel(const KernelContext& context)
-      : rows_(context.inputs[0].shape[0]), parts_(row_bytes(context.outputs)) {}
+      : rows_(concatenated_rows(context.outputs[0].shape, context.op_as<ConcatGrad>().axis())),
+        parts_(row_bytes(context.outputs, rows_)) {}
 
   void run(const KernelArgs& args) override {
     for_parts(rows_, parts_, static_cast<std::byte*>(args.inputs[0]),

@@ -4,6 +4,7 @@
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
+#include "core/ops/math/element_size.h"
 
 namespace ptrain::cuda {
 namespace {
@@ -30,11 +31,12 @@ __global__ void __launch_bounds__(block_threads) take_part_kernel(Part part, con
   }
 }
 
-std::vector<Part> parts_of(std::span<const TensorDesc> tensors, const TensorDesc& whole) {
+std::vector<Part> parts_of(std::span<const TensorDesc> tensors, const TensorDesc& whole, std::optional<int> axis) {
   std::vector<Part> parts;
   std::int64_t begin = 0;
+  const std::int64_t rows = concatenated_rows(tensors[0].shape, axis);
   for (const TensorDesc& tensor : tensors) {
-    parts.push_back({whole.shape[0], whole.shape[1], begin, tensor.count() / tensor.shape[0]});
+    parts.push_back({rows, whole.count() / rows, begin, tensor.count() / rows});
     begin += parts.back().width;
   }
   return parts;
@@ -43,10 +45,12 @@ std::vector<Part> parts_of(std::span<const TensorDesc> tensors, const TensorDesc
 class ConcatKernel final : public Kernel {
  public:
   ConcatKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.outputs[0].dtype), parts_(parts_of(context.inputs, context.outputs[0])) {}
+      : device_(device),
+        dtype_(context.outputs[0].dtype),
+        parts_(parts_of(context.inputs, context.outputs[0], context.op_as<Concat>().axis())) {}
 
   void run(const KernelArgs& args) override {
-    visit_floating(dtype_, [&](auto zero) {
+    visit_size(dtype_, [&](auto zero) {
       using T = decltype(zero);
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         launch(put_part_kernel<T>, grid_blocks(device_, parts_[i].rows * parts_[i].width), block_threads, device_,
@@ -64,10 +68,12 @@ class ConcatKernel final : public Kernel {
 class ConcatGradKernel final : public Kernel {
  public:
   ConcatGradKernel(const KernelContext& context, Device& device)
-      : device_(device), dtype_(context.inputs[0].dtype), parts_(parts_of(context.outputs, context.inputs[0])) {}
+      : device_(device),
+        dtype_(context.inputs[0].dtype),
+        parts_(parts_of(context.outputs, context.inputs[0], context.op_as<ConcatGrad>().axis())) {}
 
   void run(const KernelArgs& args) override {
-    visit_floating(dtype_, [&](auto zero) {
+    visit_size(dtype_, [&](auto zero) {
       using T = decltype(zero);
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         launch(take_part_kernel<T>, grid_blocks(device_, parts_[i].rows * parts_[i].width), block_threads, device_,
