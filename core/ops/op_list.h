@@ -74,6 +74,7 @@
   OP(optimizer_update)              \
   OP(patch_embedding)               \
   OP(patch_embedding_grad)          \
+  OP(pointwise_chain)               \
   OP(reduce)                        \
   OP(reshape)                       \
   OP(scale)                         \

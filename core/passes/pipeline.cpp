@@ -8,6 +8,7 @@
 #include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
 #include "core/passes/keep_output.h"
+#include "core/passes/pointwise/fuse_pointwise.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -86,6 +87,10 @@ DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output
     check("quantize_layers", deployed.graph, options);
   }
   AmpResult amp = lower_precision(deployed.graph, options);
+  if (options.fusion != Fusion::off) {
+    amp.graph = fuse_pointwise(amp.graph);
+    check("fuse_pointwise", amp.graph, options);
+  }
   return {std::move(amp.graph), amp.summary, std::move(deployed.norms)};
 }
 
@@ -113,6 +118,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   if (const ChooseFusion choose = convolution_fusion(options)) {
     differentiated = fuse_convolutions(std::move(differentiated), choose);
     check("fuse_convolutions", differentiated.graph, options);
+  }
+  if (options.fusion != Fusion::off) {
+    differentiated = fuse_pointwise(differentiated);
+    check("fuse_pointwise", differentiated.graph, options);
   }
 
   if (options.distribution) require_dense(differentiated);

@@ -259,7 +259,7 @@ TEST(Pipeline, DumpsAfterEveryPassInOrder) {
   };
   build_training_graph(resnet_graph(18), options);
   EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "amp", "fuse_casts", "autodiff", "fuse_gradients",
-                                              "fuse_gradient_sums", "optimizer"}));
+                                              "fuse_gradient_sums", "fuse_pointwise", "optimizer"}));
 }
 
 TEST(Pipeline, NamesThePassAfterWhichTheGraphIsBroken) {

@@ -25,20 +25,24 @@ void gradient_loop(const float* const* inputs, float* dx, std::int64_t count, Po
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_binary(const KernelContext& context) {
-  PointwiseLoop loop = nullptr;
-  visit_binary(context.op_as<Binary>().function(), [&](auto math) { loop = value_loop<decltype(math)>; });
-  return std::make_unique<PointwiseKernel>(context, loop);
+LoopWithConstants binary_loop(const Op& op) {
+  LoopWithConstants result{nullptr};
+  if (op.kernel() == "binary") {
+    visit_binary(static_cast<const Binary&>(op).function(),
+                 [&](auto math) { result.loop = value_loop<decltype(math)>; });
+    return result;
+  }
+  const auto& gradient = static_cast<const BinaryGrad&>(op);
+  visit_binary(gradient.function(), [&](auto math) {
+    using Math = decltype(math);
+    result.loop = gradient.operand() == Operand::a ? gradient_loop<Math, Operand::a> : gradient_loop<Math, Operand::b>;
+  });
+  return result;
 }
 
+std::unique_ptr<Kernel> make_binary(const KernelContext& context) { return std::make_unique<PointwiseKernel>(context); }
 std::unique_ptr<Kernel> make_binary_grad(const KernelContext& context) {
-  const auto& op = context.op_as<BinaryGrad>();
-  PointwiseLoop loop = nullptr;
-  visit_binary(op.function(), [&](auto math) {
-    using Math = decltype(math);
-    loop = op.operand() == Operand::a ? gradient_loop<Math, Operand::a> : gradient_loop<Math, Operand::b>;
-  });
-  return std::make_unique<PointwiseKernel>(context, loop);
+  return std::make_unique<PointwiseKernel>(context);
 }
 
 }  // namespace ptrain::cpu

@@ -1,20 +1,27 @@
 #include "core/cpu/kernels/tensor/pointwise_kernel.h"
 
-#include "core/base/errors.h"
 #include "core/ops/tensor/broadcast.h"
 
 namespace ptrain::cpu {
 namespace {
 
 constexpr std::int64_t grain = 1 << 13;
+constexpr std::size_t most_values = PointwiseChain::most_inputs + PointwiseChain::most_steps;
+
+LoopWithConstants loop_of(const Op& op) { return op.kernel().starts_with("unary") ? unary_loop(op) : binary_loop(op); }
 
 }  // namespace
 
-PointwiseKernel::PointwiseKernel(const KernelContext& context, PointwiseLoop loop, PointwiseConstants constants)
-    : loop_(loop), constants_(constants), output_(context.outputs[0]) {
-  invariant(context.inputs.size() <= most_operands, "a pointwise op has more operands than its kernel");
+PointwiseKernel::PointwiseKernel(const KernelContext& context) : output_(context.outputs[0]) {
   for (const TensorDesc& input : context.inputs) {
     operands_.push_back({input.dtype, is_absent(input) ? StridedIndex{} : broadcast_index(input.shape, output_.shape)});
+  }
+  if (is_pointwise_step(context.op)) {
+    steps_.push_back({loop_of(context.op), {0, 1, 2}});
+    return;
+  }
+  for (const PointwiseStep& step : context.op_as<PointwiseChain>().attrs().steps) {
+    steps_.push_back({loop_of(*step.op), step.operands});
   }
 }
 
@@ -33,22 +40,29 @@ const float* PointwiseKernel::load(const Operand& operand, const void* from, std
 }
 
 void PointwiseKernel::run_part(const KernelArgs& args, std::int64_t begin, std::int64_t end) const {
-  float buffers[most_operands][run_length] = {};
-  float result[run_length];
-  const float* inputs[most_operands] = {buffers[0], buffers[1], buffers[2]};
+  float buffers[most_values][run_length];
+  const float zeros[run_length] = {};
+  const float* values[most_values];
+  std::fill_n(values, most_values, zeros);
   for (std::int64_t first = begin; first < end; first += run_length) {
     const std::int64_t count = std::min(run_length, end - first);
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (args.inputs[i] == nullptr) continue;
-      inputs[i] = load(operands_[i], args.inputs[i], first, count, buffers[i]);
+      if (args.inputs[i] != nullptr) values[i] = load(operands_[i], args.inputs[i], first, count, buffers[i]);
     }
-    if (output_.dtype == DType::f32) {
-      loop_(inputs, static_cast<float*>(args.outputs[0]) + first, count, constants_);
-      continue;
+    std::size_t made = operands_.size();
+    for (const Step& step : steps_) {
+      const bool in_place = &step == &steps_.back() && output_.dtype == DType::f32;
+      const float* inputs[PointwiseStep::most_operands];
+      for (std::size_t i = 0; i < PointwiseStep::most_operands; ++i) {
+        inputs[i] = step.operands[i] < 0 ? zeros : values[step.operands[i]];
+      }
+      float* y = in_place ? static_cast<float*>(args.outputs[0]) + first : buffers[made];
+      step.loop.loop(inputs, y, count, step.loop.constants);
+      values[made++] = y;
     }
-    loop_(inputs, result, count, constants_);
+    if (output_.dtype == DType::f32) continue;
     visit_low_precision(output_.dtype, [&](auto zero) {
-      convert_run(result, static_cast<decltype(zero)*>(args.outputs[0]) + first, count);
+      convert_run(values[made - 1], static_cast<decltype(zero)*>(args.outputs[0]) + first, count);
     });
   }
 }

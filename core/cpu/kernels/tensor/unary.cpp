@@ -22,18 +22,21 @@ void gradient_loop(const float* const* inputs, float* dx, std::int64_t count, Po
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_unary(const KernelContext& context) {
-  const UnaryAttributes& attributes = context.op_as<Unary>().attrs();
-  PointwiseLoop loop = nullptr;
-  visit_unary(attributes.function, [&](auto math) { loop = value_loop<decltype(math)>; });
-  return std::make_unique<PointwiseKernel>(context, loop, attributes.constants);
+LoopWithConstants unary_loop(const Op& op) {
+  const bool is_gradient = op.kernel() == "unary_grad";
+  const UnaryAttributes& attributes =
+      is_gradient ? static_cast<const UnaryGrad&>(op).attrs() : static_cast<const Unary&>(op).attrs();
+  LoopWithConstants result{nullptr, attributes.constants};
+  visit_unary(attributes.function, [&](auto math) {
+    using Math = decltype(math);
+    result.loop = is_gradient ? gradient_loop<Math> : value_loop<Math>;
+  });
+  return result;
 }
 
+std::unique_ptr<Kernel> make_unary(const KernelContext& context) { return std::make_unique<PointwiseKernel>(context); }
 std::unique_ptr<Kernel> make_unary_grad(const KernelContext& context) {
-  const UnaryAttributes& attributes = context.op_as<UnaryGrad>().attrs();
-  PointwiseLoop loop = nullptr;
-  visit_unary(attributes.function, [&](auto math) { loop = gradient_loop<decltype(math)>; });
-  return std::make_unique<PointwiseKernel>(context, loop, attributes.constants);
+  return std::make_unique<PointwiseKernel>(context);
 }
 
 }  // namespace ptrain::cpu
