@@ -135,10 +135,18 @@ struct Choices<OptimizerKind> {
   static constexpr std::array<std::string_view, 5> names{"momentum", "sgd", "adamw", "lars", "lamb"};
 };
 
-enum class ScheduleKind { constant, piecewise, cosine, linear };
+enum class ScheduleKind { constant, piecewise, cosine, linear, polynomial, inverse_sqrt, warmup_stable_decay };
 template <>
 struct Choices<ScheduleKind> {
-  static constexpr std::array<std::string_view, 4> names{"constant", "piecewise", "cosine", "linear"};
+  static constexpr std::array<std::string_view, 7> names{
+      "constant", "piecewise", "cosine", "linear", "polynomial", "inverse_sqrt", "warmup_stable_decay"};
+};
+
+/// How a warmup_stable_decay schedule falls at its end.
+enum class DecayShape { linear, cosine, one_minus_sqrt };
+template <>
+struct Choices<DecayShape> {
+  static constexpr std::array<std::string_view, 3> names{"linear", "cosine", "one_minus_sqrt"};
 };
 
 /// In what gradients of low-precision parameters (O2) are averaged over ranks.

@@ -127,7 +127,10 @@ struct ScheduleConfig {
   double warmup_ratio = 0.0;       // part of all steps; used when warmup_steps is 0
   std::vector<double> milestones;  // epochs, piecewise
   double gamma = 0.1;              // piecewise: factor at each milestone
-  double end_lr = 0.0;             // cosine and linear
+  double end_lr = 0.0;             // cosine, linear, polynomial and warmup_stable_decay
+  double power = 1.0;              // polynomial
+  double stable_ratio = 0.8;       // warmup_stable_decay: part of the steps after warm-up
+  DecayShape decay_shape = DecayShape::linear;
 };
 
 /// Parts of a training with other images or batches, one entry for each; a list that is empty leaves everything as the

@@ -139,7 +139,14 @@ std::vector<Key> train_keys() {
       schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),
       schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
       schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
-      schedule_key("end_lr", &ScheduleConfig::end_lr, "cosine, linear: learning rate at the end").at_least(0),
+      schedule_key("end_lr", &ScheduleConfig::end_lr,
+                   "cosine, linear, polynomial, warmup_stable_decay: learning rate at the end")
+          .at_least(0),
+      schedule_key("power", &ScheduleConfig::power, "polynomial: exponent of what is left of the training").above(0),
+      schedule_key("stable_ratio", &ScheduleConfig::stable_ratio,
+                   "warmup_stable_decay: part of the steps after warm-up that keep the full rate")
+          .between(0, 1),
+      schedule_key("decay_shape", &ScheduleConfig::decay_shape, "warmup_stable_decay: how the rate falls after that"),
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("early_updates", &TrainConfig::early_updates,

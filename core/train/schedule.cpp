@@ -5,6 +5,24 @@
 #include <numbers>
 
 namespace ptrain {
+namespace {
+
+double cosine_fall(double progress) { return 0.5 * (1.0 + std::cos(std::numbers::pi * progress)); }
+
+/// What is left of the way from the full rate down to the last one.
+double remaining_share(DecayShape shape, double progress) {
+  switch (shape) {
+    case DecayShape::linear:
+      return 1.0 - progress;
+    case DecayShape::cosine:
+      return cosine_fall(progress);
+    case DecayShape::one_minus_sqrt:
+      return 1.0 - std::sqrt(progress);
+  }
+  return 0.0;
+}
+
+}  // namespace
 
 double Schedule::at(std::int64_t step) const {
   if (step < warmup_steps) return lr * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
@@ -12,9 +30,18 @@ double Schedule::at(std::int64_t step) const {
   const double progress = std::min(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(decay_steps));
   switch (kind) {
     case ScheduleKind::cosine:
-      return end_lr + (lr - end_lr) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+      return end_lr + (lr - end_lr) * cosine_fall(progress);
     case ScheduleKind::linear:
       return lr + (end_lr - lr) * progress;
+    case ScheduleKind::polynomial:
+      return end_lr + (lr - end_lr) * std::pow(1.0 - progress, power);
+    case ScheduleKind::inverse_sqrt: {
+      const auto peak = static_cast<double>(std::max<std::int64_t>(1, warmup_steps));
+      return lr * std::sqrt(peak / static_cast<double>(step + 1));
+    }
+    case ScheduleKind::warmup_stable_decay:
+      if (progress <= stable_ratio) return lr;
+      return end_lr + (lr - end_lr) * remaining_share(decay_shape, (progress - stable_ratio) / (1.0 - stable_ratio));
     case ScheduleKind::piecewise: {
       const auto passed = std::count_if(milestone_steps.begin(), milestone_steps.end(),
                                         [&](std::int64_t milestone) { return step >= milestone; });

@@ -161,6 +161,9 @@ Schedule make_schedule(const Config& config, const StepCounts& counts) {
   schedule.lr = config.train.optimizer.lr;
   schedule.end_lr = s.end_lr;
   schedule.gamma = s.gamma;
+  schedule.power = s.power;
+  schedule.stable_ratio = s.stable_ratio;
+  schedule.decay_shape = s.decay_shape;
   schedule.total_steps = counts.total_steps;
   schedule.warmup_steps =
       s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(counts.total_steps));

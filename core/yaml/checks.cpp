@@ -157,6 +157,11 @@ void check_training(const Config& config, const Refusal& refuse) {
   if (schedule.warmup_steps > 0 && schedule.warmup_ratio > 0) {
     refuse("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
   }
+  if (schedule.name == ScheduleKind::inverse_sqrt && schedule.warmup_steps == 0 && schedule.warmup_ratio == 0) {
+    refuse("train.schedule.name",
+           "inverse_sqrt falls from the end of warm-up on: set train.schedule.warmup_steps or "
+           "warmup_ratio");
+  }
   if (schedule.end_lr > config.train.optimizer.lr) {
     refuse("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
   }

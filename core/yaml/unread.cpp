@@ -22,6 +22,11 @@ struct Rule {
 bool is_adaptive(const Config& c) {
   return c.train.optimizer.name == OptimizerKind::adamw || c.train.optimizer.name == OptimizerKind::lamb;
 }
+bool reads_end_lr(const Config& c) {
+  const ScheduleKind kind = c.train.schedule.name;
+  return kind == ScheduleKind::cosine || kind == ScheduleKind::linear || kind == ScheduleKind::polynomial ||
+         kind == ScheduleKind::warmup_stable_decay;
+}
 bool is_scaled(const Config& c) {
   return c.amp.level != AmpLevel::O0 && c.amp.scaler.enabled != Tristate::no &&
          (c.amp.scaler.enabled == Tristate::yes || c.amp.dtype != AmpDType::bf16);
@@ -81,10 +86,12 @@ const std::vector<Rule> rules = {
     {{"train.schedule.gamma"},
      [](const Config& c) { return c.train.schedule.name == ScheduleKind::piecewise; },
      "train.schedule.name"},
-    {{"train.schedule.end_lr"},
-     [](const Config& c) {
-       return c.train.schedule.name == ScheduleKind::cosine || c.train.schedule.name == ScheduleKind::linear;
-     },
+    {{"train.schedule.end_lr"}, reads_end_lr, "train.schedule.name"},
+    {{"train.schedule.power"},
+     [](const Config& c) { return c.train.schedule.name == ScheduleKind::polynomial; },
+     "train.schedule.name"},
+    {{"train.schedule.stable_ratio", "train.schedule.decay_shape"},
+     [](const Config& c) { return c.train.schedule.name == ScheduleKind::warmup_stable_decay; },
      "train.schedule.name"},
     {{"eval.amp", "eval.batch_size", "eval.max_samples"},
      [](const Config& c) { return c.eval.any(); },

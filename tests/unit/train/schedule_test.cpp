@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ptrain {
 namespace {
 
@@ -50,6 +52,56 @@ TEST(Schedule, PiecewiseDropsAtItsMilestones) {
   EXPECT_DOUBLE_EQ(s.at(29), 0.8);
   EXPECT_DOUBLE_EQ(s.at(30), 0.8 * 0.1);
   EXPECT_NEAR(s.at(60), 0.8 * 0.01, 1e-15);
+}
+
+TEST(Schedule, PolynomialIsPyTorchsAfterWarmUp) {
+  Schedule s = schedule(ScheduleKind::polynomial, 10);
+  s.power = 2;
+  for (const std::int64_t step : {10, 35, 60, 109}) {
+    const double left = 1 - static_cast<double>(step - 10) / 100;
+    EXPECT_NEAR(s.at(step), 0.2 + 0.6 * left * left, 1e-12) << step;
+  }
+  EXPECT_NEAR(s.at(110), 0.2, 1e-12);
+  EXPECT_NEAR(s.at(500), 0.2, 1e-12);
+  // torch.optim.lr_scheduler.PolynomialLR goes from rate to rate: lr *= ((1 - t / T) / (1 - (t - 1) / T))^power.
+  s.warmup_steps = 0;
+  s.end_lr = 0;
+  s.power = 0.7;
+  double rate = 0.8;
+  for (int t = 1; t < 110; ++t) {
+    rate *= std::pow((1 - t / 110.0) / (1 - (t - 1) / 110.0), 0.7);
+    EXPECT_NEAR(s.at(t), rate, 1e-12) << t;
+  }
+}
+
+TEST(Schedule, InverseSquareRootIsVaswanis) {
+  const Schedule s = schedule(ScheduleKind::inverse_sqrt, 16);
+  for (const std::int64_t step : {0, 7, 15, 16, 63, 1000}) {
+    const auto n = static_cast<double>(step + 1);
+    EXPECT_NEAR(s.at(step), 0.8 * std::sqrt(16.0) * std::min(1 / std::sqrt(n), n * std::pow(16.0, -1.5)), 1e-12)
+        << step;
+  }
+  EXPECT_NEAR(s.at(63), 0.4, 1e-12) << "half at four times the warm-up";
+}
+
+TEST(Schedule, WarmupStableDecayKeepsTheRateAndFallsAtTheEnd) {
+  Schedule s = schedule(ScheduleKind::warmup_stable_decay, 10);
+  s.stable_ratio = 0.6;
+  for (const auto& [shape, middle] : {std::pair{DecayShape::linear, 0.5},
+                                      {DecayShape::cosine, 0.5},
+                                      {DecayShape::one_minus_sqrt, 1 - std::sqrt(0.5)}}) {
+    s.decay_shape = shape;
+    EXPECT_DOUBLE_EQ(s.at(4), 0.4);
+    EXPECT_DOUBLE_EQ(s.at(10), 0.8);
+    EXPECT_DOUBLE_EQ(s.at(70), 0.8) << "the end of its stable part";
+    EXPECT_NEAR(s.at(90), 0.2 + 0.6 * middle, 1e-12) << choice_name(shape);
+    EXPECT_NEAR(s.at(110), 0.2, 1e-12);
+    EXPECT_NEAR(s.at(200), 0.2, 1e-12);
+  }
+  s.decay_shape = DecayShape::cosine;
+  EXPECT_NEAR(s.at(80), 0.2 + 0.6 * 0.5 * (1 + std::sqrt(0.5)), 1e-12);
+  s.stable_ratio = 1;
+  EXPECT_DOUBLE_EQ(s.at(110), 0.8) << "never falls";
 }
 
 TEST(Schedule, IsAllWarmUpWhenWarmUpIsLongerThanTheRun) {
