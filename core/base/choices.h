@@ -129,10 +129,11 @@ struct Choices<Sampling> {
   static constexpr std::array<std::string_view, 2> names{"natural", "balanced"};
 };
 
-enum class OptimizerKind { momentum, sgd, adamw, lars, lamb };
+enum class OptimizerKind { momentum, sgd, adamw, lars, lamb, adam, adagrad, rmsprop };
 template <>
 struct Choices<OptimizerKind> {
-  static constexpr std::array<std::string_view, 5> names{"momentum", "sgd", "adamw", "lars", "lamb"};
+  static constexpr std::array<std::string_view, 8> names{"momentum", "sgd",  "adamw",   "lars",
+                                                         "lamb",     "adam", "adagrad", "rmsprop"};
 };
 
 enum class ScheduleKind { constant, piecewise, cosine, linear, polynomial, inverse_sqrt, warmup_stable_decay };

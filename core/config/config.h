@@ -119,6 +119,10 @@ struct OptimizerConfig {
   double weight_decay = 1.0e-4;
   bool decay_norm_and_bias = false;
   double trust_coefficient = 0.001;  // lars
+  double alpha = 0.99;               // rmsprop
+  bool centered = false;             // rmsprop
+  double initial_accumulator = 0.0;  // adagrad
+  bool row_wise = false;             // adagrad
 };
 
 struct ScheduleConfig {

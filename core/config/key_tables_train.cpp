@@ -124,16 +124,30 @@ std::vector<Key> train_keys() {
           .between(0, many_steps),
       optimizer_key("name", &OptimizerConfig::name, "update rule"),
       optimizer_key("lr", &OptimizerConfig::lr, "peak learning rate").between(0, 1000),
-      optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars").at_least(0).below(1),
+      optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars, rmsprop").at_least(0).below(1),
       optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum: look ahead"),
-      optimizer_key("beta1", &OptimizerConfig::beta1, "adamw, lamb: decay of the first moment").at_least(0).below(1),
-      optimizer_key("beta2", &OptimizerConfig::beta2, "adamw, lamb: decay of the second moment").at_least(0).below(1),
-      optimizer_key("epsilon", &OptimizerConfig::epsilon, "adamw, lamb, lars: added to denominators").above(0),
-      optimizer_key("weight_decay", &OptimizerConfig::weight_decay, "L2 for momentum and sgd, decoupled for adamw")
+      optimizer_key("beta1", &OptimizerConfig::beta1, "adam, adamw, lamb: decay of the first moment")
+          .at_least(0)
+          .below(1),
+      optimizer_key("beta2", &OptimizerConfig::beta2, "adam, adamw, lamb: decay of the second moment")
+          .at_least(0)
+          .below(1),
+      optimizer_key("epsilon", &OptimizerConfig::epsilon,
+                    "adam, adamw, lamb, adagrad, rmsprop, lars: added to denominators")
+          .above(0),
+      optimizer_key("weight_decay", &OptimizerConfig::weight_decay,
+                    "decoupled for adamw, part of the trust ratio's direction for lamb, L2 for all others")
           .between(0, 10),
       optimizer_key("decay_norm_and_bias", &OptimizerConfig::decay_norm_and_bias,
                     "decay norm parameters and biases too"),
       optimizer_key("trust_coefficient", &OptimizerConfig::trust_coefficient, "lars: layer-wise factor").above(0),
+      optimizer_key("alpha", &OptimizerConfig::alpha, "rmsprop: decay of the squares").at_least(0).below(1),
+      optimizer_key("centered", &OptimizerConfig::centered, "rmsprop: by the gradients' variance, not their squares"),
+      optimizer_key("initial_accumulator", &OptimizerConfig::initial_accumulator,
+                    "adagrad: what sums of squares begin with")
+          .at_least(0),
+      optimizer_key("row_wise", &OptimizerConfig::row_wise,
+                    "adagrad: one sum for each row of a table that is updated by rows, in place of one an element"),
       schedule_key("name", &ScheduleConfig::name, "course of the learning rate after warm-up"),
       schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, many_steps),
       schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),
@@ -147,6 +161,11 @@ std::vector<Key> train_keys() {
                    "warmup_stable_decay: part of the steps after warm-up that keep the full rate")
           .between(0, 1),
       schedule_key("decay_shape", &ScheduleConfig::decay_shape, "warmup_stable_decay: how the rate falls after that"),
+  };
+}
+
+std::vector<Key> step_keys() {
+  return {
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("early_updates", &TrainConfig::early_updates,

@@ -57,7 +57,8 @@ Key& Key::no_work() {
 const std::vector<Key>& config_keys() {
   static const std::vector<Key> keys = [] {
     std::vector<Key> all;
-    for (auto part : {model_keys(), numeric_keys(), data_keys(), train_keys(), method_keys(), run_keys()}) {
+    for (auto part :
+         {model_keys(), numeric_keys(), data_keys(), train_keys(), step_keys(), method_keys(), run_keys()}) {
       std::move(part.begin(), part.end(), std::back_inserter(all));
     }
     return all;

@@ -151,7 +151,7 @@ class OptimizerPass {
     for (const Entry& e : entries_) {
       if (e.parameter != e.master) low_dtype = graph_.desc(e.parameter).dtype;
     }
-    const int moments = moment_count(options_.settings.kind, options_.settings.momentum);
+    const int moments = moment_count(options_.settings);
     inputs_.assign(OptimizerUpdate::count, no_value);
     inputs_[OptimizerUpdate::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
     inputs_[OptimizerUpdate::grad_f32] = state(flat::grad, DType::f32, grad_.size());
@@ -161,6 +161,7 @@ class OptimizerPass {
     inputs_[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
     inputs_[OptimizerUpdate::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
     inputs_[OptimizerUpdate::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::moment3] = state(flat::moment3, DType::f32, moments >= 3 ? master_.size() : 0);
     inputs_[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
   }
 
@@ -180,19 +181,22 @@ class OptimizerPass {
     }
     for (const Table& t : tables_) {
       view(t.gradient.gradient, OptimizerUpdate::grad_f32, t.grad_offset);
-      const ValueId buffer = table_state(t, flat::table, true);  // which may move the values
+      const Value& table = graph_.value(t.gradient.parameter);
+      const ValueId buffer = graph_.add_state(flat::table + table.name, table.desc);  // which may move the values
       graph_.value(t.gradient.parameter).base = buffer;
     }
   }
 
-  /// A buffer of the table's size; none where the optimizer keeps fewer moments.
-  ValueId table_state(const Table& t, std::string_view prefix, bool kept) {
-    const Value& value = graph_.value(t.gradient.parameter);
-    return kept ? graph_.add_state(fmt::format("{}{}", prefix, value.name), value.desc) : no_value;
+  /// A moment of the table's size, or of its rows'; none where the optimizer keeps fewer.
+  ValueId table_moment(const Table& t, const char* name, bool kept) {
+    if (!kept) return no_value;
+    const Value& table = graph_.value(t.gradient.parameter);
+    const Shape shape = keeps_row_sums(options_.settings) ? Shape{table.desc.shape[0]} : table.desc.shape;
+    return graph_.add_state(fmt::format("{}.{}", name, table.name), {DType::f32, shape});
   }
 
   void add_table_update(const Table& t) {
-    const int moments = moment_count(options_.settings.kind, options_.settings.momentum);
+    const int moments = moment_count(options_.settings);
     std::vector<ValueId> inputs(SparseUpdate::count, no_value);
     inputs[SparseUpdate::learning_rate] = inputs_[OptimizerUpdate::learning_rate];
     inputs[SparseUpdate::rows] = t.gradient.rows;
@@ -201,8 +205,9 @@ class OptimizerPass {
     inputs[SparseUpdate::grad_norm] = inputs_[OptimizerUpdate::grad_norm];
     inputs[SparseUpdate::loss_scale] = options_.loss_scale;
     inputs[SparseUpdate::table] = graph_.value(t.gradient.parameter).base;
-    inputs[SparseUpdate::moment1] = table_state(t, fmt::format("{}.", flat::moment1), moments >= 1);
-    inputs[SparseUpdate::moment2] = table_state(t, fmt::format("{}.", flat::moment2), moments >= 2);
+    inputs[SparseUpdate::moment1] = table_moment(t, flat::moment1, moments >= 1);
+    inputs[SparseUpdate::moment2] = table_moment(t, flat::moment2, moments >= 2);
+    inputs[SparseUpdate::moment3] = table_moment(t, flat::moment3, moments >= 3);
     graph_.add_node(graph_.value(t.gradient.parameter).name + ".update",
                     std::make_shared<SparseUpdate>(SparseUpdateAttributes{options_.settings, t.decay}), inputs,
                     Phase::update);

@@ -18,6 +18,7 @@ inline constexpr const char* grad = "flat.grad";          // gradients of fp32 p
 inline constexpr const char* grad_low = "flat.grad_low";  // gradients of low-precision parameters
 inline constexpr const char* moment1 = "optimizer.moment1";
 inline constexpr const char* moment2 = "optimizer.moment2";
+inline constexpr const char* moment3 = "optimizer.moment3";
 inline constexpr const char* updates = "optimizer.updates";
 inline constexpr const char* average = "flat.average";         // f32, moving average of flat.master, where one is kept
 inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]

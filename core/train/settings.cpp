@@ -33,6 +33,10 @@ OptimizerSettings optimizer_settings(const TrainConfig& train) {
   settings.epsilon = static_cast<float>(o.epsilon);
   settings.weight_decay = static_cast<float>(o.weight_decay);
   settings.trust_coefficient = static_cast<float>(o.trust_coefficient);
+  settings.alpha = static_cast<float>(o.alpha);
+  settings.centered = o.centered;
+  settings.initial_accumulator = static_cast<float>(o.initial_accumulator);
+  settings.row_wise = o.row_wise;
   settings.clip_norm = static_cast<float>(train.clip_norm);
   return settings;
 }

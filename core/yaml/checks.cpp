@@ -228,7 +228,7 @@ void check_clicks(const Config& config, const Refusal& refuse) {
   const TrainConfig& train = config.train;
   const OptimizerKind optimizer = train.optimizer.name;
   if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
-    refuse("train.optimizer.name", "expected sgd, momentum or adamw, got {}: {} updates single rows of its tables",
+    refuse("train.optimizer.name", "{} scales by norms of whole tables, of which {} updates single rows",
            choice_name(optimizer), config.model.name);
   }
   const auto expect = [&](const char* key, std::int64_t expected, double got) {

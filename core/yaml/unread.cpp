@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 namespace ptrain {
@@ -19,9 +20,11 @@ struct Rule {
   std::string_view because;
 };
 
-bool is_adaptive(const Config& c) {
-  return c.train.optimizer.name == OptimizerKind::adamw || c.train.optimizer.name == OptimizerKind::lamb;
+/// Whether the optimizer is one of some.
+bool is_any(const Config& c, std::initializer_list<OptimizerKind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), c.train.optimizer.name) != kinds.end();
 }
+bool is_adam(const Config& c) { return is_any(c, {OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::adam}); }
 bool reads_end_lr(const Config& c) {
   const ScheduleKind kind = c.train.schedule.name;
   return kind == ScheduleKind::cosine || kind == ScheduleKind::linear || kind == ScheduleKind::polynomial ||
@@ -70,15 +73,23 @@ const std::vector<Rule> rules = {
      "train.resize.from"},
     {{"train.optimizer.momentum"},
      [](const Config& c) {
-       return c.train.optimizer.name == OptimizerKind::momentum || c.train.optimizer.name == OptimizerKind::lars;
+       return is_any(c, {OptimizerKind::momentum, OptimizerKind::lars, OptimizerKind::rmsprop});
      },
      "train.optimizer.name"},
     {{"train.optimizer.nesterov"},
      [](const Config& c) { return c.train.optimizer.name == OptimizerKind::momentum; },
      "train.optimizer.name"},
-    {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adaptive, "train.optimizer.name"},
+    {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adam, "train.optimizer.name"},
     {{"train.optimizer.epsilon"},
-     [](const Config& c) { return is_adaptive(c) || c.train.optimizer.name == OptimizerKind::lars; },
+     [](const Config& c) {
+       return is_adam(c) || is_any(c, {OptimizerKind::lars, OptimizerKind::adagrad, OptimizerKind::rmsprop});
+     },
+     "train.optimizer.name"},
+    {{"train.optimizer.alpha", "train.optimizer.centered"},
+     [](const Config& c) { return is_any(c, {OptimizerKind::rmsprop}); },
+     "train.optimizer.name"},
+    {{"train.optimizer.initial_accumulator", "train.optimizer.row_wise"},
+     [](const Config& c) { return is_any(c, {OptimizerKind::adagrad}); },
      "train.optimizer.name"},
     {{"train.optimizer.trust_coefficient"},
      [](const Config& c) { return c.train.optimizer.name == OptimizerKind::lars; },

@@ -209,7 +209,7 @@ TEST(Agreement, SparseUpdate) {
                       {tensor(DType::f32, Shape{1}, {0.1}), rows, random_tensor(DType::f32, Shape{700, 9}, 5),
                        tensor(DType::f32, Shape{1}, {3}), tensor(DType::f32, Shape{2}, {2, 0}),
                        tensor(DType::f32, Shape{4}, {4, 0, 0, 0}), table,
-                       kind == OptimizerKind::sgd ? absent_tensor() : m, adam ? v : absent_tensor()}},
+                       kind == OptimizerKind::sgd ? absent_tensor() : m, adam ? v : absent_tensor(), absent_tensor()}},
                      DType::f32);
   }
 }

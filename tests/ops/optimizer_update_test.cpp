@@ -30,9 +30,10 @@ std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCoun
   inputs[OptimizerUpdate::learning_rate] = graph.add_input("lr", {DType::f32, Shape{1}});
   inputs[OptimizerUpdate::grad_f32] = graph.add_state("grad", flat);
   inputs[OptimizerUpdate::master] = graph.add_state("master", flat);
-  const int moments = moment_count(settings.kind, settings.momentum);
+  const int moments = moment_count(settings);
   if (moments >= 1) inputs[OptimizerUpdate::moment1] = graph.add_state("m", flat);
   if (moments >= 2) inputs[OptimizerUpdate::moment2] = graph.add_state("v", flat);
+  if (moments >= 3) inputs[OptimizerUpdate::moment3] = graph.add_state("w", flat);
   inputs[OptimizerUpdate::updates] = graph.add_state("updates", {DType::f32, Shape{1}});
   ParameterSegment segment;
   segment.count = static_cast<std::int64_t>(elements);
@@ -64,6 +65,49 @@ double norm(const std::vector<double>& x) {
   double squares = 0;
   for (const double v : x) squares += v * v;
   return std::sqrt(squares);
+}
+
+/// One element of the optimizers that PyTorch documents with L2 decay, in the letters of its documentation.
+struct PyTorchElement {
+  double p, m = 0, v = 0, average = 0, buffer = 0;
+
+  void step(const OptimizerSettings& s, double lr, double g, int t) {
+    const double epsilon = static_cast<double>(s.epsilon), alpha = static_cast<double>(s.alpha);
+    switch (s.kind) {
+      case OptimizerKind::adam: {
+        const double b1 = static_cast<double>(s.beta1), b2 = static_cast<double>(s.beta2);
+        m = b1 * m + (1 - b1) * g;
+        v = b2 * v + (1 - b2) * g * g;
+        p -= lr * (m / (1 - std::pow(b1, t))) / (std::sqrt(v / (1 - std::pow(b2, t))) + epsilon);
+        return;
+      }
+      case OptimizerKind::adagrad:
+        if (t == 1) v = static_cast<double>(s.initial_accumulator);
+        v += g * g;
+        p -= lr * g / (std::sqrt(v) + epsilon);
+        return;
+      default:
+        v = alpha * v + (1 - alpha) * g * g;
+        average = alpha * average + (1 - alpha) * g;
+        buffer = static_cast<double>(s.momentum) * buffer +
+                 g / (std::sqrt(s.centered ? v - average * average : v) + epsilon);
+        p -= lr * buffer;
+    }
+  }
+};
+
+std::vector<double> expected_of_pytorch(const OptimizerSettings& s, bool decay) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < elements; ++i) {
+    PyTorchElement element{static_cast<double>(start(i))};
+    for (int step = 0; step < steps; ++step) {
+      const double wd = decay ? static_cast<double>(s.weight_decay) : 0.0;
+      element.step(s, static_cast<double>(rate(step)), static_cast<double>(gradient(step, i)) + wd * element.p,
+                   step + 1);
+    }
+    values.push_back(element.p);
+  }
+  return values;
 }
 
 /// The same in double, each optimizer as its paper or PyTorch writes it.
@@ -99,11 +143,13 @@ std::vector<double> expected(const OptimizerSettings& s, bool decay) {
   return p;
 }
 
-void expect_as_published(OptimizerSettings settings) {
+using Expected = std::vector<double> (*)(const OptimizerSettings&, bool);
+
+void expect_as_published(OptimizerSettings settings, Expected formula = expected) {
   settings.weight_decay = 0.05f;
   for (const bool decay : {true, false}) {
     const std::vector<float> actual = run(settings, decay);
-    const std::vector<double> reference = expected(settings, decay);
+    const std::vector<double> reference = formula(settings, decay);
     for (std::size_t i = 0; i < elements; ++i) {
       EXPECT_NEAR(static_cast<double>(actual[i]), reference[i], 2e-5)
           << choice_name(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay "
@@ -123,6 +169,20 @@ TEST(OptimizerUpdate, FollowsThePublishedFormulas) {
   OptimizerSettings nesterov;
   nesterov.nesterov = true;
   expect_as_published(nesterov);
+}
+
+TEST(OptimizerUpdate, FollowsPyTorchWhereTheDecayIsPartOfTheGradient) {
+  for (const float initial : {0.0f, 0.3f}) {
+    expect_as_published({.kind = OptimizerKind::adagrad, .initial_accumulator = initial}, expected_of_pytorch);
+  }
+  expect_as_published({.kind = OptimizerKind::adam, .beta1 = 0.8f, .beta2 = 0.9f}, expected_of_pytorch);
+  for (const float momentum : {0.0f, 0.7f}) {
+    for (const bool centered : {false, true}) {
+      expect_as_published(
+          {.kind = OptimizerKind::rmsprop, .momentum = momentum, .epsilon = 1e-2f, .alpha = 0.9f, .centered = centered},
+          expected_of_pytorch);
+    }
+  }
 }
 
 }  // namespace optimizer_update_test

@@ -5,6 +5,8 @@
 #include "core/cpu/kernels.h"
 #include "core/ops/training/optimizer_buffers.h"
 
+#include <stdexcept>
+
 namespace ptrain::cpu {
 namespace {
 
@@ -40,6 +42,69 @@ void update_adamw(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, 
     const float direction = adam_direction(gradient, r.m[i], r.v[i], beta1, beta2, epsilon, correction1, correction2);
     r.p[i] = adamw_step(r.p[i], direction, lr, decay);
   }
+}
+
+template <typename Grad, typename Low>
+void update_adam(const ParameterRun<Grad, Low>& r, const OptimizerSettings& settings, const StepFactors& factors,
+                 float decay) {
+  const OptimizerSettings s = settings;  // copies, as above
+  const StepFactors f = factors;
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    r.p[i] = adam_step(r.p[i], static_cast<float>(r.g[i]) * f.gradient_scale, r.m[i], r.v[i], s, f, decay);
+  }
+}
+
+template <typename Grad, typename Low>
+void update_adagrad(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
+  const float lr = f.lr, scale = f.gradient_scale, initial = s.initial_accumulator, epsilon = s.epsilon;
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    r.p[i] = adagrad_step(r.p[i], static_cast<float>(r.g[i]) * scale, r.m[i], lr, decay, initial, epsilon);
+  }
+}
+
+template <bool with_velocity, bool centered, typename Grad, typename Low>
+void update_rmsprop_as(const ParameterRun<Grad, Low>& r, const OptimizerSettings& settings, const StepFactors& f,
+                       float decay) {
+  const OptimizerSettings s = settings;
+  const float lr = f.lr, scale = f.gradient_scale;
+  float* const velocity = with_velocity ? r.v : nullptr;
+  float* const mean = centered ? (with_velocity ? r.w : r.v) : nullptr;
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    r.p[i] = rmsprop_step(s, r.p[i], static_cast<float>(r.g[i]) * scale, lr, decay, r.m[i],
+                          with_velocity ? velocity + i : nullptr, centered ? mean + i : nullptr);
+  }
+}
+
+template <typename Grad, typename Low>
+void update_rmsprop(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
+  if (s.momentum > 0.0f) {
+    s.centered ? update_rmsprop_as<true, true>(r, s, f, decay) : update_rmsprop_as<true, false>(r, s, f, decay);
+  } else {
+    s.centered ? update_rmsprop_as<false, true>(r, s, f, decay) : update_rmsprop_as<false, false>(r, s, f, decay);
+  }
+}
+
+/// A part of a parameter, by any optimizer that takes each element by itself.
+template <typename Grad, typename Low>
+void update_run(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay,
+                float lr) {
+  switch (s.kind) {
+    case OptimizerKind::adamw:
+      return update_adamw(r, s, f, decay);
+    case OptimizerKind::adam:
+      return update_adam(r, s, f, decay);
+    case OptimizerKind::adagrad:
+      return update_adagrad(r, s, f, decay);
+    case OptimizerKind::rmsprop:
+      return update_rmsprop(r, s, f, decay);
+    case OptimizerKind::momentum:
+    case OptimizerKind::sgd:
+    case OptimizerKind::lars:
+      return update_momentum(r, s, f, decay, lr);
+    case OptimizerKind::lamb:
+      break;
+  }
+  throw std::logic_error("internal error: an optimizer that takes whole parameters");
 }
 
 class OptimizerUpdateKernel final : public Kernel {
@@ -94,11 +159,7 @@ class OptimizerUpdateKernel final : public Kernel {
       constexpr std::int64_t block = 4096;  // so that the low-precision copy is made from cache
       for (std::int64_t at = begin; at < end; at += block) {
         const auto r = parameter_run<Grad, Low>(b, segment, at, std::min(end, at + block));
-        if (s.kind == OptimizerKind::adamw) {
-          update_adamw(r, s, f, decay);
-        } else {
-          update_momentum(r, s, f, decay, lr);
-        }
+        update_run(r, s, f, decay, lr);
         write_low(r);
       }
     });

@@ -1,4 +1,4 @@
-// Rows are shared out among the threads: each stands in the gradient once, so that no two threads write the same.
+// TableRows are shared out among the threads: each stands in the gradient once, so that no two threads write the same.
 #include "core/ops/sparse/sparse_update.h"
 
 #include "core/base/parallel.h"
@@ -7,6 +7,33 @@
 
 namespace ptrain::cpu {
 namespace {
+
+/// A table and its moments.
+struct TableRows {
+  float* table;
+  Moments moments;
+  std::int64_t width;
+};
+
+void update_elements(const OptimizerSettings& s, const StepFactors& f, float decay, const float* gradient,
+                     std::int64_t row, const TableRows& r) {
+  for (std::int64_t c = 0; c < r.width; ++c) {
+    const std::int64_t at = row * r.width + c;
+    update_element(s, f, decay, gradient[c], r.table + at, moments_at(r.moments, at));
+  }
+}
+
+void update_by_row_sum(const OptimizerSettings& s, const StepFactors& f, float decay, const float* gradient,
+                       std::int64_t row, const TableRows& r) {
+  float* p = r.table + row * r.width;
+  float squares = 0;
+  for (std::int64_t c = 0; c < r.width; ++c) {
+    const float g = gradient[c] * f.gradient_scale + decay * p[c];
+    squares += g * g;
+  }
+  const float rate = row_wise_rate(s, f, r.moments.first[row], squares, r.width);
+  for (std::int64_t c = 0; c < r.width; ++c) p[c] -= rate * (gradient[c] * f.gradient_scale + decay * p[c]);
+}
 
 class SparseUpdateKernel final : public Kernel {
  public:
@@ -24,16 +51,17 @@ class SparseUpdateKernel final : public Kernel {
       return;
     const auto* rows = static_cast<const std::int32_t*>(args.inputs[Input::rows]);
     const float* values = in(Input::values);
-    float *table = in(Input::table), *m = in(Input::moment1), *v = in(Input::moment2);
+    const TableRows state{in(Input::table), {in(Input::moment1), in(Input::moment2), in(Input::moment3)}, width_};
     const OptimizerSettings settings = attributes_.settings;
+    const bool row_sums = keeps_row_sums(settings);
     const float decay = attributes_.decay ? settings.weight_decay : 0.0f;
     parallel_for(count_, 256, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (rows[i] < 0) continue;
-        const std::int64_t at = rows[i] * width_;
-        for (std::int64_t c = 0; c < width_; ++c) {
-          update_element(settings, factors, decay, values[i * width_ + c], table + at + c,
-                         m == nullptr ? nullptr : m + at + c, v == nullptr ? nullptr : v + at + c);
+        if (row_sums) {
+          update_by_row_sum(settings, factors, decay, values + i * width_, rows[i], state);
+        } else {
+          update_elements(settings, factors, decay, values + i * width_, rows[i], state);
         }
       }
     });

@@ -98,6 +98,31 @@ __device__ void update_adamw(const ParameterRun<Grad, Low>& c, const OptimizerSe
   });
 }
 
+/// Any optimizer that takes each element by itself, in registers.
+template <int n, typename Grad, typename Low>
+__device__ void update_elements(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
+                                float decay) {
+  for_elements<n>(c.count, [&](std::int64_t i, auto size) {
+    constexpr int w = decltype(size)::value;
+    float p[w], g[w], first[w] = {}, second[w] = {}, third[w] = {};
+    load(c.p + i, p);
+    load(c.g + i, g);
+    if (c.m != nullptr) load(c.m + i, first);
+    if (c.v != nullptr) load(c.v + i, second);
+    if (c.w != nullptr) load(c.w + i, third);
+#pragma unroll
+    for (int k = 0; k < w; ++k) {
+      const Moments moments{c.m == nullptr ? nullptr : first + k, c.v == nullptr ? nullptr : second + k,
+                            c.w == nullptr ? nullptr : third + k};
+      update_element(s, f, decay, g[k], p + k, moments);
+    }
+    if (c.m != nullptr) store(c.m + i, first);
+    if (c.v != nullptr) store(c.v + i, second);
+    if (c.w != nullptr) store(c.w + i, third);
+    store_parameters(c, i, p);
+  });
+}
+
 /// LAMB's second half: the moments are up to date.
 template <int n, typename Grad, typename Low>
 __device__ void update_lamb(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
@@ -164,6 +189,8 @@ __device__ void run_chunk(const Buffers& b, const OptimizerSettings& s, const Se
     update_lamb<n>(c, s, f, decay, f.lr * ratio);
   } else if (s.kind == OptimizerKind::adamw) {
     update_adamw<n>(c, s, f, decay);
+  } else if (s.kind == OptimizerKind::adam || s.kind == OptimizerKind::adagrad || s.kind == OptimizerKind::rmsprop) {
+    update_elements<n>(c, s, f, decay);
   } else {
     update_momentum<n>(c, s, f, decay, f.lr * ratio);
   }

@@ -1,8 +1,10 @@
-// A thread per element of the gradient: each row of the table stands in it once.
+// A thread per element of the gradient: each row of the table stands in it once. A warp per row where a row has one
+// sum.
 #include "core/ops/sparse/sparse_update.h"
 
 #include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/step_state.cuh"
 #include "core/cuda/primitives/vector.cuh"
 
@@ -15,8 +17,7 @@ struct Rows {
   const std::int32_t* rows;
   const float* values;
   float* table;
-  float* moment1;  // null where the optimizer keeps none
-  float* moment2;
+  Moments moments;
 };
 
 __global__ void __launch_bounds__(block_threads)
@@ -27,8 +28,31 @@ __global__ void __launch_bounds__(block_threads)
     const std::int32_t row = r.rows[i / r.width];
     if (row < 0) continue;
     const std::int64_t at = row * r.width + i % r.width;
-    update_element(settings, factors, decay, r.values[i], r.table + at, r.moment1 == nullptr ? nullptr : r.moment1 + at,
-                   r.moment2 == nullptr ? nullptr : r.moment2 + at);
+    update_element(settings, factors, decay, r.values[i], r.table + at, moments_at(r.moments, at));
+  }
+}
+
+__global__ void __launch_bounds__(block_threads)
+    update_by_row_sums_kernel(Rows r, OptimizerSettings settings, float decay, const StepState* state) {
+  if (state->skip != 0) return;
+  const StepFactors factors = state->factors;
+  const std::int64_t lane = threadIdx.x % 32;
+  for (std::int64_t i = grid_thread() / 32; i < r.count; i += grid_threads() / 32) {
+    const std::int32_t row = r.rows[i];
+    if (row < 0) continue;  // all of the warp alike
+    float* p = r.table + row * r.width;
+    const float* gradient = r.values + i * r.width;
+    float squares = 0;
+    for (std::int64_t c = lane; c < r.width; c += 32) {
+      const float g = gradient[c] * factors.gradient_scale + decay * p[c];
+      squares += g * g;
+    }
+    float sum = r.moments.first[row];
+    const float rate = row_wise_rate(settings, factors, sum, warp_sum(squares), r.width);  // all have read the sum
+    if (lane == 0) r.moments.first[row] = sum;
+    for (std::int64_t c = lane; c < r.width; c += 32) {
+      p[c] -= rate * (gradient[c] * factors.gradient_scale + decay * p[c]);
+    }
   }
 }
 
@@ -48,11 +72,15 @@ class SparseUpdateKernel final : public Kernel {
     launch(begin_step_kernel, 1, 1, device_, attributes_.settings, in(Input::learning_rate), in(Input::grad_norm),
            in(Input::loss_scale), in(Input::updates), UpdateCount::later, state);
     const Rows rows{values_[0],        values_[1],       static_cast<const std::int32_t*>(args.inputs[Input::rows]),
-                    in(Input::values), in(Input::table), in(Input::moment1),
-                    in(Input::moment2)};
+                    in(Input::values), in(Input::table), {in(Input::moment1), in(Input::moment2), in(Input::moment3)}};
     const float decay = attributes_.decay ? attributes_.settings.weight_decay : 0.0f;
-    launch(update_rows_kernel, grid_blocks(device_, values_.count()), block_threads, device_, rows,
-           attributes_.settings, decay, state);
+    if (keeps_row_sums(attributes_.settings)) {
+      launch(update_by_row_sums_kernel, grid_blocks(device_, values_[0] * 32), block_threads, device_, rows,
+             attributes_.settings, decay, state);
+    } else {
+      launch(update_rows_kernel, grid_blocks(device_, values_.count()), block_threads, device_, rows,
+             attributes_.settings, decay, state);
+    }
   }
 
  private:

@@ -4,11 +4,18 @@
 
 namespace ptrain {
 
+bool keeps_row_sums(const OptimizerSettings& settings) {
+  return settings.kind == OptimizerKind::adagrad && settings.row_wise;
+}
+
 bool updates_rows(OptimizerKind kind) {
   switch (kind) {
     case OptimizerKind::momentum:
     case OptimizerKind::sgd:
     case OptimizerKind::adamw:
+    case OptimizerKind::adam:
+    case OptimizerKind::adagrad:
+    case OptimizerKind::rmsprop:
       return true;
     case OptimizerKind::lars:
     case OptimizerKind::lamb:
@@ -30,8 +37,10 @@ std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) 
   require(inputs[rows].dtype == DType::i32 && inputs[rows].shape.rank() == 1, "rows: expected i32 [n], got {}",
           inputs[rows].to_string());
   require_desc(inputs[values], {DType::f32, Shape{inputs[rows].shape[0], inputs[table].shape[1]}}, "values");
-  for (const Input moment : {moment1, moment2}) {
-    if (!is_absent(inputs[moment])) require_desc(inputs[moment], inputs[table], "moment");
+  const bool row_sums = keeps_row_sums(attributes_.settings);
+  const TensorDesc kept{DType::f32, row_sums ? Shape{inputs[table].shape[0]} : inputs[table].shape};
+  for (const Input moment : {moment1, moment2, moment3}) {
+    if (!is_absent(inputs[moment])) require_desc(inputs[moment], kept, "moment");
   }
   return {};
 }
@@ -39,7 +48,11 @@ std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) 
 Cost SparseUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc>) const {
   const auto elements = static_cast<double>(inputs[values].count());
   double moved = 1;  // of each row: the gradient, and what is read and written
-  for (const Input state : {table, moment1, moment2}) moved += is_absent(inputs[state]) ? 0 : 2;
+  for (const Input state : {table, moment1, moment2, moment3}) {
+    if (is_absent(inputs[state])) continue;
+    const bool whole_row = inputs[state].shape.rank() == 2;
+    moved += whole_row ? 2.0 : 2.0 / static_cast<double>(inputs[table].shape[1]);
+  }
   const bool adam = !is_absent(inputs[moment2]);
   return {elements * (adam ? 14 : 6), elements * moved * sizeof(float)};
 }

@@ -7,7 +7,7 @@
 namespace ptrain {
 
 struct SparseUpdateAttributes {
-  OptimizerSettings settings;  // of SGD, momentum or AdamW; LARS and LAMB scale by norms of whole tables
+  OptimizerSettings settings;  // of any but LARS and LAMB, which scale by norms of whole tables
   bool decay = true;           // weight decay applies, to the rows of the gradient
 };
 
@@ -23,8 +23,9 @@ class SparseUpdate final : public OpWith<SparseUpdateAttributes> {
     grad_norm,      // f32[2] {norm, found_inf}, optional
     loss_scale,     // f32[4], optional: gradients carry this scale
     table,          // f32[V, H]
-    moment1,        // f32[V, H] velocity or first moment, optional
+    moment1,        // f32[V, H] velocity, first moment or squares, optional; f32[V] where settings.row_wise says so
     moment2,        // f32[V, H], optional
+    moment3,        // f32[V, H], optional
     count
   };
   using OpWith::OpWith;
@@ -36,6 +37,10 @@ class SparseUpdate final : public OpWith<SparseUpdateAttributes> {
   bool mutates_input(int input) const override { return input >= table; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
+
+/// Whether a table's only moment is one number for each row: Adagrad with `row_wise`, whose sum takes in the mean of a
+/// row's squared gradients (FBGEMM's EXACT_ROWWISE_ADAGRAD, with its L2 decay; torchrec's row-wise Adagrad).
+bool keeps_row_sums(const OptimizerSettings& settings);
 
 /// Whether an optimizer updates each element by itself, so that rows can be left out.
 bool updates_rows(OptimizerKind kind);

@@ -13,6 +13,7 @@ struct OptimizerBuffers {
   void* low;
   float* moment1;
   float* moment2;
+  float* moment3;
 };
 
 /// From the inputs of OptimizerUpdate.
@@ -20,7 +21,8 @@ inline OptimizerBuffers optimizer_buffers(std::span<void* const> inputs) {
   using Input = OptimizerUpdate::Input;
   return {static_cast<const float*>(inputs[Input::grad_f32]), inputs[Input::grad_low],
           static_cast<float*>(inputs[Input::master]),         inputs[Input::low],
-          static_cast<float*>(inputs[Input::moment1]),        static_cast<float*>(inputs[Input::moment2])};
+          static_cast<float*>(inputs[Input::moment1]),        static_cast<float*>(inputs[Input::moment2]),
+          static_cast<float*>(inputs[Input::moment3])};
 }
 
 /// Pointers to the first of `count` elements. Grad is float for a parameter that is trained in fp32.
@@ -32,6 +34,7 @@ struct ParameterRun {
   Low* low;  // null without a low-precision copy
   float* m;  // null without a first moment
   float* v;
+  float* w;  // the third
 };
 
 /// The elements [begin, end) of a parameter.
@@ -46,7 +49,8 @@ PTRAIN_HD inline ParameterRun<Grad, Low> parameter_run(const OptimizerBuffers& b
           static_cast<const Grad*>(grads) + s.grad_offset + begin,
           low ? static_cast<Low*>(b.low) + s.low_offset + begin : nullptr,
           b.moment1 == nullptr ? nullptr : b.moment1 + at,
-          b.moment2 == nullptr ? nullptr : b.moment2 + at};
+          b.moment2 == nullptr ? nullptr : b.moment2 + at,
+          b.moment3 == nullptr ? nullptr : b.moment3 + at};
 }
 
 /// Sets an update's factors, and counts it unless another op of the step will; false when some gradient overflowed, so

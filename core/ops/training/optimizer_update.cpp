@@ -6,16 +6,22 @@
 
 namespace ptrain {
 
-int moment_count(OptimizerKind kind, float momentum) {
-  switch (kind) {
+int moment_count(const OptimizerSettings& settings) {
+  const int velocity = settings.momentum == 0.0f ? 0 : 1;
+  switch (settings.kind) {
     case OptimizerKind::adamw:
     case OptimizerKind::lamb:
+    case OptimizerKind::adam:
       return 2;
     case OptimizerKind::sgd:
       return 0;
     case OptimizerKind::momentum:
     case OptimizerKind::lars:
-      return momentum == 0.0f ? 0 : 1;
+      return velocity;
+    case OptimizerKind::adagrad:
+      return 1;
+    case OptimizerKind::rmsprop:
+      return 1 + velocity + (settings.centered ? 1 : 0);
   }
   throw std::logic_error("internal error: unknown optimizer");
 }
@@ -31,7 +37,7 @@ std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> input
 }
 
 Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> /*outputs*/) const {
-  const int moments = !is_absent(inputs[moment1]) + !is_absent(inputs[moment2]);
+  const int moments = !is_absent(inputs[moment1]) + !is_absent(inputs[moment2]) + !is_absent(inputs[moment3]);
   const auto element = [&](int input) {
     return static_cast<double>(size_of(inputs[static_cast<std::size_t>(input)].dtype));
   };
@@ -39,7 +45,7 @@ Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const T
   for (const ParameterSegment& segment : segments_) {
     const auto elements = static_cast<double>(segment.count);
     const bool has_low = segment.low_offset >= 0;
-    cost.flops += elements * (moments == 2 ? 14 : 6);
+    cost.flops += elements * (moments >= 2 ? 14 : 6);
     cost.bytes += elements * (2 * element(master) * (1 + moments) + element(has_low ? grad_low : grad_f32) +
                               (has_low ? element(low) : 0));
   }

@@ -1,4 +1,5 @@
-// One fused update of every parameter over flat buffers (multi-tensor SGD, momentum, AdamW, LARS, LAMB).
+// One fused update of every parameter over flat buffers (multi-tensor SGD, momentum, Adam, AdamW, Adagrad, RMSProp,
+// LARS, LAMB).
 #pragma once
 
 #include "core/graph/op.h"
@@ -9,7 +10,7 @@ namespace ptrain {
 /// One parameter's part of the flat buffers, in elements.
 struct ParameterSegment {
   std::int64_t count = 0;
-  std::int64_t master_offset = 0;  // in master, moment1, moment2
+  std::int64_t master_offset = 0;  // in master and the moments
   std::int64_t grad_offset = 0;    // in grad_f32, or in grad_low when low_offset >= 0
   std::int64_t low_offset = -1;    // in the low-precision copy and grad_low; -1 when trained in fp32
   bool decay = true;               // weight decay (and LARS/LAMB trust ratio) applies
@@ -29,8 +30,9 @@ class OptimizerUpdate final : public Op {
     loss_scale,     // f32[4], optional: gradients carry this scale
     master,         // f32[N] parameters
     low,            // bf16|f16 [L] copy of the parameters computed with, optional
-    moment1,        // f32[N] velocity or first moment, optional
+    moment1,        // f32[N] velocity, first moment or squares, optional
     moment2,        // f32[N], optional
+    moment3,        // f32[N], optional
     updates,        // f32[1] number of updates applied so far
     count
   };
@@ -55,7 +57,7 @@ class OptimizerUpdate final : public Op {
   UpdateCount counted_;
 };
 
-/// Moments kept per parameter: 0, 1 or 2.
-int moment_count(OptimizerKind kind, float momentum);
+/// Moments kept per parameter: 0 to 3.
+int moment_count(const OptimizerSettings& settings);
 
 }  // namespace ptrain

@@ -17,16 +17,32 @@ constexpr float scale = 8;
 
 /// What one element is after each step that its row is in; `t` counts all steps.
 struct Element {
-  double p, m = 0, v = 0;
+  double p, m = 0, v = 0, average = 0;
 
   void step(const OptimizerSettings& s, double lr, double gradient, int t) {
-    const double decay = static_cast<double>(s.weight_decay);
-    if (s.kind == OptimizerKind::adamw) {
+    const double decay = static_cast<double>(s.weight_decay), epsilon = static_cast<double>(s.epsilon);
+    if (s.kind == OptimizerKind::adagrad) {
+      const double g = gradient + decay * p;
+      v += g * g;
+      p -= lr * g / (std::sqrt(v + static_cast<double>(s.initial_accumulator)) + epsilon);
+      return;
+    }
+    if (s.kind == OptimizerKind::rmsprop) {
+      const double alpha = static_cast<double>(s.alpha), g = gradient + decay * p;
+      v = alpha * v + (1 - alpha) * g * g;
+      average = alpha * average + (1 - alpha) * g;
+      m = static_cast<double>(s.momentum) * m + g / (std::sqrt(v - (s.centered ? average * average : 0)) + epsilon);
+      p -= lr * m;
+      return;
+    }
+    if (s.kind == OptimizerKind::adam) gradient += decay * p;
+    if (s.kind == OptimizerKind::adamw || s.kind == OptimizerKind::adam) {
       const double b1 = static_cast<double>(s.beta1), b2 = static_cast<double>(s.beta2);
       m = b1 * m + (1 - b1) * gradient;
       v = b2 * v + (1 - b2) * gradient * gradient;
       const double m_hat = m / (1 - std::pow(b1, t)), v_hat = v / (1 - std::pow(b2, t));
-      p = p * (1 - lr * decay) - lr * m_hat / (std::sqrt(v_hat) + static_cast<double>(s.epsilon));
+      p = p * (s.kind == OptimizerKind::adam ? 1 : 1 - lr * decay) -
+          lr * m_hat / (std::sqrt(v_hat) + static_cast<double>(s.epsilon));
       return;
     }
     const double momentum = s.kind == OptimizerKind::sgd ? 0 : static_cast<double>(s.momentum);
@@ -48,7 +64,7 @@ HostTensor values_of(int t) { return random_tensor(DType::f32, Shape{entries, wi
 
 std::vector<HostTensor> inputs_of(const OptimizerSettings& s, float found_inf = 0) {
   const Shape shape{table_rows, width};
-  const int moments = moment_count(s.kind, s.momentum);
+  const int moments = moment_count(s);
   const auto moment = [&](bool kept) {
     return kept ? tensor(DType::f32, shape, std::vector<double>(table_rows * width)) : absent_tensor();
   };
@@ -60,7 +76,8 @@ std::vector<HostTensor> inputs_of(const OptimizerSettings& s, float found_inf = 
           tensor(DType::f32, Shape{4}, {scale, 0, 0, 0}),
           random_tensor(DType::f32, shape, 77),
           moment(moments >= 1),
-          moment(moments >= 2)};
+          moment(moments >= 2),
+          moment(moments >= 3)};
 }
 
 void expect_formula(const OptimizerSettings& s) {
@@ -90,6 +107,44 @@ TEST(SparseUpdate, FollowsEachFormulaInTheRowsOfTheGradient) {
   expect_formula({.kind = OptimizerKind::momentum, .weight_decay = 0.1f});
   expect_formula({.kind = OptimizerKind::momentum, .nesterov = true});
   expect_formula({.kind = OptimizerKind::sgd, .weight_decay = 0.1f});
+  expect_formula({.kind = OptimizerKind::adam, .epsilon = 1e-6f, .weight_decay = 0.1f});
+  expect_formula({.kind = OptimizerKind::adagrad, .weight_decay = 0.1f, .initial_accumulator = 0.1f});
+  expect_formula({.kind = OptimizerKind::rmsprop, .epsilon = 1e-2f, .weight_decay = 0.1f});
+  expect_formula({.kind = OptimizerKind::rmsprop, .momentum = 0, .epsilon = 1e-2f, .centered = true});
+  expect_formula({.kind = OptimizerKind::rmsprop, .epsilon = 1e-2f, .centered = true});
+}
+
+/// FBGEMM's rowwise_adagrad with L2 decay: sum += mean of the row's g^2; p -= lr g / (sqrt(sum) + epsilon).
+TEST(SparseUpdate, KeepsOneSumForEachRowWhereAdagradIsRowWise) {
+  const OptimizerSettings s{.kind = OptimizerKind::adagrad,
+                            .epsilon = 1e-4f,
+                            .weight_decay = 0.1f,
+                            .initial_accumulator = 0.01f,
+                            .row_wise = true};
+  std::vector<HostTensor> inputs = inputs_of(s);
+  inputs[SparseUpdate::moment1] = tensor(DType::f32, Shape{table_rows}, std::vector<double>(table_rows));
+  std::vector<double> p = inputs[SparseUpdate::table].values, sums(table_rows);
+  for (int step = 1; step <= 5; ++step) {
+    inputs[SparseUpdate::rows] = rows_of(step);
+    inputs[SparseUpdate::values] = values_of(step);
+    run_op(std::make_shared<SparseUpdate>(SparseUpdateAttributes{s}), inputs);
+    for (std::size_t i = 0; i < entries; ++i) {
+      if (inputs[SparseUpdate::rows].values[i] < 0) continue;
+      const auto row = static_cast<std::size_t>(inputs[SparseUpdate::rows].values[i]);
+      std::vector<double> g(width);
+      double squares = 0;
+      for (std::size_t c = 0; c < width; ++c) {
+        g[c] = inputs[SparseUpdate::values].values[i * width + c] / static_cast<double>(scale) +
+               static_cast<double>(s.weight_decay) * p[row * width + c];
+        squares += g[c] * g[c];
+      }
+      sums[row] += squares / width;
+      const double denominator = std::sqrt(sums[row] + static_cast<double>(s.initial_accumulator)) + 1e-4;
+      for (std::size_t c = 0; c < width; ++c) p[row * width + c] -= static_cast<double>(0.1f) * g[c] / denominator;
+    }
+  }
+  expect_close(inputs[SparseUpdate::table].values, p, 1e-5, "table");
+  expect_close(inputs[SparseUpdate::moment1].values, sums, 1e-5, "sums");
 }
 
 TEST(SparseUpdate, LeavesOtherRowsAndTheirMomentsAsTheyAre) {

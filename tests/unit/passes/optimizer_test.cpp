@@ -121,11 +121,9 @@ TEST(OptimizerPass, DecaysWhatTheRecipeSays) {
 }
 
 TEST(OptimizerPass, AMatterOfTheOptimizerHowManyMomentsThereAre) {
-  const std::pair<OptimizerKind, int> kinds[] = {{OptimizerKind::sgd, 0},
-                                                 {OptimizerKind::momentum, 1},
-                                                 {OptimizerKind::lars, 1},
-                                                 {OptimizerKind::adamw, 2},
-                                                 {OptimizerKind::lamb, 2}};
+  const std::pair<OptimizerKind, int> kinds[] = {
+      {OptimizerKind::sgd, 0},  {OptimizerKind::momentum, 1}, {OptimizerKind::lars, 1},    {OptimizerKind::adamw, 2},
+      {OptimizerKind::lamb, 2}, {OptimizerKind::adam, 2},     {OptimizerKind::adagrad, 1}, {OptimizerKind::rmsprop, 2}};
   for (const auto& [kind, moments] : kinds) {
     PipelineOptions options = training_pipeline(AmpLevel::O0);
     options.optimizer.kind = kind;
