@@ -158,12 +158,23 @@ struct ResizeConfig {
   double finetune = 0.2;  // share of it at full size, at the end
 };
 
+/// Groups of parameters, one entry for each; a list that is empty leaves everything as the run has it.
+struct GroupsConfig {
+  std::vector<std::string> match;  // patterns of parameters' names
+  std::vector<bool> trainable;
+  std::vector<double> lr_scale;      // of the schedule's rate
+  std::vector<double> weight_decay;  // in place of train.optimizer.weight_decay
+
+  bool any() const { return !match.empty(); }
+};
+
 struct TrainConfig {
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // above 0: ends after so many steps, whatever epochs says
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   PhasesConfig phases;
+  GroupsConfig groups;
   ResizeConfig resize;
   double label_smoothing = 0.0;
   double mixup = 0.0;      // a of Beta(a, a), from which shares of mixed images are drawn; 0: none are mixed

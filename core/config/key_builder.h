@@ -40,6 +40,7 @@ constexpr KeyType key_type_of() {
   if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value || std::is_same_v<T, DeviceChoice>)
     return KeyType::choice;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
+  if constexpr (std::is_same_v<T, std::vector<bool>>) return KeyType::boolean_list;
   if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, ClassWeights>) return KeyType::number_list;
   return KeyType::text;
 }

@@ -37,6 +37,10 @@ Key phases_key(std::string name, Member member, std::string help) {
   return make_key("train.phases." + std::move(name), std::move(help), &Config::train, &TrainConfig::phases, member);
 }
 template <typename Member>
+Key groups_key(std::string name, Member member, std::string help) {
+  return make_key("train.groups." + std::move(name), std::move(help), &Config::train, &TrainConfig::groups, member);
+}
+template <typename Member>
 Key resize_key(std::string name, Member member, std::string help) {
   return make_key("train.resize." + std::move(name), std::move(help), &Config::train, &TrainConfig::resize, member);
 }
@@ -202,6 +206,17 @@ std::vector<Key> method_keys() {
       phases_key("smallest_crop", &PhasesConfig::smallest_crop,
                  "area that a random crop of each phase has at least, as share of the image")
           .between(0.01, 1),
+      groups_key(
+          "match", &GroupsConfig::match,
+          "of each group of parameters, a pattern of their names: * stands for any letters, ? for one; the first "
+          "that matches a parameter has it"),
+      groups_key("trainable", &GroupsConfig::trainable,
+                 "false: the group's parameters keep their values, without gradients and moments; running statistics "
+                 "of its norms are updated all the same"),
+      groups_key("lr_scale", &GroupsConfig::lr_scale, "of the learning rate, for each group").at_least(0),
+      groups_key("weight_decay", &GroupsConfig::weight_decay,
+                 "of each group, in place of train.optimizer.weight_decay, for what that would decay")
+          .between(0, 10),
       resize_key("from", &ResizeConfig::from, "size of the first training images over data.image_size; 1: all alike")
           .between(0.1, 1),
       resize_key("delay", &ResizeConfig::delay, "share of the training at that size").at_least(0).below(1),

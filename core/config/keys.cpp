@@ -123,6 +123,8 @@ std::string describe(const Key& key) {
                          key.numbered.empty() ? "" : fmt::format("|{}:N", key.numbered));
     case KeyType::text_list:
       return "a list of texts";
+    case KeyType::boolean_list:
+      return "a list of true and false";
     case KeyType::number_list:
       return word + "a list of numbers" + describe_range(key);
   }

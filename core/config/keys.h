@@ -14,9 +14,11 @@
 
 namespace ptrain {
 
-enum class KeyType { boolean, integer, number, text, choice, text_list, number_list };
+enum class KeyType { boolean, integer, number, text, choice, text_list, number_list, boolean_list };
 /// Whether a value is a list.
-constexpr bool is_list(KeyType type) { return type == KeyType::text_list || type == KeyType::number_list; }
+constexpr bool is_list(KeyType type) {
+  return type == KeyType::text_list || type == KeyType::number_list || type == KeyType::boolean_list;
+}
 
 struct Key {
   std::string name;  // dotted, "train.optimizer.lr"

@@ -53,6 +53,9 @@ json schema_of(const Key& key) {
     case KeyType::number_list:
       item["type"] = "number";
       break;
+    case KeyType::boolean_list:
+      item["type"] = "boolean";
+      break;
   }
   const bool list = !item.empty();
   add_range(list ? item : schema, key);

@@ -124,6 +124,12 @@ nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType t
   }
 }
 
+/// The type of a list's items.
+KeyType item_type(KeyType list) {
+  if (list == KeyType::number_list) return KeyType::number;
+  return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
+}
+
 YamlValue scalar(std::string_view text) {
   YamlValue value;
   value.kind = YamlValue::Kind::scalar;
@@ -148,8 +154,7 @@ nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_v
     target.refuse(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
   }
   nlohmann::json list = nlohmann::json::array();
-  const KeyType item_type = key.type == KeyType::number_list ? KeyType::number : KeyType::text;
-  for (const YamlValue& item : value.items) list.push_back(scalar_of(target, item, item_type));
+  for (const YamlValue& item : value.items) list.push_back(scalar_of(target, item, item_type(key.type)));
   return list;
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 class Differentiator final : public GradientBuilder {
  public:
-  explicit Differentiator(Graph graph) : graph_(std::move(graph)) { find_needed(); }
+  Differentiator(Graph graph, const std::function<bool(std::string_view)>& trains) : graph_(std::move(graph)) {
+    find_needed(trains);
+  }
 
   void seed(ValueId value, ValueId gradient) { slot(value) = gradient; }
   void run_backward(std::size_t node_count) {
@@ -66,11 +68,13 @@ class Differentiator final : public GradientBuilder {
   }
 
  private:
-  /// A value needs a gradient when a parameter leads to it.
-  void find_needed() {
+  /// A value needs a gradient when a parameter that is trained leads to it.
+  void find_needed(const std::function<bool(std::string_view)>& trains) {
     needed_.assign(graph_.values().size(), false);
     for (std::size_t i = 0; i < graph_.values().size(); ++i) {
-      needed_[i] = graph_.values()[i].storage == Storage::parameter && is_floating(graph_.values()[i].desc.dtype);
+      const Value& value = graph_.values()[i];
+      needed_[i] =
+          value.storage == Storage::parameter && is_floating(value.desc.dtype) && (!trains || trains(value.name));
     }
     for (const Node& node : graph_.nodes()) {
       bool any = false;
@@ -123,9 +127,10 @@ std::vector<ParameterGradient> Differentiator::parameter_gradients() const {
 
 }  // namespace
 
-Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds) {
+Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds,
+                             const std::function<bool(std::string_view)>& trains) {
   const std::size_t forward_nodes = graph.nodes().size();
-  Differentiator differentiator(std::move(graph));
+  Differentiator differentiator(std::move(graph), trains);
   for (const GradientSeed& seed : seeds) differentiator.seed(seed.value, seed.gradient);
   differentiator.run_backward(forward_nodes);
   std::vector<ParameterGradient> gradients = differentiator.parameter_gradients();

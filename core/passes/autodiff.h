@@ -3,6 +3,9 @@
 
 #include "core/graph/graph.h"
 
+#include <functional>
+#include <string_view>
+
 namespace ptrain {
 
 struct ParameterGradient {
@@ -22,7 +25,9 @@ struct GradientSeed {
   ValueId gradient;
 };
 
-/// Appends the backward nodes of every parameter that leads to a seeded value.
-Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds);
+/// Appends the backward nodes of every parameter that leads to a seeded value; given `trains`, of those alone whose
+/// names it takes: what only others need is not computed.
+Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds,
+                             const std::function<bool(std::string_view)>& trains = {});
 
 }  // namespace ptrain

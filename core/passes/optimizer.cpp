@@ -6,7 +6,7 @@
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/grad_norm.h"
 #include "core/ops/training/moving_average.h"
-#include "core/passes/rewriter.h"
+#include "core/passes/update/early_updates.h"
 
 #include <algorithm>
 #include <map>
@@ -16,12 +16,6 @@ namespace ptrain {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // elements; keeps every parameter on its own cache lines
-
-bool reads_from(const Node& reader, const Node& maker) {
-  return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](ValueId id) {
-    return id != no_value && std::find(maker.outputs.begin(), maker.outputs.end(), id) != maker.outputs.end();
-  });
-}
 
 /// Hands out places in one flat buffer that is being laid out.
 class FlatBuffer {
@@ -50,7 +44,7 @@ class OptimizerPass {
     place();
     if (options_.accumulate) add_accumulation();
     add_update();
-    return early_.empty() ? std::move(graph_) : with_early_updates();
+    return early_.empty() ? std::move(graph_) : move_early_updates(graph_, early_);
   }
 
  private:
@@ -59,6 +53,7 @@ class OptimizerPass {
     ValueId master;     // fp32
     ValueId gradient;
     ParameterSegment segment;
+    std::optional<std::size_t> group;  // of those that are updated otherwise
     bool early;
   };
 
@@ -67,6 +62,7 @@ class OptimizerPass {
     ParameterGradient gradient;
     std::int64_t grad_offset;
     bool decay;
+    OptimizerSettings settings;
   };
 
   /// A gradient that is not solely one parameter's own activation is copied, so that it can live in the flat buffer.
@@ -87,7 +83,7 @@ class OptimizerPass {
   ValueId master_of(ValueId parameter) const {
     const Value& value = graph_.value(parameter);
     if (!is_low_precision(value.desc.dtype)) return parameter;
-    const ValueId master = graph_.find_value(std::string_view(value.name).substr(0, value.name.rfind('@')));
+    const ValueId master = graph_.find_value(master_name(value.name));
     invariant(master != no_value, "a low-precision parameter has no master");
     return master;
   }
@@ -95,6 +91,22 @@ class OptimizerPass {
   bool decays(ValueId parameter) const {
     const Value& value = graph_.value(parameter);
     return !options_.decays || options_.decays(value.name, value.desc.shape);
+  }
+
+  /// The group whose updates differ from all others'.
+  std::optional<std::size_t> group_of(ValueId parameter) const {
+    const std::optional<std::size_t> index = find_group(options_.groups, graph_.value(parameter).name);
+    if (!index) return std::nullopt;
+    const ParameterGroup& group = options_.groups[*index];
+    return group.lr_scale == 1.0f && !group.weight_decay ? std::nullopt : index;
+  }
+
+  OptimizerSettings settings_of(std::optional<std::size_t> group) const {
+    OptimizerSettings settings = options_.settings;
+    if (!group) return settings;
+    settings.lr_scale = options_.groups[*group].lr_scale;
+    settings.weight_decay = options_.groups[*group].weight_decay.value_or(settings.weight_decay);
+    return settings;
   }
 
   /// What would sweep whole tables, or add up rows of several batches, is not done.
@@ -123,13 +135,14 @@ class OptimizerPass {
     std::map<ValueId, std::size_t> by_master;
     for (const ParameterGradient& g : gradients_) {
       if (g.rows != no_value) {
-        tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter)});
+        tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter),
+                           settings_of(group_of(g.parameter))});
         continue;
       }
       const ValueId master = master_of(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
-      Entry entry{g.parameter, master, g.gradient, {}, is_early(g)};
+      Entry entry{g.parameter, master, g.gradient, {}, group_of(master), is_early(g)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
       const bool low = g.parameter != master;
@@ -209,8 +222,7 @@ class OptimizerPass {
     inputs[SparseUpdate::moment2] = table_moment(t, flat::moment2, moments >= 2);
     inputs[SparseUpdate::moment3] = table_moment(t, flat::moment3, moments >= 3);
     graph_.add_node(graph_.value(t.gradient.parameter).name + ".update",
-                    std::make_shared<SparseUpdate>(SparseUpdateAttributes{options_.settings, t.decay}), inputs,
-                    Phase::update);
+                    std::make_shared<SparseUpdate>(SparseUpdateAttributes{t.settings, t.decay}), inputs, Phase::update);
   }
 
   /// Replaces what the update reads by fp32 sums over the micro-batches.
@@ -230,77 +242,10 @@ class OptimizerPass {
     std::vector<ValueId> inputs = inputs_;
     inputs[OptimizerUpdate::grad_f32] = e.parameter == e.master ? e.gradient : no_value;
     inputs[OptimizerUpdate::grad_low] = e.parameter == e.master ? no_value : e.gradient;
-    early_[graph_.nodes().size()] = &e;
+    early_[graph_.nodes().size()] = {e.parameter, e.master, e.gradient};
     graph_.add_node(graph_.value(e.master).name + ".update",
-                    std::make_shared<OptimizerUpdate>(options_.settings, std::vector{e.segment}, UpdateCount::later),
+                    std::make_shared<OptimizerUpdate>(settings_of(e.group), std::vector{e.segment}, UpdateCount::later),
                     std::move(inputs), Phase::update);
-  }
-
-  /// An update that is made early.
-  struct EarlyUpdate {
-    std::size_t node;   // its own
-    std::size_t maker;  // of its gradient
-    std::size_t reads;  // behind the last node that reads its parameter
-  };
-
-  std::vector<EarlyUpdate> find_early_updates() const {
-    std::vector<std::size_t> read(graph_.values().size(), 0);  // by value: behind the last node that reads it
-    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
-      if (early_.contains(i)) continue;
-      for (const ValueId id : graph_.nodes()[i].inputs) {
-        if (id != no_value) read[static_cast<std::size_t>(id)] = i + 1;
-      }
-    }
-    std::vector<EarlyUpdate> updates;
-    for (const auto& [node, entry] : early_) {
-      updates.push_back(
-          {node, static_cast<std::size_t>(graph_.value(entry->gradient).producer),
-           std::max(read[static_cast<std::size_t>(entry->parameter)], read[static_cast<std::size_t>(entry->master)])});
-    }
-    return updates;
-  }
-
-  /// Whether the node that makes a gradient runs as late as it can, when most activations are gone: what it keeps alive
-  /// until then is small beside what it makes.
-  bool makes_late(const Node& node) const {
-    constexpr std::size_t small_share = 4;
-    std::size_t read = 0, made = 0;
-    for (const ValueId id : node.inputs) read += id == no_value ? 0 : graph_.desc(id).bytes();
-    for (const ValueId id : node.outputs) made += graph_.desc(id).bytes();
-    return small_share * read <= made;
-  }
-
-  /// The graph with each early update as soon as its gradient is made and its parameter has been read.
-  Graph with_early_updates() const {
-    const std::vector<Node>& nodes = graph_.nodes();
-    std::vector<EarlyUpdate> updates = find_early_updates();
-    std::set<std::size_t> late;
-    for (const EarlyUpdate& update : updates) {
-      if (makes_late(nodes[update.maker])) late.insert(update.maker);
-    }
-    Rewriter rewriter(graph_);
-    const auto update_what_is_ready = [&](std::size_t done) {
-      std::erase_if(updates, [&](const EarlyUpdate& update) {
-        const ValueId gradient = early_.at(update.node)->gradient;
-        const bool ready = rewriter.mapped(gradient) != no_value && update.reads <= done;
-        if (ready) rewriter.copy(nodes[update.node]);
-        return ready;
-      });
-    };
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (early_.contains(i) || late.contains(i)) continue;
-      const bool ends_backward = nodes[i].phase == Phase::update;
-      std::erase_if(late, [&](std::size_t node) {
-        const bool due = ends_backward || reads_from(nodes[i], nodes[node]);
-        if (!due) return false;
-        rewriter.copy(nodes[node]);
-        update_what_is_ready(i);
-        return true;
-      });
-      rewriter.copy(nodes[i]);
-      update_what_is_ready(i + 1);
-    }
-    return rewriter.finish();
   }
 
   void add_update() {
@@ -312,15 +257,21 @@ class OptimizerPass {
       graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
     }
     for (const Table& t : tables_) add_table_update(t);  // before the one that counts the update
-    std::vector<ParameterSegment> segments;
+    std::map<std::optional<std::size_t>, std::vector<ParameterSegment>> segments;
     for (const Entry& e : entries_) {
       if (e.early) {
         add_early_update(e);
       } else {
-        segments.push_back(e.segment);
+        segments[e.group].push_back(e.segment);
       }
     }
-    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments)), inputs_,
+    for (auto& [group, parameters] : segments) {
+      if (!group) continue;
+      graph_.add_node(fmt::format("optimizer.group{}", *group),
+                      std::make_shared<OptimizerUpdate>(settings_of(group), std::move(parameters), UpdateCount::later),
+                      inputs_, Phase::update);
+    }
+    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments[{}])), inputs_,
                     Phase::update);
     if (options_.average_decay > 0) {
       const ValueId average = state(flat::average, DType::f32, master_.size());
@@ -340,7 +291,7 @@ class OptimizerPass {
   std::vector<Table> tables_;
   FlatBuffer master_, low_, grad_, grad_low_;
   std::vector<ValueId> inputs_;
-  std::map<std::size_t, const Entry*> early_;  // by node
+  std::map<std::size_t, EarlyUpdate> early_;  // by node
 };
 
 }  // namespace

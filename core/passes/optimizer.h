@@ -4,6 +4,7 @@
 #include "core/ops/training/loss_scale_update.h"
 #include "core/ops/training/optimizer_update.h"
 #include "core/passes/autodiff.h"
+#include "core/passes/update/parameter_groups.h"
 
 #include <functional>
 #include <optional>
@@ -31,6 +32,8 @@ struct OptimizerPassOptions {
   OptimizerSettings settings;
   /// Whether weight decay applies to a parameter, by name and shape.
   std::function<bool(std::string_view, const Shape&)> decays;
+  /// What parameters are treated otherwise; those that are not trainable have no gradient by now.
+  std::vector<ParameterGroup> groups;
   /// Parameters with gradients of so many bytes and more are updated as soon as backward can do without them, where
   /// nothing needs all gradients first; these gradients then live in the arena, and not to the end of the step.
   std::optional<std::size_t> early_updates;  // none: all at the end
@@ -43,8 +46,10 @@ struct OptimizerPassOptions {
 /// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low),
 /// but those that are updated early; the update phase is appended. A low-precision parameter "w@bf16" is paired with
 /// its master "w". A table with a gradient of rows lies in a buffer of its own, as its moments do, and is updated by
-/// those rows; the gradient is a view of flat::grad, so that the norm and the search for infinities take it in. Throws
-/// Error{usage} where the settings ask for what takes all rows: LARS, LAMB, sums over micro-batches, a moving average.
+/// those rows; the gradient is a view of flat::grad, so that the norm and the search for infinities take it in. A
+/// group of parameters has an update of its own, before the one that counts. A parameter without a gradient, since it
+/// is frozen, stays a variable by itself. Throws Error{usage} where the settings ask for what takes all rows: LARS,
+/// LAMB, sums over micro-batches, a moving average.
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
 
 }  // namespace ptrain

@@ -95,6 +95,7 @@ DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output
 }
 
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {
+  check_groups(options.groups, forward);
   const bool sync = options.distribution && options.distribution->sync_batch_norm;
   PipelineResult result = build_inference_graph(sync ? synchronize_batch_norm(forward) : forward, options);
 
@@ -107,7 +108,8 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
   const auto seed_op = std::make_shared<LossGradient>(1.0f / static_cast<float>(added_up));
   const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Phase::backward);
-  Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}});
+  const auto trains = [&](std::string_view parameter) { return is_trainable(options.groups, parameter); };
+  Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}}, trains);
   check("autodiff", differentiated.graph, options);
   if (options.fusion != Fusion::off) {
     differentiated = fuse_gradients(differentiated);
@@ -128,6 +130,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;
+  optimizer.groups = options.groups;
   optimizer.average_decay = options.average_decay;
   if (!options.distribution) optimizer.early_updates = options.early_updates;
   optimizer.accumulate = options.accumulate_steps > 1;

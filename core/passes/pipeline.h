@@ -25,6 +25,7 @@ struct PipelineOptions {
   LossScaleAttributes loss_scale;
   OptimizerSettings optimizer;
   std::function<bool(std::string_view, const Shape&)> decays;
+  std::vector<ParameterGroup> groups;        // the first whose pattern matches a parameter has it
   float average_decay = 0;                   // of a moving average of the parameters; 0: none is kept
   std::optional<std::size_t> early_updates;  // as OptimizerPassOptions has them; not where ranks exchange gradients
   int accumulate_steps = 1;
@@ -40,7 +41,7 @@ struct PipelineResult {
 };
 
 /// The graph of a training step; `forward` must have an output named "loss". Throws std::logic_error naming the pass
-/// that broke the graph.
+/// that broke the graph, and Error{usage} as check_groups and add_optimizer do.
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options);
 /// The graph of evaluation: fused and cast, nothing else.
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options);

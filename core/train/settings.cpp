@@ -41,6 +41,18 @@ OptimizerSettings optimizer_settings(const TrainConfig& train) {
   return settings;
 }
 
+std::vector<ParameterGroup> parameter_groups(const GroupsConfig& groups) {
+  std::vector<ParameterGroup> result;
+  for (std::size_t i = 0; i < groups.match.size(); ++i) {
+    ParameterGroup group{groups.match[i]};
+    if (!groups.trainable.empty()) group.trainable = groups.trainable[i];
+    if (!groups.lr_scale.empty()) group.lr_scale = static_cast<float>(groups.lr_scale[i]);
+    if (!groups.weight_decay.empty()) group.weight_decay = static_cast<float>(groups.weight_decay[i]);
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
 LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
   return {scaler.dynamic, static_cast<float>(scaler.incr_ratio), static_cast<float>(scaler.decr_ratio),
           static_cast<int>(scaler.incr_every_n_steps), static_cast<int>(scaler.decr_every_n_nan_or_inf)};
@@ -122,6 +134,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
   if (!config.train.optimizer.decay_norm_and_bias) {
     options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   }
+  options.groups = parameter_groups(config.train.groups);
   options.average_decay = static_cast<float>(config.train.ema_decay);
   options.early_updates = early_updates(config);
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);

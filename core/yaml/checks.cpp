@@ -5,6 +5,8 @@
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
 #include "core/config/text.h"
+#include "core/yaml/refusal.h"
+#include "core/yaml/training_checks.h"
 #include "core/yaml/unread.h"
 
 #include <algorithm>
@@ -13,22 +15,6 @@
 
 namespace ptrain {
 namespace {
-
-/// Refuses the value of `key`, at the place that set it.
-class Refusal {
- public:
-  explicit Refusal(const LoadedConfig& loaded) : loaded_(loaded) {}
-
-  template <typename... Args>
-  [[noreturn]] void operator()(const std::string& key, fmt::format_string<Args...> format, Args&&... args) const {
-    const std::string& origin = loaded_.origins.at(key);
-    fail_usage("{}: {}: {}", origin == "default" ? loaded_.file : origin, key,
-               fmt::format(format, std::forward<Args>(args)...));
-  }
-
- private:
-  const LoadedConfig& loaded_;
-};
 
 bool has(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -136,89 +122,6 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
            config.model.max_positions);
-  }
-}
-
-void check_training(const Config& config, const Refusal& refuse) {
-  const ScheduleConfig& schedule = config.train.schedule;
-  if (config.train.epochs == 0 && config.train.steps == 0) {
-    refuse("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
-  }
-  if (!schedule.milestones.empty() && schedule.name != ScheduleKind::piecewise) {
-    refuse("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", choice_name(schedule.name));
-  }
-  if (schedule.name == ScheduleKind::piecewise && schedule.milestones.empty()) {
-    refuse("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
-  }
-  if (std::adjacent_find(schedule.milestones.begin(), schedule.milestones.end(), std::greater_equal<>()) !=
-      schedule.milestones.end()) {
-    refuse("train.schedule.milestones", "expected rising epochs");
-  }
-  if (schedule.warmup_steps > 0 && schedule.warmup_ratio > 0) {
-    refuse("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
-  }
-  if (schedule.name == ScheduleKind::inverse_sqrt && schedule.warmup_steps == 0 && schedule.warmup_ratio == 0) {
-    refuse("train.schedule.name",
-           "inverse_sqrt falls from the end of warm-up on: set train.schedule.warmup_steps or "
-           "warmup_ratio");
-  }
-  if (schedule.end_lr > config.train.optimizer.lr) {
-    refuse("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
-  }
-}
-
-using NumberList = std::pair<std::string, const std::vector<double>*>;
-
-void check_whole(const NumberList& list, const Refusal& refuse) {
-  for (const double value : *list.second) {
-    if (value != std::floor(value)) refuse(list.first, "expected whole numbers, got {}", value);
-  }
-}
-
-/// Returns the list that says where phases end; none where there are no phases.
-std::optional<NumberList> check_ends(const PhasesConfig& phases, const Refusal& refuse) {
-  constexpr std::size_t most_phases = 16;  // a plan is compiled for each
-  std::optional<NumberList> ends;
-  for (const NumberList& list :
-       {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
-        NumberList{"train.phases.until_step", &phases.until_step}}) {
-    if (list.second->empty()) continue;
-    if (ends) refuse(list.first, "set this or {}, not both", ends->first);
-    ends = list;
-  }
-  if (!ends) return ends;
-  const auto& [key, list] = *ends;
-  if (list->size() > most_phases) refuse(key, "has {} phases, expected at most {}", list->size(), most_phases);
-  if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
-    refuse(key, "expected ends that rise from phase to phase");
-  }
-  if (list == &phases.until && list->back() != 1) refuse(key, "the last phase ends at 1, got {}", list->back());
-  if (list == &phases.until_step) check_whole(*ends, refuse);
-  return ends;
-}
-
-void check_phases(const Config& config, const Refusal& refuse) {
-  const PhasesConfig& phases = config.train.phases;
-  const std::optional<NumberList> ends = check_ends(phases, refuse);
-  const NumberList image_size{"train.phases.image_size", &phases.image_size};
-  const NumberList batch_size{"train.phases.batch_size", &phases.batch_size};
-  for (const NumberList& list : {image_size, batch_size, NumberList{"train.phases.lr_scale", &phases.lr_scale},
-                                 NumberList{"train.phases.smallest_crop", &phases.smallest_crop}}) {
-    const std::size_t entries = list.second->size();
-    if (entries == 0) continue;
-    if (!ends) refuse(list.first, "where phases end is missing: train.phases.until, until_epoch or until_step");
-    if (entries != ends->second->size()) {
-      refuse(list.first, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
-    }
-  }
-  check_whole(image_size, refuse);
-  check_whole(batch_size, refuse);
-  const ResizeConfig& resize = config.train.resize;
-  if (resize.from == 1) return;
-  if (ends) refuse("train.resize.from", "set this or train.phases, not both");
-  if (resize.delay + resize.finetune > 1) {
-    refuse("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
-           resize.delay);
   }
 }
 
@@ -386,7 +289,6 @@ void check_across(LoadedConfig& loaded) {
   check_training(loaded.config, refuse);
   check_images(loaded.config, refuse);
   check_clicks(loaded.config, refuse);
-  check_phases(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);
   note_unread(loaded);

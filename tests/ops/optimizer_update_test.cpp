@@ -185,5 +185,16 @@ TEST(OptimizerUpdate, FollowsPyTorchWhereTheDecayIsPartOfTheGradient) {
   }
 }
 
+TEST(OptimizerUpdate, ScalesItsLearningRate) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::adagrad}) {
+    const std::vector<float> none = run({.kind = kind, .lr_scale = 0.0f}, true);
+    for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(none[i], start(i)) << choice_name(kind);
+  }
+  const OptimizerSettings half{.kind = OptimizerKind::sgd, .lr_scale = 0.5f};
+  const std::vector<float> whole = run({.kind = OptimizerKind::sgd}, true), scaled = run(half, true);
+  for (std::size_t i = 0; i < elements; ++i) EXPECT_NEAR(scaled[i] - start(i), (whole[i] - start(i)) / 2, 1e-6);
+}
+
 }  // namespace optimizer_update_test
 }  // namespace ptrain

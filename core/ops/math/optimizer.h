@@ -18,6 +18,7 @@ struct OptimizerSettings {
   float weight_decay = 0.0f;
   float trust_coefficient = 0.001f;  // LARS
   float clip_norm = 0.0f;            // 0: no clipping
+  float lr_scale = 1.0f;             // of the step's learning rate
   float alpha = 0.99f;               // RMSProp: decay of the squares
   bool centered = false;             // RMSProp: by the variance in place of the squares
   float initial_accumulator = 0.0f;  // Adagrad: what sums of squares begin with
@@ -149,7 +150,7 @@ PTRAIN_HD inline float adam_step(float parameter, float gradient, float& m, floa
 PTRAIN_HD inline StepFactors step_factors(const OptimizerSettings& s, float lr, float loss_scale, float norm,
                                           float updates) {
   StepFactors f;
-  f.lr = lr;
+  f.lr = lr * s.lr_scale;
   f.gradient_scale = 1.0f / loss_scale;
   if (s.clip_norm > 0.0f && norm > s.clip_norm) f.gradient_scale *= s.clip_norm / norm;
   if (corrects_bias(s.kind)) {

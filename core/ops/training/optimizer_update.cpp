@@ -27,8 +27,10 @@ int moment_count(const OptimizerSettings& settings) {
 }
 
 std::string OptimizerUpdate::attributes() const {
-  return fmt::format("{} parameters={} weight_decay={} clip_norm={}{}", choice_name(settings_.kind), segments_.size(),
-                     settings_.weight_decay, settings_.clip_norm, counted_ == UpdateCount::later ? " not_last" : "");
+  const std::string scale = settings_.lr_scale == 1.0f ? "" : fmt::format(" lr_scale={}", settings_.lr_scale);
+  return fmt::format("{} parameters={} weight_decay={} clip_norm={}{}{}", choice_name(settings_.kind), segments_.size(),
+                     settings_.weight_decay, settings_.clip_norm, scale,
+                     counted_ == UpdateCount::later ? " not_last" : "");
 }
 
 std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> inputs) const {

@@ -154,6 +154,19 @@ TEST(ConfigValues, ATableIsWrittenAsRowsOrAsColumns) {
             to_json(columns));
 }
 
+TEST(ConfigValues, GroupsOfParametersAreATableWithTrueAndFalse) {
+  const Config rows =
+      parse("train:\n  groups:\n    - {match: \"fc.*\", trainable: true}\n    - {match: \"*\", trainable: false}\n")
+          .config;
+  EXPECT_EQ(rows.train.groups.match, (std::vector<std::string>{"fc.*", "*"}));
+  EXPECT_EQ(rows.train.groups.trainable, (std::vector<bool>{true, false}));
+  EXPECT_EQ(to_json(parse("", {"train.groups.match=fc.*,*", "train.groups.trainable=[true, false]"}).config),
+            to_json(rows));
+  EXPECT_EQ(refusal("train: {groups: {match: [a], trainable: [maybe]}}\n"),
+            "x.yaml:3: train.groups.trainable: expected a list of true and false, got \"maybe\"");
+  EXPECT_EQ(refusal("train: {groups: {match: [\"\"]}}\n"), "x.yaml:3: train.groups.match: a pattern is empty");
+}
+
 TEST(ConfigBase, GivesWhatAFileDoesNotSet) {
   const TemporaryDirectory directory;
   const auto write = [&](const char* name, const std::string& text) {
@@ -282,6 +295,7 @@ TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
   const nlohmann::json& phases = schema["/properties/train/properties/phases"_json_pointer];
   EXPECT_EQ(phases["type"], (nlohmann::json{"object", "array"}));
   EXPECT_EQ(phases["/items/properties/image_size/type"_json_pointer], "number");
+  EXPECT_EQ(schema["/properties/train/properties/groups/items/properties/trainable/type"_json_pointer], "boolean");
 }
 
 TEST(ShippedConfigs, AllValidateWithoutNotes) {
