@@ -129,11 +129,18 @@ struct Choices<Sampling> {
   static constexpr std::array<std::string_view, 2> names{"natural", "balanced"};
 };
 
-enum class OptimizerKind { momentum, sgd, adamw, lars, lamb, adam, adagrad, rmsprop };
+enum class OptimizerKind { momentum, sgd, adamw, lars, lamb, adam, adagrad, rmsprop, muon };
 template <>
 struct Choices<OptimizerKind> {
-  static constexpr std::array<std::string_view, 8> names{"momentum", "sgd",  "adamw",   "lars",
-                                                         "lamb",     "adam", "adagrad", "rmsprop"};
+  static constexpr std::array<std::string_view, 9> names{"momentum", "sgd",     "adamw",   "lars", "lamb",
+                                                         "adam",     "adagrad", "rmsprop", "muon"};
+};
+
+/// What Muon multiplies a weight's learning rate by, by its shape (torch.optim.Muon's adjust_lr_fn).
+enum class MuonScale { original, match_rms_adamw };
+template <>
+struct Choices<MuonScale> {
+  static constexpr std::array<std::string_view, 2> names{"original", "match_rms_adamw"};
 };
 
 enum class ScheduleKind { constant, piecewise, cosine, linear, polynomial, inverse_sqrt, warmup_stable_decay };

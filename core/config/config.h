@@ -123,6 +123,7 @@ struct OptimizerConfig {
   bool centered = false;             // rmsprop
   double initial_accumulator = 0.0;  // adagrad
   bool row_wise = false;             // adagrad
+  MuonScale muon_scale = MuonScale::original;
 };
 
 struct ScheduleConfig {

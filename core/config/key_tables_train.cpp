@@ -126,21 +126,22 @@ std::vector<Key> train_keys() {
           .between(0, 1'000'000),
       train_key("steps", &TrainConfig::steps, "optimizer steps, before train.epochs; 0: by epochs")
           .between(0, many_steps),
-      optimizer_key("name", &OptimizerConfig::name, "update rule"),
+      optimizer_key("name", &OptimizerConfig::name,
+                    "update rule; muon: of matrices that layers multiply with, AdamW of all else"),
       optimizer_key("lr", &OptimizerConfig::lr, "peak learning rate").between(0, 1000),
-      optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars, rmsprop").at_least(0).below(1),
-      optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum: look ahead"),
-      optimizer_key("beta1", &OptimizerConfig::beta1, "adam, adamw, lamb: decay of the first moment")
+      optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars, rmsprop, muon").at_least(0).below(1),
+      optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum, muon: look ahead"),
+      optimizer_key("beta1", &OptimizerConfig::beta1, "adam, adamw, lamb, muon: decay of the first moment")
           .at_least(0)
           .below(1),
-      optimizer_key("beta2", &OptimizerConfig::beta2, "adam, adamw, lamb: decay of the second moment")
+      optimizer_key("beta2", &OptimizerConfig::beta2, "adam, adamw, lamb, muon: decay of the second moment")
           .at_least(0)
           .below(1),
       optimizer_key("epsilon", &OptimizerConfig::epsilon,
-                    "adam, adamw, lamb, adagrad, rmsprop, lars: added to denominators")
+                    "adam, adamw, lamb, muon, adagrad, rmsprop, lars: added to denominators")
           .above(0),
       optimizer_key("weight_decay", &OptimizerConfig::weight_decay,
-                    "decoupled for adamw, part of the trust ratio's direction for lamb, L2 for all others")
+                    "decoupled for adamw and muon, part of the trust ratio's direction for lamb, L2 for all others")
           .between(0, 10),
       optimizer_key("decay_norm_and_bias", &OptimizerConfig::decay_norm_and_bias,
                     "decay norm parameters and biases too"),
@@ -152,6 +153,9 @@ std::vector<Key> train_keys() {
           .at_least(0),
       optimizer_key("row_wise", &OptimizerConfig::row_wise,
                     "adagrad: one sum for each row of a table that is updated by rows, in place of one an element"),
+      optimizer_key("muon_scale", &OptimizerConfig::muon_scale,
+                    "muon: lr sqrt(max(1, rows / columns)), or 0.2 lr sqrt(max(rows, columns)), with which AdamW's lr "
+                    "and weight_decay fit"),
       schedule_key("name", &ScheduleConfig::name, "course of the learning rate after warm-up"),
       schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, many_steps),
       schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),

@@ -70,6 +70,7 @@
   OP(mean_squared_error)            \
   OP(mean_squared_error_grad)       \
   OP(moving_average)                \
+  OP(muon_update)                   \
   OP(normalize_image)               \
   OP(optimizer_update)              \
   OP(patch_embedding)               \

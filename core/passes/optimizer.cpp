@@ -6,6 +6,7 @@
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/grad_norm.h"
 #include "core/ops/training/moving_average.h"
+#include "core/ops/training/muon_update.h"
 #include "core/passes/update/early_updates.h"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ class OptimizerPass {
     ParameterSegment segment;
     std::optional<std::size_t> group;  // of those that are updated otherwise
     bool early;
+    bool muon;  // updated by Muon; all others of such a training by AdamW
   };
 
   /// A parameter that is updated by the rows of its gradient.
@@ -109,13 +111,34 @@ class OptimizerPass {
     return settings;
   }
 
+  /// The same of what Muon leaves to AdamW.
+  OptimizerSettings element_settings_of(std::optional<std::size_t> group) const {
+    OptimizerSettings settings = settings_of(group);
+    if (settings.kind == OptimizerKind::muon) settings.kind = OptimizerKind::adamw;
+    return settings;
+  }
+
+  /// Tables, of words or of positions, are no matrices that something is multiplied with.
+  bool is_looked_up(ValueId parameter) const {
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
+      const std::string_view type = node.op->type();
+      return (type.ends_with("embedding") || type == "embedding_bag") &&
+             std::find(node.inputs.begin(), node.inputs.end(), parameter) != node.inputs.end();
+    });
+  }
+  bool is_for_muon(ValueId parameter, ValueId master) const {
+    const Shape& shape = graph_.desc(master).shape;
+    return options_.settings.kind == OptimizerKind::muon && shape.rank() == 2 && shape[0] > 1 && shape[1] > 1 &&
+           !is_looked_up(parameter) && !is_looked_up(master);
+  }
+
   /// What would sweep whole tables, or add up rows of several batches, is not done.
   void require_rows_suffice() const {
     const std::string& table = graph_.value(tables_.front().gradient.parameter).name;
     const auto refuse = [&](std::string_view key, std::string_view what) {
       fail_usage("{}: {}, but {} is updated by the rows that a batch reads", key, what, table);
     };
-    const OptimizerKind kind = options_.settings.kind;
+    const OptimizerKind kind = element_settings_of({}).kind;
     if (!updates_rows(kind)) refuse("train.optimizer.name", fmt::format("{} scales whole tables", choice_name(kind)));
     if (options_.accumulate) refuse("train.accumulate_steps", "sums take all rows");
     if (options_.average_decay > 0) refuse("train.ema_decay", "an average takes all rows");
@@ -136,13 +159,13 @@ class OptimizerPass {
     for (const ParameterGradient& g : gradients_) {
       if (g.rows != no_value) {
         tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter),
-                           settings_of(group_of(g.parameter))});
+                           element_settings_of(group_of(g.parameter))});
         continue;
       }
       const ValueId master = master_of(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
-      Entry entry{g.parameter, master, g.gradient, {}, group_of(master), is_early(g)};
+      Entry entry{g.parameter, master, g.gradient, {}, group_of(master), is_early(g), is_for_muon(g.parameter, master)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
       const bool low = g.parameter != master;
@@ -150,8 +173,12 @@ class OptimizerPass {
       if (!entry.early) entry.segment.grad_offset = (low ? grad_low_ : grad_).reserve(entry.segment.count);
       entries_.push_back(entry);
     }
-    for (auto& [master, index] : by_master) {
-      entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
+    for (const bool muon : {false, true}) {  // whose parameters come last: they have no second moment
+      for (auto& [master, index] : by_master) {
+        if (entries_[index].muon != muon) continue;
+        entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
+      }
+      if (!muon) second_moments_ = master_.size();
     }
   }
 
@@ -173,7 +200,7 @@ class OptimizerPass {
     inputs_[OptimizerUpdate::master] = state(flat::master, DType::f32, master_.size());
     inputs_[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
     inputs_[OptimizerUpdate::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
-    inputs_[OptimizerUpdate::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? second_moments_ : 0);
     inputs_[OptimizerUpdate::moment3] = state(flat::moment3, DType::f32, moments >= 3 ? master_.size() : 0);
     inputs_[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
   }
@@ -238,14 +265,25 @@ class OptimizerPass {
     }
   }
 
+  /// The update of one parameter by itself.
+  void add_single_update(const Entry& e, std::vector<ValueId> inputs) {
+    OpPtr op;
+    if (e.muon) {
+      const Shape& shape = graph_.desc(e.master).shape;
+      op = std::make_shared<MuonUpdate>(MuonUpdateAttributes{settings_of(e.group), e.segment, shape[0], shape[1]});
+      inputs[OptimizerUpdate::moment2] = no_value;
+    } else {
+      op = std::make_shared<OptimizerUpdate>(element_settings_of(e.group), std::vector{e.segment}, UpdateCount::later);
+    }
+    graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Phase::update);
+  }
+
   void add_early_update(const Entry& e) {
     std::vector<ValueId> inputs = inputs_;
     inputs[OptimizerUpdate::grad_f32] = e.parameter == e.master ? e.gradient : no_value;
     inputs[OptimizerUpdate::grad_low] = e.parameter == e.master ? no_value : e.gradient;
     early_[graph_.nodes().size()] = {e.parameter, e.master, e.gradient};
-    graph_.add_node(graph_.value(e.master).name + ".update",
-                    std::make_shared<OptimizerUpdate>(settings_of(e.group), std::vector{e.segment}, UpdateCount::later),
-                    std::move(inputs), Phase::update);
+    add_single_update(e, std::move(inputs));
   }
 
   void add_update() {
@@ -261,18 +299,21 @@ class OptimizerPass {
     for (const Entry& e : entries_) {
       if (e.early) {
         add_early_update(e);
+      } else if (e.muon) {
+        add_single_update(e, inputs_);
       } else {
         segments[e.group].push_back(e.segment);
       }
     }
     for (auto& [group, parameters] : segments) {
       if (!group) continue;
-      graph_.add_node(fmt::format("optimizer.group{}", *group),
-                      std::make_shared<OptimizerUpdate>(settings_of(group), std::move(parameters), UpdateCount::later),
-                      inputs_, Phase::update);
+      graph_.add_node(
+          fmt::format("optimizer.group{}", *group),
+          std::make_shared<OptimizerUpdate>(element_settings_of(group), std::move(parameters), UpdateCount::later),
+          inputs_, Phase::update);
     }
-    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(options_.settings, std::move(segments[{}])), inputs_,
-                    Phase::update);
+    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(element_settings_of({}), std::move(segments[{}])),
+                    inputs_, Phase::update);
     if (options_.average_decay > 0) {
       const ValueId average = state(flat::average, DType::f32, master_.size());
       graph_.add_node("average", std::make_shared<MovingAverage>(options_.average_decay),
@@ -290,6 +331,7 @@ class OptimizerPass {
   std::vector<Entry> entries_;
   std::vector<Table> tables_;
   FlatBuffer master_, low_, grad_, grad_low_;
+  std::int64_t second_moments_ = 0;  // elements, from the first on
   std::vector<ValueId> inputs_;
   std::map<std::size_t, EarlyUpdate> early_;  // by node
 };

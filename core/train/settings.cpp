@@ -37,6 +37,7 @@ OptimizerSettings optimizer_settings(const TrainConfig& train) {
   settings.centered = o.centered;
   settings.initial_accumulator = static_cast<float>(o.initial_accumulator);
   settings.row_wise = o.row_wise;
+  settings.muon_scale = o.muon_scale;
   settings.clip_norm = static_cast<float>(train.clip_norm);
   return settings;
 }

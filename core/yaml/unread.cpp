@@ -24,7 +24,9 @@ struct Rule {
 bool is_any(const Config& c, std::initializer_list<OptimizerKind> kinds) {
   return std::find(kinds.begin(), kinds.end(), c.train.optimizer.name) != kinds.end();
 }
-bool is_adam(const Config& c) { return is_any(c, {OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::adam}); }
+bool is_adam(const Config& c) {
+  return is_any(c, {OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::adam, OptimizerKind::muon});
+}
 bool reads_end_lr(const Config& c) {
   const ScheduleKind kind = c.train.schedule.name;
   return kind == ScheduleKind::cosine || kind == ScheduleKind::linear || kind == ScheduleKind::polynomial ||
@@ -73,11 +75,13 @@ const std::vector<Rule> rules = {
      "train.resize.from"},
     {{"train.optimizer.momentum"},
      [](const Config& c) {
-       return is_any(c, {OptimizerKind::momentum, OptimizerKind::lars, OptimizerKind::rmsprop});
+       return is_any(c, {OptimizerKind::momentum, OptimizerKind::lars, OptimizerKind::rmsprop, OptimizerKind::muon});
      },
      "train.optimizer.name"},
     {{"train.optimizer.nesterov"},
-     [](const Config& c) { return c.train.optimizer.name == OptimizerKind::momentum; },
+     [](const Config& c) {
+       return is_any(c, {OptimizerKind::momentum, OptimizerKind::muon});
+     },
      "train.optimizer.name"},
     {{"train.optimizer.beta1", "train.optimizer.beta2"}, is_adam, "train.optimizer.name"},
     {{"train.optimizer.epsilon"},
@@ -87,6 +91,9 @@ const std::vector<Rule> rules = {
      "train.optimizer.name"},
     {{"train.optimizer.alpha", "train.optimizer.centered"},
      [](const Config& c) { return is_any(c, {OptimizerKind::rmsprop}); },
+     "train.optimizer.name"},
+    {{"train.optimizer.muon_scale"},
+     [](const Config& c) { return is_any(c, {OptimizerKind::muon}); },
      "train.optimizer.name"},
     {{"train.optimizer.initial_accumulator", "train.optimizer.row_wise"},
      [](const Config& c) { return is_any(c, {OptimizerKind::adagrad}); },

@@ -3,7 +3,8 @@
 
     .deps/peers/bin/python tests/golden/make_optimizer_golden.py
 
-Values and gradients are formulas, which optimizer_golden_test.cpp has too.
+Values and gradients are formulas, which optimizer_golden_test.cpp has too. torch.optim.Muon, which takes matrices alone
+and rounds its products to bf16, leaves the vector to AdamW.
 """
 import json
 import math
@@ -28,6 +29,8 @@ CASES = {
     "rmsprop_centered": {"kind": "rmsprop", "alpha": 0.9, "epsilon": 1e-3, "momentum": 0, "centered": True},
     "rmsprop_centered_momentum": {"kind": "rmsprop", "alpha": 0.9, "epsilon": 1e-3, "momentum": 0.5, "centered": True,
                                   "weight_decay": 0.05},
+    "muon": {"kind": "muon", "momentum": 0.95, "nesterov": True, "epsilon": 1e-6, "weight_decay": 0.1},
+    "muon_match_rms_adamw": {"kind": "muon", "momentum": 0.9, "epsilon": 1e-6, "muon_scale": "match_rms_adamw"},
 }
 
 
@@ -64,8 +67,13 @@ def optimizers(case, parameters):
     if kind == "adagrad":
         return [torch.optim.Adagrad(parameters, eps=case["epsilon"], weight_decay=decay,
                                     initial_accumulator_value=case.get("initial_accumulator", 0))]
-    return [torch.optim.RMSprop(parameters, alpha=case["alpha"], eps=case["epsilon"], momentum=case["momentum"],
-                                centered=case.get("centered", False), weight_decay=decay)]
+    if kind == "rmsprop":
+        return [torch.optim.RMSprop(parameters, alpha=case["alpha"], eps=case["epsilon"], momentum=case["momentum"],
+                                    centered=case.get("centered", False), weight_decay=decay)]
+    matrices = [p for p in parameters if p.dim() == 2]
+    return [torch.optim.Muon(matrices, momentum=case["momentum"], nesterov=case.get("nesterov", False),
+                             weight_decay=decay, adjust_lr_fn=case.get("muon_scale", "original")),
+            adamw(case, [p for p in parameters if p.dim() != 2])]
 
 
 def train(case):

@@ -42,6 +42,7 @@ OptimizerSettings settings_of(const nlohmann::json& json) {
   s.alpha = json.value("alpha", s.alpha);
   s.centered = json.value("centered", s.centered);
   s.initial_accumulator = json.value("initial_accumulator", s.initial_accumulator);
+  s.muon_scale = choice_from_name<MuonScale>(json.value("muon_scale", "original")).value();
   return s;
 }
 
@@ -92,8 +93,10 @@ TEST(OptimizerGolden, EveryOptimizerIsPyTorchs) {
     for (const auto& [parameter, values] : actual) {
       const auto reference = expected.at("expected").at(parameter).get<std::vector<double>>();
       ASSERT_EQ(values.size(), reference.size());
+      // PyTorch rounds Muon's products to bf16.
+      const bool rounded = settings.kind == OptimizerKind::muon && shapes().at(parameter).rank() == 2;
       for (std::size_t i = 0; i < values.size(); ++i) {
-        EXPECT_NEAR(static_cast<double>(values[i]), reference[i], 2e-5) << parameter << " " << i;
+        EXPECT_NEAR(static_cast<double>(values[i]), reference[i], rounded ? 1e-2 : 2e-5) << parameter << " " << i;
       }
     }
   }

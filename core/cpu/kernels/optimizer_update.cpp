@@ -102,6 +102,7 @@ void update_run(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, co
     case OptimizerKind::lars:
       return update_momentum(r, s, f, decay, lr);
     case OptimizerKind::lamb:
+    case OptimizerKind::muon:
       break;
   }
   throw std::logic_error("internal error: an optimizer that takes whole parameters");

@@ -22,7 +22,8 @@ struct OptimizerSettings {
   float alpha = 0.99f;               // RMSProp: decay of the squares
   bool centered = false;             // RMSProp: by the variance in place of the squares
   float initial_accumulator = 0.0f;  // Adagrad: what sums of squares begin with
-  bool row_wise = false;             // Adagrad: one sum for each row of a table that is updated by rows
+  MuonScale muon_scale = MuonScale::original;
+  bool row_wise = false;  // Adagrad: one sum for each row of a table that is updated by rows
 };
 
 /// One element's moments; null where an optimizer keeps no such moment (see moment_count).

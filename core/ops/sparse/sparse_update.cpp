@@ -19,6 +19,7 @@ bool updates_rows(OptimizerKind kind) {
       return true;
     case OptimizerKind::lars:
     case OptimizerKind::lamb:
+    case OptimizerKind::muon:
       return false;
   }
   throw std::logic_error("internal error: unknown optimizer");

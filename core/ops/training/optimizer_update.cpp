@@ -12,6 +12,7 @@ int moment_count(const OptimizerSettings& settings) {
     case OptimizerKind::adamw:
     case OptimizerKind::lamb:
     case OptimizerKind::adam:
+    case OptimizerKind::muon:
       return 2;
     case OptimizerKind::sgd:
       return 0;

@@ -1,11 +1,14 @@
 // Groups of parameters: who belongs to which, and what a training graph leaves out for those that are frozen.
 #include "core/passes/update/parameter_groups.h"
 
+#include "core/ops/training/muon_update.h"
 #include "core/passes/memory_plan.h"
 #include "tests/error_message.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -127,6 +130,33 @@ TEST(ParameterGroups, HaveUpdatesOfTheirOwn) {
   std::size_t all = 0;
   for (const Value& value : graph.values()) all += value.base == graph.find_value(flat::master);
   EXPECT_EQ(parameters, all);
+}
+
+TEST(Muon, UpdatesMatricesOfLayersAndLeavesTheRestToAdamW) {
+  for (const AmpLevel level : all_levels) {
+    SCOPED_TRACE(choice_name(level));
+    PipelineOptions options = training_pipeline(level);
+    options.optimizer.kind = OptimizerKind::muon;
+    const Graph graph = build_training_graph(bert_graph(), options).graph;
+    const std::int64_t all = graph.desc(graph.find_value(flat::master)).count();
+    std::int64_t first_of_muon = all, last_of_others = 0;
+    std::set<std::string> matrices;
+    for (const Node& node : graph.nodes()) {
+      if (const auto* muon = dynamic_cast<const MuonUpdate*>(node.op.get())) {
+        matrices.insert(node.name);
+        first_of_muon = std::min(first_of_muon, muon->attrs().segment.master_offset);
+        EXPECT_EQ(muon->attrs().settings.kind, OptimizerKind::muon);
+      } else if (const auto* update = dynamic_cast<const OptimizerUpdate*>(node.op.get())) {
+        EXPECT_EQ(update->settings().kind, OptimizerKind::adamw);
+        for (const ParameterSegment& s : update->segments())
+          last_of_others = std::max(last_of_others, s.master_offset + s.count);
+      }
+    }
+    EXPECT_EQ(matrices.size(), 2u * 4 + 2) << "four of each layer, the pooler and the classifier";
+    EXPECT_LE(last_of_others, first_of_muon);
+    EXPECT_EQ(graph.desc(graph.find_value(flat::moment2)).count(), first_of_muon) << "of AdamW's parameters alone";
+    EXPECT_EQ(graph.desc(graph.find_value(flat::moment1)).count(), all);
+  }
 }
 
 }  // namespace

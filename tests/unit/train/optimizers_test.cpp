@@ -1,4 +1,4 @@
-// Whole trainings by the optimizers that keep sums of squares.
+// Whole trainings by the optimizers that keep sums of squares, or products.
 #include "core/passes/optimizer.h"
 #include "tests/unit/train/training_run.h"
 
@@ -9,7 +9,8 @@ namespace {
 
 using namespace testing;
 
-constexpr OptimizerKind kinds[] = {OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::rmsprop};
+constexpr OptimizerKind kinds[] = {OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::rmsprop,
+                                   OptimizerKind::muon};
 
 TEST(Optimizers, TrainClicksByTheRowsThatBatchesRead) {
   Config config = clicks_config();
