@@ -70,7 +70,7 @@ void remove_earlier(const Config& config) {
   for (const fs::path& file : {report_path(config), metrics_path(config), folder / "model.safetensors"})
     fs::remove(file);
   if (fs::exists(folder / "best" / "model.json")) fs::remove_all(folder / "best");
-  for (const std::uint64_t step : list_checkpoints(folder)) fs::remove(checkpoint_path(folder, step));
+  remove_checkpoints(folder);
 }
 
 void refuse_earlier(const Config& config, OutputUse use) {

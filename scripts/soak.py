@@ -115,7 +115,7 @@ class Soak:
         for number in range(count):
             shutil.rmtree(bad, ignore_errors=True)
             shutil.copytree(sound, bad)
-            name = ("ckpt-20.ptrain", "model.safetensors", "model.json")[number % 3]
+            name = ("ckpt-20.safetensors", "model.safetensors", "model.json")[number % 3]
             content = bytearray((bad / name).read_bytes())
             at = self.random.randrange(len(content))
             if self.random.random() < 0.2:

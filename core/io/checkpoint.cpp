@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -14,13 +15,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_prefix = "ckpt-";
-constexpr std::string_view checkpoint_suffix = ".ptrain";
+constexpr std::string_view checkpoint_suffix = ".safetensors";
+constexpr std::string_view checkpoint_v1_suffix = ".ptrain";
 
-std::optional<std::uint64_t> step_of(std::string_view name) {
-  if (!name.starts_with(checkpoint_prefix) || !name.ends_with(checkpoint_suffix) ||
-      name.size() <= checkpoint_prefix.size() + checkpoint_suffix.size())
+/// The step that a checkpoint's name tells.
+std::optional<std::uint64_t> parse_step(std::string_view name) {
+  const std::string_view suffix = name.ends_with(checkpoint_suffix) ? checkpoint_suffix : checkpoint_v1_suffix;
+  if (!name.starts_with(checkpoint_prefix) || !name.ends_with(suffix) ||
+      name.size() <= checkpoint_prefix.size() + suffix.size())
     return {};
-  name = name.substr(checkpoint_prefix.size(), name.size() - checkpoint_prefix.size() - checkpoint_suffix.size());
+  name = name.substr(checkpoint_prefix.size(), name.size() - checkpoint_prefix.size() - suffix.size());
   std::uint64_t step = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
   if (error != std::errc{} || end != name.data() + name.size()) return {};
@@ -28,22 +32,42 @@ std::optional<std::uint64_t> step_of(std::string_view name) {
   return step;
 }
 
+/// By step; of one step the file of the first format comes first.
+std::vector<std::pair<std::uint64_t, fs::path>> list_files(const fs::path& directory) {
+  std::vector<std::pair<std::uint64_t, fs::path>> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
+    if (const auto step = parse_step(entry.path().filename().string())) files.emplace_back(*step, entry.path());
+  if (error && error != std::errc::no_such_file_or_directory)
+    fail("cannot list {}: {}", directory.string(), error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool is_unfinished(std::string_view name) {
+  const auto is_temporary = [&](std::string_view suffix) {
+    return name.find(fmt::format("{}.tmp.", suffix)) != std::string_view::npos;
+  };
+  return name.starts_with(fmt::format(".{}", checkpoint_prefix)) &&
+         (is_temporary(checkpoint_suffix) || is_temporary(checkpoint_v1_suffix));
+}
+
 /// Best effort: a checkpoint too many is no reason to stop training.
 void remove_superseded(const fs::path& directory, std::uint64_t newest, int keep) {
   std::error_code ignored;
   std::vector<fs::path> unfinished;  // of a save that was killed: only one process saves into a directory
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(".ckpt-") && name.find(".ptrain.tmp.") != std::string::npos)
-      unfinished.push_back(entry.path());
-  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
+    if (is_unfinished(entry.path().filename().string())) unfinished.push_back(entry.path());
   for (const fs::path& path : unfinished) fs::remove(path, ignored);
 
   if (keep <= 0) return;
   std::vector<std::uint64_t> steps = list_checkpoints(directory);
   std::erase_if(steps, [&](std::uint64_t step) { return step > newest; });
   const std::size_t kept = static_cast<std::size_t>(keep);
-  for (std::size_t i = 0; i + kept < steps.size(); ++i) fs::remove(checkpoint_path(directory, steps[i]), ignored);
+  if (steps.size() <= kept) return;
+  const std::uint64_t oldest_kept = steps[steps.size() - kept];
+  for (const auto& [step, path] : list_files(directory))
+    if (step < oldest_kept) fs::remove(path, ignored);
 }
 
 }  // namespace
@@ -54,13 +78,13 @@ fs::path checkpoint_path(const fs::path& directory, std::uint64_t step) {
 
 std::vector<std::uint64_t> list_checkpoints(const fs::path& directory) {
   std::vector<std::uint64_t> steps;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
-    if (const auto step = step_of(entry.path().filename().string())) steps.push_back(*step);
-  if (error && error != std::errc::no_such_file_or_directory)
-    fail("cannot list {}: {}", directory.string(), error.message());
-  std::sort(steps.begin(), steps.end());
+  for (const auto& [step, path] : list_files(directory))
+    if (steps.empty() || steps.back() != step) steps.push_back(step);
   return steps;
+}
+
+void remove_checkpoints(const fs::path& directory) {
+  for (const auto& [step, path] : list_files(directory)) fs::remove(path);
 }
 
 fs::path save_checkpoint(const fs::path& directory, const CheckpointInfo& info, std::span<const NamedTensor> tensors,
@@ -78,11 +102,11 @@ fs::path save_checkpoint(const fs::path& directory, const CheckpointInfo& info, 
 
 LatestCheckpoint find_latest(const fs::path& directory) {
   LatestCheckpoint latest;
-  const std::vector<std::uint64_t> steps = list_checkpoints(directory);
-  for (auto step = steps.rbegin(); step != steps.rend() && !latest.checkpoint; ++step) {
+  const auto files = list_files(directory);
+  for (auto file = files.rbegin(); file != files.rend() && !latest.checkpoint; ++file) {
     try {
-      latest.checkpoint = load_checkpoint(checkpoint_path(directory, *step));
-      if (latest.checkpoint->info().step != *step) {
+      latest.checkpoint = load_checkpoint(file->second);
+      if (latest.checkpoint->info().step != file->first) {
         latest.warnings.push_back(fmt::format("{}: holds step {}; passed over", latest.checkpoint->path().string(),
                                               latest.checkpoint->info().step));
         latest.checkpoint.reset();

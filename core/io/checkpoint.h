@@ -1,8 +1,9 @@
 // Training checkpoints: one file per step, written atomically, checksummed throughout, the last few kept.
 //
-// Layout of ckpt-<step>.ptrain, little-endian: "PTRAINCK", u64 header length, u32 CRC-32 of the header, u32 zero, the
-// JSON header, then each tensor at a multiple of 64 bytes, then one CRC-32 per tensor (padding included) and one over
-// these.
+// ckpt-<step>.safetensors is a safetensors file, so that other programs open it too. Its __metadata__ holds what
+// CheckpointInfo does, `state` as JSON text, and its last tensor, ptrain.checksums, one CRC-32 (u32, little-endian) for
+// each tensor before it in the file's order, one of all bytes before the tensors and one of these. Checkpoints of the
+// first format, ckpt-<step>.ptrain, are still read.
 #pragma once
 
 #include "core/io/mapped_file.h"
@@ -48,10 +49,10 @@ class Checkpoint {
   explicit Checkpoint(const std::filesystem::path& path) : path_(path), file_(path) {}
 };
 
-/// Writes <directory>/ckpt-<info.step>.ptrain (making the directory when needed) straight from the tensors' memory,
-/// then removes all but the `keep` newest checkpoints up to this step (keep <= 0: removes none) and what an interrupted
-/// save left behind. Checkpoints of later steps are never touched. Returns the path. Throws Error{failed} when the file
-/// cannot be written; the earlier checkpoints are then all there.
+/// Writes <directory>/ckpt-<info.step>.safetensors (making the directory when needed) straight from the tensors'
+/// memory, then removes all but the `keep` newest checkpoints up to this step (keep <= 0: removes none) and what an
+/// interrupted save left behind. Checkpoints of later steps are never touched. Returns the path. Throws Error{failed}
+/// when the file cannot be written; the earlier checkpoints are then all there.
 std::filesystem::path save_checkpoint(const std::filesystem::path& directory, const CheckpointInfo& info,
                                       std::span<const NamedTensor> tensors, int keep);
 
@@ -77,7 +78,10 @@ LatestCheckpoint find_latest(const std::filesystem::path& directory);
 /// Steps of all checkpoints in `directory`, ascending, valid or not. Empty when there is no such directory.
 std::vector<std::uint64_t> list_checkpoints(const std::filesystem::path& directory);
 
-/// <directory>/ckpt-<step>.ptrain
+/// Removes all of them.
+void remove_checkpoints(const std::filesystem::path& directory);
+
+/// <directory>/ckpt-<step>.safetensors
 std::filesystem::path checkpoint_path(const std::filesystem::path& directory, std::uint64_t step);
 
 }  // namespace ptrain

@@ -2,11 +2,10 @@
 #include "core/io/checkpoint_format.h"
 
 #include "core/base/errors.h"
-#include "core/io/atomic_file.h"
+#include "core/io/safetensors.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <charconv>
 #include <cstring>
 
 namespace ptrain {
@@ -14,149 +13,108 @@ namespace {
 
 using nlohmann::json;
 using Bytes = std::span<const std::byte>;
-static_assert(std::endian::native == std::endian::little, "checkpoints are little-endian");
+using Checksums = std::vector<std::uint32_t>;
 
-constexpr std::string_view magic_bytes = "PTRAINCK";
-constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/1";
-constexpr std::size_t alignment = 64;
+constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/2";
+constexpr std::string_view checksums_name = "ptrain.checksums";
 constexpr std::size_t checksum_block = std::size_t{1} << 20;  // stays in cache between checksum and write
 
-struct Preamble {
-  std::array<char, 8> magic;
-  std::uint64_t header_length;
-  std::uint32_t header_crc;
-  std::uint32_t zero;
-};
-static_assert(sizeof(Preamble) == 24);
-
-std::size_t padding_after(std::size_t size) { return (alignment - size % alignment) % alignment; }
-
-template <typename T>
-Bytes bytes_of(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
+/// The tensor that ends a file. One checksum for each tensor before it, one of the header, one of all these.
+NamedTensor checksums_tensor(const Checksums& checksums) {
+  const Bytes bytes = std::as_bytes(std::span(checksums));
+  return {std::string(checksums_name), DType::u8, {static_cast<std::int64_t>(bytes.size())}, bytes};
 }
 
-/// Reads fields off the front of `rest`; throws when the file ends first.
-class Cursor {
- public:
-  Cursor(Bytes bytes, std::string_view file) : rest_(bytes), file_(file) {}
-
-  Bytes take(std::uint64_t size, std::string_view what) {
-    if (size > rest_.size())
-      fail("{}: truncated checkpoint: {} needs {} bytes, {} are left", file_, what, size, rest_.size());
-    const Bytes taken = rest_.first(static_cast<std::size_t>(size));
-    rest_ = rest_.subspan(taken.size());
-    return taken;
-  }
-  template <typename T>
-  T take(std::string_view what) {
-    T value;
-    std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
-    return value;
-  }
-  std::size_t left() const { return rest_.size(); }
-
- private:
-  Bytes rest_;
-  std::string_view file_;
-};
-
-json header_json(const CheckpointInfo& info, std::span<const NamedTensor> tensors) {
-  json list = json::array();
-  for (const NamedTensor& tensor : tensors) {
-    invariant(tensor.bytes.size() == size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()),
-              "checkpoint: bytes do not match the shape");
-    list.push_back({{"name", tensor.name}, {"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape.dims()}});
-  }
-  return {{"schema", checkpoint_schema},     {"step", info.step},   {"epoch", info.epoch},       {"model", info.model},
-          {"config_hash", info.config_hash}, {"state", info.state}, {"tensors", std::move(list)}};
+std::uint32_t checksum_of_checksums(const Checksums& checksums) {
+  return crc32(std::as_bytes(std::span(checksums).first(checksums.size() - 1)));
 }
 
-/// The header after its checksum was right: what does not fit now was written by another version.
-void read_header(const json& header, ParsedCheckpoint& parsed) {
-  if (header.at("schema") != checkpoint_schema)
-    throw std::invalid_argument(fmt::format("schema is not {}", checkpoint_schema));
-  CheckpointInfo& info = parsed.info;
-  header.at("step").get_to(info.step);
-  header.at("epoch").get_to(info.epoch);
-  header.at("model").get_to(info.model);
-  header.at("config_hash").get_to(info.config_hash);
-  info.state = header.at("state");
-  for (const json& entry : header.at("tensors")) {
-    NamedTensor tensor;
-    entry.at("name").get_to(tensor.name);
-    tensor.dtype = dtype_from_name(entry.at("dtype").get<std::string>());
-    std::vector<std::int64_t> dims;
-    std::int64_t bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
-    for (const json& dim : entry.at("shape")) {
-      if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > (std::uint64_t{1} << 48) ||
-          __builtin_mul_overflow(bytes, dim.get<std::int64_t>(), &bytes))
-        throw std::invalid_argument("tensor shape out of range");
-      dims.push_back(dim.get<std::int64_t>());
-    }
-    tensor.shape = Shape(std::move(dims));
-    parsed.tensors.push_back(std::move(tensor));
+/// Writes the bytes and returns their checksum.
+std::uint32_t write_counted(AtomicFile& file, Bytes bytes) {
+  std::uint32_t checksum = 0;
+  while (!bytes.empty()) {
+    const Bytes block = bytes.first(std::min(bytes.size(), checksum_block));
+    checksum = crc32(block, checksum);
+    file.write(block);
+    bytes = bytes.subspan(block.size());
   }
+  return checksum;
+}
+
+const std::string& find_text(const SafetensorsMetadata& metadata, const std::string& key, std::string_view file) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) fail("{}: a checkpoint that this version cannot read: no {}", file, quoted_name(key));
+  return found->second;
+}
+
+std::uint64_t find_count(const SafetensorsMetadata& metadata, const std::string& key, std::string_view file) {
+  const std::string& text = find_text(metadata, key, file);
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size())
+    fail("{}: a checkpoint that this version cannot read: {}: {}", file, key, quoted_name(text));
+  return count;
+}
+
+CheckpointInfo parse_info(const SafetensorsMetadata& metadata, std::string_view file) {
+  CheckpointInfo info;
+  info.step = find_count(metadata, "step", file);
+  info.epoch = find_count(metadata, "epoch", file);
+  info.model = find_text(metadata, "model", file);
+  info.config_hash = find_text(metadata, "config_hash", file);
+  info.state = json::parse(find_text(metadata, "state", file), nullptr, false);
+  if (info.state.is_discarded()) fail("{}: a checkpoint that this version cannot read: state is not JSON", file);
+  return info;
+}
+
+/// Compares the checksums that end the file with those of `tensors` and of `header`.
+void verify(const NamedTensor& stored, std::span<const NamedTensor> tensors, Bytes header, std::string_view file) {
+  Checksums checksums(tensors.size() + 2);
+  const Bytes expected = checksums_tensor(checksums).bytes;
+  if (stored.dtype != DType::u8 || stored.bytes.size() != expected.size())
+    fail("{}: corrupt checkpoint: {} checksums of {} tensors", file, stored.bytes.size() / 4, tensors.size());
+  std::memcpy(checksums.data(), stored.bytes.data(), expected.size());
+  if (checksum_of_checksums(checksums) != checksums.back())
+    fail("{}: corrupt checkpoint: checksum of the checksums", file);
+  if (crc32(header) != checksums[tensors.size()]) fail("{}: corrupt checkpoint: header checksum", file);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (crc32(tensors[i].bytes) != checksums[i])
+      fail("{}: corrupt checkpoint: checksum of tensor {}", file, quoted_name(tensors[i].name));
 }
 
 }  // namespace
 
 void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<const NamedTensor> tensors) {
-  std::string header = header_json(info, tensors).dump();
-  header.resize(header.size() + padding_after(sizeof(Preamble) + header.size()), ' ');
-  Preamble preamble{{}, header.size(), crc32(std::as_bytes(std::span(header))), 0};
-  std::copy(magic_bytes.begin(), magic_bytes.end(), preamble.magic.begin());
-  file.write(bytes_of(preamble));
-  file.write(header);
-
-  constexpr std::array<std::byte, alignment> zeros{};
-  std::vector<std::uint32_t> checksums;
-  for (const NamedTensor& tensor : tensors) {
-    std::uint32_t checksum = 0;
-    for (Bytes rest = tensor.bytes; !rest.empty();) {
-      const Bytes block = rest.first(std::min(rest.size(), checksum_block));
-      checksum = crc32(block, checksum);
-      file.write(block);
-      rest = rest.subspan(block.size());
-    }
-    const Bytes padding = Bytes(zeros).first(padding_after(tensor.bytes.size()));
-    checksums.push_back(crc32(padding, checksum));
-    file.write(padding);
-  }
-  file.write(std::as_bytes(std::span(checksums)));
-  file.write(bytes_of(crc32(std::as_bytes(std::span(checksums)))));
+  std::vector<NamedTensor> ordered = order_for_safetensors(tensors);
+  Checksums checksums(ordered.size() + 2);
+  ordered.push_back(checksums_tensor(checksums));
+  const std::string header = encode_safetensors_header(ordered, {{"schema", std::string(checkpoint_schema)},
+                                                                 {"step", std::to_string(info.step)},
+                                                                 {"epoch", std::to_string(info.epoch)},
+                                                                 {"model", info.model},
+                                                                 {"config_hash", info.config_hash},
+                                                                 {"state", info.state.dump()}});
+  checksums[tensors.size()] = write_counted(file, std::as_bytes(std::span(header)));
+  for (std::size_t i = 0; i < tensors.size(); ++i) checksums[i] = write_counted(file, ordered[i].bytes);
+  checksums.back() = checksum_of_checksums(checksums);
+  file.write(ordered.back().bytes);
 }
 
 ParsedCheckpoint parse_checkpoint(Bytes bytes, std::string_view file) {
-  Cursor cursor(bytes, file);
-  const auto preamble = cursor.take<Preamble>("the preamble");
-  if (std::string_view(preamble.magic.data(), preamble.magic.size()) != magic_bytes)
+  if (is_checkpoint_v1(bytes)) return parse_checkpoint_v1(bytes, file);
+  SafetensorsIndex index = parse_safetensors(bytes, file);
+  const auto schema = index.metadata.find("schema");
+  if (schema == index.metadata.end() || !schema->second.starts_with("ptrain.checkpoint/"))
     fail("{}: not a ptrain checkpoint", file);
-  const Bytes text = cursor.take(preamble.header_length, "the header");
-  if (crc32(text) != preamble.header_crc || preamble.zero != 0) fail("{}: corrupt checkpoint: header checksum", file);
-
-  ParsedCheckpoint parsed;
-  try {
-    const char* first = reinterpret_cast<const char*>(text.data());
-    read_header(json::parse(first, first + text.size()), parsed);
-  } catch (const std::exception& error) {
-    fail("{}: a checkpoint that this version cannot read: {}", file, error.what());
-  }
-
-  std::vector<std::uint32_t> checksums;
-  for (NamedTensor& tensor : parsed.tensors) {
-    const std::size_t size = size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count());
-    const Bytes padded = cursor.take(size + padding_after(size), "tensor " + quoted_name(tensor.name));
-    tensor.bytes = padded.first(size);
-    checksums.push_back(crc32(padded));
-  }
-  for (std::size_t i = 0; i < checksums.size(); ++i)
-    if (cursor.take<std::uint32_t>("the checksums") != checksums[i])
-      fail("{}: corrupt checkpoint: checksum of tensor {}", file, quoted_name(parsed.tensors[i].name));
-  if (cursor.take<std::uint32_t>("the checksums") != crc32(std::as_bytes(std::span(checksums))))
-    fail("{}: corrupt checkpoint: checksum of the checksums", file);
-  if (cursor.left() != 0) fail("{}: corrupt checkpoint: {} bytes after its end", file, cursor.left());
-  return parsed;
+  if (index.tensors.empty() || index.tensors.back().name != checksums_name)
+    fail("{}: corrupt checkpoint: it does not end in its checksums", file);
+  const NamedTensor stored = std::move(index.tensors.back());
+  index.tensors.pop_back();
+  const std::byte* data = index.tensors.empty() ? stored.bytes.data() : index.tensors.front().bytes.data();
+  verify(stored, index.tensors, bytes.first(static_cast<std::size_t>(data - bytes.data())), file);
+  if (schema->second != checkpoint_schema)
+    fail("{}: a checkpoint that this version cannot read: schema is not {}", file, checkpoint_schema);
+  return {parse_info(index.metadata, file), std::move(index.tensors)};
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {

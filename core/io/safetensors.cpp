@@ -188,34 +188,40 @@ const NamedTensor& SafetensorsFile::at(std::string_view name) const {
   return *tensor;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-                       const SafetensorsMetadata& metadata) {
-  std::vector<const NamedTensor*> ordered;
-  for (const NamedTensor& tensor : tensors) ordered.push_back(&tensor);
+std::vector<NamedTensor> order_for_safetensors(std::span<const NamedTensor> tensors) {
+  std::vector<NamedTensor> ordered(tensors.begin(), tensors.end());
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const NamedTensor* a, const NamedTensor* b) { return size_of(a->dtype) > size_of(b->dtype); });
+                   [](const NamedTensor& a, const NamedTensor& b) { return size_of(a.dtype) > size_of(b.dtype); });
+  return ordered;
+}
 
+std::string encode_safetensors_header(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
   std::set<std::string_view> names;
-  for (const NamedTensor* tensor : ordered) {
-    invariant(names.insert(tensor->name).second, "write_safetensors: two tensors of one name");
-    invariant(tensor->bytes.size() == size_of(tensor->dtype) * static_cast<std::size_t>(tensor->shape.count()),
-              "write_safetensors: bytes do not match the shape");
-    const std::uint64_t end = offset + tensor->bytes.size();
-    header[tensor->name] = {
-        {"dtype", type_name(tensor->dtype)}, {"shape", tensor->shape.dims()}, {"data_offsets", {offset, end}}};
+  for (const NamedTensor& tensor : tensors) {
+    invariant(names.insert(tensor.name).second, "safetensors: two tensors of one name");
+    invariant(tensor.bytes.size() == size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()),
+              "safetensors: bytes do not match the shape");
+    const std::uint64_t end = offset + tensor.bytes.size();
+    header[tensor.name] = {
+        {"dtype", type_name(tensor.dtype)}, {"shape", tensor.shape.dims()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data starts aligned
-
-  AtomicFile file(path);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = text.size();
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(text);
-  for (const NamedTensor* tensor : ordered) file.write(tensor->bytes);
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                       const SafetensorsMetadata& metadata) {
+  const std::vector<NamedTensor> ordered = order_for_safetensors(tensors);
+  const std::string header = encode_safetensors_header(ordered, metadata);
+  AtomicFile file(path);
+  file.write(header);
+  for (const NamedTensor& tensor : ordered) file.write(tensor.bytes);
   file.commit();
 }
 

@@ -48,6 +48,13 @@ class SafetensorsFile {
   std::map<std::string_view, const NamedTensor*> by_name_;
 };
 
+/// The tensors as a file should hold them, so that all are aligned: wider types first, else in their order.
+std::vector<NamedTensor> order_for_safetensors(std::span<const NamedTensor> tensors);
+
+/// How a file starts in which the bytes of `tensors` follow in their order: the header's length and the header, padded
+/// so that the first tensor is aligned.
+std::string encode_safetensors_header(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata);
+
 /// Writes `tensors` atomically, straight from their memory, wider types first so that all are aligned. transformers
 /// wants metadata {"format": "pt"}. Throws Error{failed} when the file cannot be written.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

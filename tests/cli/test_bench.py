@@ -252,10 +252,10 @@ class OutputFolder(ProgramTest):
         self.assert_one_line_error(self.train("out", "-o", "train.steps=12"), 2, "a run of 12 steps", "--fresh")
         self.assertEqual(self.contents(), before)
         self.assertEqual(self.train("out", "-o", "train.steps=16", "--resume", "auto").returncode, 0)
-        self.assertEqual(self.report("out")["progress"]["resumed_from"], str(self.folder / "out/ckpt-12.ptrain"))
+        self.assertEqual(self.report("out")["progress"]["resumed_from"], str(self.folder / "out/ckpt-12.safetensors"))
         self.assertEqual(self.train("out", "-o", "train.steps=8", "--fresh").returncode, 0)
         self.assertEqual(len(self.losses("out")), 8)
-        self.assertEqual([path.name for path in (self.folder / "out").glob("ckpt-*")], ["ckpt-8.ptrain"])
+        self.assertEqual([path.name for path in (self.folder / "out").glob("ckpt-*")], ["ckpt-8.safetensors"])
 
     def test_a_run_that_never_came_to_a_step_is_no_obstacle(self):
         self.assertEqual(self.train("out", "-o", "model.weights=missing.safetensors").returncode, 1)

@@ -115,7 +115,7 @@ class Clips(ProgramTest):
         self.assertEqual((whole["model"]["name"], whole["model"]["sample"]), ("tsn_resnet50", "clip"))
         self.assertEqual((whole["throughput"]["unit"], whole["throughput"]["samples"]), ("clips/s", 12))
         self.assertEqual(whole["accuracy"]["eval_samples"], 6)
-        self.trained("parts", "--resume", self.folder / "whole/ckpt-2.ptrain")
+        self.trained("parts", "--resume", self.folder / "whole/ckpt-2.safetensors")
         weights = [(self.folder / name / "model.safetensors").read_bytes() for name in ("whole", "parts")]
         self.assertEqual(weights[0], weights[1])
 

@@ -178,7 +178,7 @@ class Threads(RanksTest):
             process.terminate()
             errors = process.communicate(timeout=600)[1]
         self.assertEqual((process.returncode, self.report("out")["status"]), (143, "interrupted"), errors)
-        self.assertTrue(list(output.glob("ckpt-*.ptrain")))
+        self.assertTrue(list(output.glob("ckpt-*.safetensors")))
 
     def test_launchers_that_disagree_are_named(self):
         launched = environment(RANK="0", WORLD_SIZE="2", PADDLE_TRAINER_ID="1", PADDLE_TRAINERS_NUM="2")

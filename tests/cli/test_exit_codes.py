@@ -175,7 +175,7 @@ class ExitCodes(ProgramTest):
                 self.assertEqual(process.returncode, code, errors)
                 self.assertIn("--resume auto", errors)
                 self.assertEqual(self.report(number.name)["status"], "interrupted")
-                self.assertTrue(list(output.glob("ckpt-*.ptrain")))
+                self.assertTrue(list(output.glob("ckpt-*.safetensors")))
 
 
 if __name__ == "__main__":

@@ -53,15 +53,15 @@ class Faults(ProgramTest):
         self.assertEqual(len(lines), result.returncode, tried)
         for path in self.files(output):
             self.assertNotIn(".tmp", path.name, tried)
-            if path.suffix in (".ptrain", ".safetensors") and (same or path.name == "ckpt-2.ptrain"):
+            if path.suffix == ".safetensors" and (same or path.name == "ckpt-2.safetensors"):
                 whole = [folder / path.name for folder in (self.folder / "before", self.folder / "clean")]
                 self.assertTrue(any(other.exists() and filecmp.cmp(path, other, shallow=False) for other in whole),
                                 f"{path.name} is damaged; {tried}")
             if path.suffix == ".json":
                 json.loads(path.read_text())
-        self.assertTrue((self.folder / output / "ckpt-2.ptrain").exists(), tried)
+        self.assertTrue((self.folder / output / "ckpt-2.safetensors").exists(), tried)
         if result.returncode == 0:
-            self.assertTrue((self.folder / output / "ckpt-4.ptrain").exists(), tried)
+            self.assertTrue((self.folder / output / "ckpt-4.safetensors").exists(), tried)
             self.assertEqual(self.report(output)["status"], "ok")
 
     def try_all(self, config, share=1):

@@ -1,14 +1,22 @@
-"""A run killed at any moment goes on to the same weights. PTRAIN_KILLS says how many moments (default 4)."""
+"""A run killed at any moment goes on to the same weights. PTRAIN_KILLS says how many moments (default 4). Checkpoints are
+safetensors files that any program reads; those of the first format are gone on from."""
+import json
 import os
+import pathlib
 import random
 import re
+import shutil
+import struct
 import subprocess
 import time
 import unittest
+import zlib
 
 from program import BINARY, ProgramTest
 
 STEPS = 200
+# A run of six steps by the last program that wrote ckpt-<step>.ptrain, its checkpoint after two and its losses.
+FIRST_FORMAT = pathlib.Path(__file__).parent / "checkpoint_v1"
 PHASES = """\
 model: {name: mobilenet_v2, classes: 4}
 data: {source: synthetic, image_size: 24, batch_size: 4, synthetic_samples: 64, workers: 1}
@@ -70,6 +78,52 @@ class Resume(ProgramTest):
             resumed = int(re.findall(r"\d+", self.report(output)["progress"]["resumed_from"])[-1])
             self.assertTrue((1, 18, 36)[phase] <= resumed < (18, 36, 60)[phase], resumed)
             self.assertEqual(self.weights(output), self.weights("whole"), f"phase {phase + 1} of 3")
+
+
+class Format(ProgramTest):
+    def test_a_checkpoint_is_a_safetensors_file_with_metadata_and_checksums(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=4", "-o", "eval.every_epochs=0").returncode, 0)
+        content = (self.folder / "out/ckpt-4.safetensors").read_bytes()
+        length, = struct.unpack("<Q", content[:8])
+        header, data = json.loads(content[8:8 + length]), content[8 + length:]
+        metadata = header.pop("__metadata__")
+        self.assertTrue(all(isinstance(value, str) for value in metadata.values()), metadata)
+        self.assertEqual((metadata["schema"], metadata["step"]), ("ptrain.checkpoint/2", "4"))
+        self.assertEqual(json.loads(metadata["state"])["samples_per_step"], 8)
+        widths, found, end = {"F32": 4, "I32": 4, "I64": 8, "U8": 1, "BF16": 2}, [], 0
+        for name, entry in header.items():  # in the file's order
+            begin, after = entry["data_offsets"]
+            elements = widths[entry["dtype"]]
+            for extent in entry["shape"]:
+                elements *= extent
+            self.assertEqual((begin, after - begin), (end, elements), name)
+            found.append(zlib.crc32(data[begin:after]))
+            end = after
+        self.assertEqual(end, len(data))
+        self.assertIn("flat.master", header)
+        begin, after = header["ptrain.checksums"]["data_offsets"]
+        expected = [*found[:-1], zlib.crc32(content[:8 + length])]
+        expected.append(zlib.crc32(struct.pack(f"<{len(expected)}I", *expected)))
+        self.assertEqual(list(struct.unpack(f"<{len(expected)}I", data[begin:after])), expected)
+
+    def test_a_checkpoint_of_the_first_format_is_gone_on_from(self):
+        out = self.folder / "out"
+        out.mkdir()
+        shutil.copy(FIRST_FORMAT / "ckpt-2.ptrain", out)
+        result = self.train("out", "-o", f"model.weights={FIRST_FORMAT / 'start.safetensors'}", "--resume", "auto",
+                            config=FIRST_FORMAT / "run.yaml")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.report("out")["progress"]["resumed_from"], str(out / "ckpt-2.ptrain"))
+        lines = map(json.loads, (FIRST_FORMAT / "metrics.jsonl").read_text().splitlines())
+        for loss, expected in zip(self.losses("out"), [line["loss"] for line in lines][2:], strict=True):
+            self.assertAlmostEqual(loss, expected, delta=1e-4)
+        self.assertEqual(sorted(path.name for path in out.glob("ckpt-*")),
+                         ["ckpt-2.ptrain", "ckpt-4.safetensors", "ckpt-6.safetensors"])
+        again = self.train("out", "-o", f"model.weights={FIRST_FORMAT / 'start.safetensors'}", "--resume", "auto", "-o",
+                           "train.steps=8", config=FIRST_FORMAT / "run.yaml")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(sorted(path.name for path in out.glob("ckpt-*")),
+                         [f"ckpt-{step}.safetensors" for step in (4, 6, 8)])
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ class Signals(ProgramTest):
                 _, errors = process.communicate(timeout=120)
                 self.assertEqual(process.returncode, 128 + number, errors)
                 self.assertEqual(self.report(number.name)["status"], "interrupted")
-                self.assertTrue(list((self.folder / number.name).glob("ckpt-*.ptrain")))
+                self.assertTrue(list((self.folder / number.name).glob("ckpt-*.safetensors")))
 
     def test_a_search_that_is_interrupted_keeps_its_choices(self):
         environment = {**os.environ, "PTRAIN_CACHE_DIR": str(self.folder / "cache")}

@@ -31,7 +31,7 @@ class Telling(ProgramTest):
         verbose = run("run", self.config, "--out", self.folder / "verbose", "-v", "-o", "train.steps=2",
                       "-o", "output.checkpoint_every_steps=1")
         self.assertRegex(verbose.stderr, r"(?m)^linear \S+: \S+$")
-        self.assertIn(f"checkpoint: {self.folder / 'verbose/ckpt-1.ptrain'}", verbose.stderr)
+        self.assertIn(f"checkpoint: {self.folder / 'verbose/ckpt-1.safetensors'}", verbose.stderr)
         self.assert_one_line_error(run("run", self.config, "-q", "-v"), 2, "--quiet")
 
     def test_events_are_a_line_of_json_each(self):

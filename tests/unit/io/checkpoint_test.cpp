@@ -1,5 +1,7 @@
 #include "core/io/checkpoint.h"
 
+#include "core/io/safetensors.h"
+
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -25,7 +27,7 @@ CheckpointInfo info_of(std::uint64_t step) {
 }
 
 std::string parse_error(const std::string& file) {
-  return error_of([&] { parse_checkpoint(std::as_bytes(std::span(file.data(), file.size())), "c.ptrain"); });
+  return error_of([&] { parse_checkpoint(std::as_bytes(std::span(file.data(), file.size())), "c.safetensors"); });
 }
 
 std::string one_file() {
@@ -36,7 +38,7 @@ std::string one_file() {
 TEST(Checkpoint, RoundTripKeepsEverything) {
   const TemporaryDirectory directory;
   const auto path = save_checkpoint(directory / "made" / "on demand", info_of(30), tensors(), 3);
-  EXPECT_EQ(path.filename(), "ckpt-30.ptrain");
+  EXPECT_EQ(path.filename(), "ckpt-30.safetensors");
   const Checkpoint loaded = load_checkpoint(path);
   EXPECT_EQ(loaded.info().step, 30u);
   EXPECT_EQ(loaded.info().epoch, 2u);
@@ -48,15 +50,16 @@ TEST(Checkpoint, RoundTripKeepsEverything) {
   EXPECT_EQ(loaded.find("conv.weight")->shape, (Shape{4, 5}));
   EXPECT_EQ(to_floats(*loaded.find("conv.weight")), std::vector<float>(stored_weights.begin(), stored_weights.end()));
   EXPECT_EQ(to_floats(*loaded.find("low")), (std::vector<float>{1, 2, -3}));
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(loaded.find("low")->bytes.data()) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(loaded.find("conv.weight")->bytes.data()) % 4, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(loaded.find("low")->bytes.data()) % 2, 0u);
   EXPECT_EQ(loaded.find("other"), nullptr);
 }
 
 TEST(Checkpoint, RefusesAFileCutAnywhere) {
   const std::string whole = one_file();
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_NE(parse_error(whole.substr(0, size)).find("c.ptrain: "), std::string::npos) << size;
-  EXPECT_NE(parse_error(whole + "x").find("1 bytes after its end"), std::string::npos);
+    EXPECT_NE(parse_error(whole.substr(0, size)).find("c.safetensors: "), std::string::npos) << size;
+  EXPECT_NE(parse_error(whole + "x").find("1 bytes after the last tensor"), std::string::npos);
 }
 
 TEST(Checkpoint, NoticesEveryFlippedBit) {
@@ -71,19 +74,75 @@ TEST(Checkpoint, NoticesEveryFlippedBit) {
 
 TEST(Checkpoint, SaysWhatIsWrong) {
   std::string file = one_file();
-  EXPECT_EQ(parse_error("some other file that is long enough"), "c.ptrain: not a ptrain checkpoint");
+  EXPECT_NE(parse_error("some other file that is long enough").find("not safetensors"), std::string::npos);
   file[file.find("conv.weight")] ^= 1;
-  EXPECT_EQ(parse_error(file), "c.ptrain: corrupt checkpoint: header checksum");
+  EXPECT_EQ(parse_error(file), "c.safetensors: corrupt checkpoint: header checksum");
   file = one_file();
-  file[file.size() - 4 * 4 - 64 - 1] ^= 1;  // before the checksums and the padded "low" lies the end of "conv.weight"
-  EXPECT_EQ(parse_error(file), "c.ptrain: corrupt checkpoint: checksum of tensor \"conv.weight\"");
+  const std::size_t checksums = 5 * 4, low = 3 * 2;  // what follows "conv.weight"
+  file[file.size() - checksums - low - 1] ^= 1;
+  EXPECT_EQ(parse_error(file), "c.safetensors: corrupt checkpoint: checksum of tensor \"conv.weight\"");
+  file = one_file();
+  file.back() ^= 1;
+  EXPECT_EQ(parse_error(file), "c.safetensors: corrupt checkpoint: checksum of the checksums");
+  const TemporaryDirectory directory;
+  write_safetensors(directory / "weights", tensors());
+  EXPECT_EQ(parse_error(read_file(directory / "weights")), "c.safetensors: not a ptrain checkpoint");
+}
+
+/// Made by the last program that wrote this format.
+std::string first_format() { return read_file(PTRAIN_SOURCE_DIR "/tests/fuzz/corpus/checkpoint/small_v1.ptrain"); }
+
+TEST(CheckpointV1, IsStillRead) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "ckpt-3.ptrain", first_format());
+  const Checkpoint loaded = load_checkpoint(directory / "ckpt-3.ptrain");
+  EXPECT_EQ(loaded.info().step, 3u);
+  EXPECT_EQ(loaded.info().epoch, 1u);
+  EXPECT_EQ(loaded.info().model, "tiny");
+  EXPECT_EQ(loaded.info().config_hash, "c0ffee");
+  EXPECT_EQ(loaded.info().state, nlohmann::json({{"scale", 2.0}}));
+  ASSERT_EQ(loaded.tensors().size(), 2u);
+  EXPECT_EQ(loaded.find("w")->shape, (Shape{2, 2}));
+  EXPECT_EQ(to_floats(*loaded.find("w")), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(loaded.find("none")->dtype, DType::bf16);
+}
+
+TEST(CheckpointV1, NoticesEveryFlippedBitAndEveryCut) {
+  const std::string whole = first_format();
+  std::string file = whole;
+  for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
+    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_FALSE(parse_error(file).empty()) << "byte " << bit / 8 << " of " << file.size();
+    file[bit / 8] = whole[bit / 8];
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(parse_error(whole.substr(0, size)).empty());
+}
+
+TEST(CheckpointV1, CountsAmongTheOthers) {
+  const TemporaryDirectory directory;
+  const auto find_name = [&] { return find_latest(directory.path()).checkpoint->path().filename(); };
+  write_file_atomic(directory / "ckpt-3.ptrain", first_format());
+  write_file_atomic(directory / ".ckpt-0.ptrain.tmp.123-0", "half");
+  EXPECT_EQ(find_name(), "ckpt-3.ptrain");
+  save_checkpoint(directory.path(), info_of(3), tensors(), 2);
+  EXPECT_EQ(find_name(), "ckpt-3.safetensors");
+  EXPECT_EQ(directory.entries(), 2);
+  write_file_atomic(checkpoint_path(directory.path(), 3), "damaged");
+  EXPECT_EQ(find_name(), "ckpt-3.ptrain");
+  save_checkpoint(directory.path(), info_of(4), tensors(), 2);
+  EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{3, 4}));
+  save_checkpoint(directory.path(), info_of(5), tensors(), 2);
+  EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_EQ(directory.entries(), 2);
+  remove_checkpoints(directory.path());
+  EXPECT_EQ(directory.entries(), 0);
 }
 
 TEST(Checkpoint, KeepsTheNewestAndClearsWhatAKilledSaveLeft) {
   const TemporaryDirectory directory;
-  write_file_atomic(directory / ".ckpt-5.ptrain.tmp.123-0", "half");
+  write_file_atomic(directory / ".ckpt-5.safetensors.tmp.123-0", "half");
   write_file_atomic(directory / "notes.txt", "mine");
-  write_file_atomic(directory / "ckpt-007.ptrain", "not made here");
+  write_file_atomic(directory / "ckpt-007.safetensors", "not made here");
   for (const std::uint64_t step : {5, 10, 100, 20}) save_checkpoint(directory.path(), info_of(step), tensors(), 2);
   EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{10, 20, 100}));
   save_checkpoint(directory.path(), info_of(101), tensors(), 2);
@@ -123,7 +182,7 @@ TEST(FindLatest, FallsBackPastDamagedOnesWithAWarningEach) {
   ASSERT_TRUE(latest.checkpoint);
   EXPECT_EQ(latest.checkpoint->info().step, 1u);
   ASSERT_EQ(latest.warnings.size(), 3u);
-  EXPECT_NE(latest.warnings[0].find("ckpt-4.ptrain: truncated checkpoint"), std::string::npos) << latest.warnings[0];
+  EXPECT_NE(latest.warnings[0].find("ckpt-4.safetensors: truncated"), std::string::npos) << latest.warnings[0];
   EXPECT_NE(latest.warnings[2].find("holds step 4; passed over"), std::string::npos) << latest.warnings[2];
 }
 
@@ -131,7 +190,7 @@ TEST(FindLatest, WhatCannotBeReadNowIsNotPassedOver) {
   const TemporaryDirectory directory;
   save_checkpoint(directory.path(), info_of(1), tensors(), 0);
   std::filesystem::create_directory(checkpoint_path(directory.path(), 2));
-  EXPECT_NE(error_of([&] { find_latest(directory.path()); }).find("ckpt-2.ptrain: it is a directory"),
+  EXPECT_NE(error_of([&] { find_latest(directory.path()); }).find("ckpt-2.safetensors: it is a directory"),
             std::string::npos);
 }
 
