@@ -11,6 +11,7 @@
 #include "core/deploy/quantization/report.h"
 #include "core/infer/inference.h"
 #include "core/infer/scenarios.h"
+#include "core/report/metrics_line.h"
 #include "core/report/report.h"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ nlohmann::json schema_of() {
 constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", config_schema},
     {"report", "of report.json", schema_of<Report>},
+    {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
     {"infer", "of ptrain infer --report", schema_of<InferenceReport>},
     {"bench-infer", "of ptrain bench infer --json", schema_of<ScenarioReport>},

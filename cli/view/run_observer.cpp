@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 namespace ptrain {
 
@@ -44,18 +45,18 @@ void RunObserver::on_step(const Step& s) {
   progress_->step(update);
   unlogged_ms_.push_back(std::round(s.step_seconds * 1e6) * 1e-3);
   if (s.step % config_.train.log_every_steps != 0 && s.step != s.total) return;
-  nlohmann::json line = {{"step", s.step},
-                         {"epoch", update.epoch},
-                         {"loss", s.loss},
-                         {"lr", s.lr},
-                         {"step_ms", s.step_seconds * 1e3},
-                         {"reader_ms", s.reader_seconds * 1e3},
-                         {"compute_ms", s.compute_seconds * 1e3},
-                         {"samples", s.samples},
-                         {"steps_ms", unlogged_ms_}};
-  unlogged_ms_.clear();
-  if (s.memory_bytes > 0) line["memory_bytes"] = s.memory_bytes;
-  if (s.loss_scale > 0) line["loss_scale"] = s.loss_scale;
+  StepLine line;
+  line.step = s.step;
+  line.epoch = s.epochs;
+  line.loss = s.loss;
+  line.lr = s.lr;
+  line.step_ms = s.step_seconds * 1e3;
+  line.reader_ms = s.reader_seconds * 1e3;
+  line.compute_ms = s.compute_seconds * 1e3;
+  line.samples = s.samples;
+  line.steps_ms = std::exchange(unlogged_ms_, {});
+  if (s.memory_bytes > 0) line.memory_bytes = s.memory_bytes;
+  if (s.loss_scale > 0) line.loss_scale = s.loss_scale;
   log("step", line);
 }
 
@@ -74,8 +75,10 @@ void RunObserver::on_eval(const EvalResult& r) {
   } else if (!r.values) {
     figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
   }
-  figures.update({{"loss", r.loss}, {"samples", r.samples}, {"seconds", r.seconds}});
-  log("evaluation", {{"step", r.step}, {"eval", std::move(figures)}});
+  EvaluationLine line{r.step, {r.loss, r.samples, r.seconds, {}}};
+  for (const auto& [name, value] : figures.items())
+    line.eval.figures[name] = value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  log("evaluation", line);
 }
 
 void RunObserver::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {
@@ -92,9 +95,9 @@ void RunObserver::on_detail(const std::string& line) {
   if (verbosity_ == Verbosity::verbose) progress_->message(line);
 }
 
-void RunObserver::log(std::string_view name, const nlohmann::json& line) {
+void RunObserver::log(std::string_view name, const MetricsLine& line) {
   if (log_) log_->write(line);
-  event(name, line);
+  event(name, to_json(line));
 }
 
 void RunObserver::event(std::string_view name, const nlohmann::json& fields) {

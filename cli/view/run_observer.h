@@ -26,7 +26,7 @@ class RunObserver final : public TrainObserver {
 
  private:
   /// In metrics.jsonl, and as an event where these are asked for.
-  void log(std::string_view event, const nlohmann::json& line);
+  void log(std::string_view event, const MetricsLine& line);
   void event(std::string_view name, const nlohmann::json& fields);
 
   const Config& config_;

@@ -1,16 +1,13 @@
 #include "core/analysis/run_record.h"
 
-#include "core/io/atomic_file.h"
+#include "core/report/metrics_line.h"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <sstream>
 
 namespace ptrain {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
 
@@ -67,25 +64,11 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   return figures;
 }
 
-std::vector<json> read_metrics(const std::filesystem::path& metrics) {
-  std::vector<json> entries;
-  std::error_code error;
-  if (!std::filesystem::exists(metrics, error)) return entries;
-  std::istringstream lines(read_file(metrics));
-  for (std::string line; std::getline(lines, line);) {
-    json entry = json::parse(line, nullptr, false);
-    if (entry.is_object()) entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
 std::vector<double> read_step_times(const std::filesystem::path& metrics) {
   std::vector<double> times;
-  for (const json& entry : read_metrics(metrics)) {
-    if (!entry.contains("steps_ms") || !entry["steps_ms"].is_array()) continue;
-    for (const json& ms : entry["steps_ms"]) {
-      if (ms.is_number()) times.push_back(ms);
-    }
+  for (const MetricsLine& line : read_metrics(metrics)) {
+    const auto* step = std::get_if<StepLine>(&line);
+    if (step != nullptr) times.insert(times.end(), step->steps_ms.begin(), step->steps_ms.end());
   }
   return times;
 }

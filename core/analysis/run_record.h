@@ -102,8 +102,6 @@ double typical_step(std::span<const double> step_ms);
 /// The figures of a report whose steps took `step_ms` (every step, in order), of which `warmup_steps` are left out.
 RunFigures run_figures(const Report& report, std::span<const double> step_ms, std::int64_t warmup_steps);
 
-/// The lines of a metrics.jsonl that are objects; none when there is no such file.
-std::vector<nlohmann::json> read_metrics(const std::filesystem::path& metrics);
 /// Times of every step, in order, from a run's metrics.jsonl; empty when there is no such file or it lacks them.
 std::vector<double> read_step_times(const std::filesystem::path& metrics);
 

@@ -146,7 +146,7 @@ void keep_case(RunSet& set, const std::string& name) {
 
 }  // namespace
 
-std::vector<json> read_metrics(const MeasuredRun& run) {
+std::vector<MetricsLine> read_metrics(const MeasuredRun& run) {
   if (run.report_file.filename() != report_name) return {};
   return read_metrics(run.report_file.parent_path() / metrics_name);
 }

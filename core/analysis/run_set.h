@@ -3,6 +3,7 @@
 
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/run_record.h"
+#include "core/report/metrics_line.h"
 
 #include <filesystem>
 #include <map>
@@ -20,8 +21,8 @@ struct MeasuredRun {
   std::vector<double> step_ms;        // every step, in order; empty when they were not kept
 };
 
-/// The lines of the metrics.jsonl that a run left beside its report.json, objects only; none where there is none.
-std::vector<nlohmann::json> read_metrics(const MeasuredRun& run);
+/// The lines of the metrics.jsonl that a run left beside its report.json; none where there is none.
+std::vector<MetricsLine> read_metrics(const MeasuredRun& run);
 
 /// All runs of one case, by repeat.
 struct MeasuredCase {

@@ -74,6 +74,9 @@ void Fields::operator()(const char* name, std::optional<std::string>& value, con
 void Fields::operator()(const char* name, std::vector<std::string>& value, const char* help) {
   leaf(name, value, list_of(typed("string", ""), help));
 }
+void Fields::operator()(const char* name, std::vector<double>& value, const char* help) {
+  leaf(name, value, list_of(from_zero("number", ""), help));
+}
 void Fields::operator()(const char* name, std::map<std::string, double>& value, const char* help) {
   leaf(name, value, map_of(from_zero("number", ""), help));
 }
@@ -106,6 +109,19 @@ void Fields::any_list(const char* name, json& value, const json& item, const cha
   leaf(name, value, list_of(item, help));
 }
 
+void Fields::others(std::map<std::string, std::optional<double>>& values, const char* help) {
+  if (use_ == Use::schema) others_ = typed({"number", "null"}, help);
+  if (use_ == Use::write) {
+    for (auto& [name, value] : values) any_sign(name.c_str(), value, help);
+  }
+  if (use_ != Use::read) return;
+  values.clear();
+  for (const auto& [name, value] : source_->items()) {
+    if (declared_.contains(name) || !(value.is_number() || value.is_null())) continue;
+    values[name] = value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  }
+}
+
 void Fields::one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help) {
   leaf(name, value, {{"enum", names}, {"description", help}});
 }
@@ -127,6 +143,7 @@ void Fields::group(const char* name, const char* help, const std::function<void(
 }
 
 const json* Fields::find(const char* name) const {
+  declared_.insert(name);
   const auto found = source_->find(name);
   return found == source_->end() || found->is_null() ? nullptr : &*found;
 }
@@ -150,7 +167,7 @@ json Fields::take(const char* help) {
                  {"description", *help == '\0' ? about_ : help},
                  {"properties", std::move(written_)},
                  {"required", std::move(required_)},
-                 {"additionalProperties", false}};
+                 {"additionalProperties", std::move(others_)}};
   if (!version_.empty()) {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
     schema["title"] = version_;

@@ -19,6 +19,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,7 @@ class Fields {
   void operator()(const char* name, std::string& value, const char* help);
   void operator()(const char* name, std::optional<std::string>& value, const char* help);
   void operator()(const char* name, std::vector<std::string>& value, const char* help);
+  void operator()(const char* name, std::vector<double>& value, const char* help);
   void operator()(const char* name, std::map<std::string, double>& value, const char* help);
   void operator()(const char* name, std::map<std::string, std::string>& value, const char* help);
   /// Null when not finite: JSON has no NaN. NaN when read from null.
@@ -69,6 +71,8 @@ class Fields {
   /// A list of JSON that fits `item`, a schema.
   void any_list(const char* name, nlohmann::json& value, const nlohmann::json& item, const char* help);
   void one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help);
+  /// Members of the object that are not declared before: numbers of any names, or null.
+  void others(std::map<std::string, std::optional<double>>& values, const char* help);
   /// An enumeration by name_of() of its values up to `last`.
   template <typename E>
   void choice(const char* name, E& value, E last, const char* help) {
@@ -133,6 +137,8 @@ class Fields {
   const nlohmann::json* source_ = nullptr;
   nlohmann::json written_ = nlohmann::json::object();  // or the properties
   nlohmann::json required_ = nlohmann::json::array();
+  nlohmann::json others_ = false;           // the schema of members that are not declared
+  mutable std::set<std::string> declared_;  // those that were looked for
   std::string about_, version_;
 };
 

@@ -40,12 +40,12 @@ MetricsLog::~MetricsLog() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void MetricsLog::write(const nlohmann::json& line) {
+void MetricsLog::write(const MetricsLine& line) {
   struct stat status {};
   if (fstat(descriptor_, &status) == 0 && status.st_nlink == 0) {
     fail("{}: was removed, or its folder, while the run wrote to it", path_.string());
   }
-  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string text = to_json(line).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);

@@ -1,7 +1,7 @@
-// metrics.jsonl: one JSON object per logged step, on disk as soon as it is written.
+// metrics.jsonl: one JSON object per logged step or evaluation, on disk as soon as it is written.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "core/report/metrics_line.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -17,8 +17,8 @@ class MetricsLog {
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  /// Writes one line, {"step": ..., ...}; numbers that are not finite become null. Throws Error{failed} (a full disk).
-  void write(const nlohmann::json& line);
+  /// Throws Error{failed} (a full disk).
+  void write(const MetricsLine& line);
 
  private:
   std::filesystem::path path_;

@@ -56,7 +56,18 @@ std::string object_problem(const json& value, const json& schema, const std::str
   return {};
 }
 
+/// "" when the value fits one of the alternatives, else what the last of them says.
+std::string alternatives_problem(const json& value, const json& schema, const std::string& path) {
+  std::string problem;
+  for (const json& alternative : schema["anyOf"]) {
+    problem = problem_at(value, alternative, path);
+    if (problem.empty()) return problem;
+  }
+  return problem;
+}
+
 std::string problem_at(const json& value, const json& schema, const std::string& path) {
+  if (schema.contains("anyOf")) return alternatives_problem(value, schema, path);
   if (schema.contains("type") && !has_any_type(value, schema["type"])) {
     return fmt::format("{}: expected {}, got {}", path, schema["type"].dump(), value.type_name());
   }

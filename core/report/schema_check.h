@@ -1,5 +1,5 @@
 // Checks JSON against the part of JSON Schema that ptrain's own schemas use: type, properties, required,
-// additionalProperties, items, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum.
+// additionalProperties, anyOf, items, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum.
 #pragma once
 
 #include <nlohmann/json.hpp>

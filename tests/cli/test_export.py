@@ -148,7 +148,7 @@ class Schemas(ProgramTest):
 
     def test_every_schema_is_listed(self):
         names = re.findall(r"^  ([a-z-]+) ", run("schema", "--help").stdout, re.M)
-        self.assertLessEqual({"config", "report", "bench", "bench-run", "effects", "comparison", "table"}, set(names))
+        self.assertLessEqual({"config", "report", "metrics", "bench", "bench-run", "effects", "comparison", "table"}, set(names))
 
 
 if __name__ == "__main__":

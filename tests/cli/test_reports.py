@@ -12,6 +12,27 @@ try:
 except ImportError:
     jsonschema = None
 
+TYPES = {"object": dict, "array": list, "number": (int, float), "integer": int, "null": type(None), "string": str}
+
+
+def problems(value, schema, path=""):
+    """Where `value` does not fit, by the part of JSON Schema that ptrain's own have; jsonschema may not be installed."""
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if types and not any(isinstance(value, TYPES[name]) for name in types):
+        return [f"{path}: not {types}"]
+    if isinstance(value, (int, float)) and value < schema.get("minimum", value):
+        return [f"{path}: below {schema['minimum']}"]
+    found = []
+    if isinstance(value, list):
+        found = [problem for item in value for problem in problems(item, schema.get("items", {}), path)]
+    if isinstance(value, dict):
+        found = [f"{path}: no {name}" for name in schema.get("required", []) if name not in value]
+        for name, item in value.items():
+            inner = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
+            found += [f"{path}: unknown {name}"] if inner is False else problems(item, inner, f"{path}/{name}")
+    return found
+
 
 class Reports(ProgramTest):
     def test_a_run_reports_speed_memory_and_accuracy(self):
@@ -27,6 +48,16 @@ class Reports(ProgramTest):
         persistent = report["flags"]["cudnn_batchnorm_spatial_persistent"]
         self.assertEqual((persistent["requested"], persistent["effective"]), (True, False))
         self.assertTrue(persistent["reason"])
+
+    def test_every_line_of_the_metrics_fits_one_of_the_published_schemas(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=6", "-o", "eval.every_epochs=1", "-o", "data.synthetic_samples=24").returncode, 0)
+        schema = json.loads(run("schema", "metrics").stdout)
+        lines = [json.loads(line) for line in (self.folder / "out/metrics.jsonl").read_text().splitlines()]
+        kinds = [[problems(line, kind) for kind in schema["anyOf"]] for line in lines]
+        self.assertEqual([sum(not found for found in line) for line in kinds], [1] * 8, kinds)
+        self.assertEqual(sum("eval" in line for line in lines), 2)
+        spoilt = {**lines[0], "loss": "low"}
+        self.assertTrue(all(problems(spoilt, kind) for kind in schema["anyOf"]))
 
     def test_the_report_validates_against_its_published_schema(self):
         if jsonschema is None:

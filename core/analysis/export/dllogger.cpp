@@ -34,13 +34,13 @@ class Stream {
   std::string text_;
 };
 
-json step_data(const json& line) {
-  return {{"train.loss", line.at("loss")},
-          {"train.lr", line.value("lr", 0.0)},
+json step_data(const StepLine& line) {
+  return {{"train.loss", line.loss},
+          {"train.lr", line.lr},
           {"train.ips", exports::step_rate(line)},
-          {"train.batch_time", line.value("step_ms", 0.0) * 1e-3},
-          {"train.data_time", line.value("reader_ms", 0.0) * 1e-3},
-          {"train.compute_time", line.value("compute_ms", 0.0) * 1e-3}};
+          {"train.batch_time", line.step_ms * 1e-3},
+          {"train.data_time", line.reader_ms * 1e-3},
+          {"train.compute_time", line.compute_ms * 1e-3}};
 }
 
 json evaluation_data(const json& evaluation) {
@@ -71,14 +71,14 @@ std::string export_dllogger(const ExportInput& input) {
   Stream stream(exports::start_time(report));
   stream.write(0, "PARAMETER", report.config);
   double elapsed = report.progress.setup_seconds;
-  for (const json& line : input.metrics) {
-    const auto epoch = static_cast<std::int64_t>(line.value("epoch", 0.0));
-    if (exports::is_step(line)) {
-      elapsed += exports::line_milliseconds(line) * 1e-3;
-      stream.write(elapsed, {epoch, line.at("step")}, step_data(line));
+  for (const MetricsLine& line : input.metrics) {
+    if (const auto* step = std::get_if<StepLine>(&line)) {
+      elapsed += step->total_ms() * 1e-3;
+      stream.write(elapsed, {static_cast<std::int64_t>(step->epoch), step->step}, step_data(*step));
     } else {
-      elapsed += line.at("eval").value("seconds", 0.0);
-      stream.write(elapsed, {line.at("step")}, evaluation_data(line["eval"]));
+      const auto& evaluation = std::get<EvaluationLine>(line);
+      elapsed += evaluation.eval.seconds;
+      stream.write(elapsed, {evaluation.step}, evaluation_data(write_fields(evaluation.eval)));
     }
   }
   stream.write(report.progress.wall_seconds, json::array(), summary_data(report));

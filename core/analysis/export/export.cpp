@@ -1,14 +1,10 @@
 #include "core/analysis/export/export.h"
 
-#include "core/analysis/run_record.h"
-
 #include <algorithm>
 #include <cctype>
 #include <ctime>
 
 namespace ptrain {
-
-using nlohmann::json;
 
 const std::vector<Exporter>& exporters() {
   static const std::vector<Exporter> list = {
@@ -28,9 +24,7 @@ ExportInput read_export_input(const std::filesystem::path& path) {
   const bool named_by_folder = file.filename() == "report.json" && file.has_parent_path();
   input.name = named_by_folder ? file.parent_path().filename().string() : file.stem().string();
   if (!named_by_folder) return input;
-  for (json& entry : read_metrics(file.parent_path() / "metrics.jsonl")) {
-    if (exports::is_step(entry) || exports::is_evaluation(entry)) input.metrics.push_back(std::move(entry));
-  }
+  input.metrics = read_metrics(file.parent_path() / "metrics.jsonl");
   return input;
 }
 
@@ -53,20 +47,9 @@ std::string model_family(const Report& report) {
   return {name.begin(), std::find_if(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) == 0; })};
 }
 
-double step_rate(const json& line) {
-  const double ms = line.value("step_ms", 0.0);
-  return ms > 0 ? line.value("samples", 0.0) / ms * 1e3 : 0.0;
+double step_rate(const StepLine& line) {
+  return line.step_ms > 0 ? static_cast<double>(line.samples) / line.step_ms * 1e3 : 0.0;
 }
-
-double line_milliseconds(const json& line) {
-  if (!line.contains("steps_ms")) return line.value("step_ms", 0.0);
-  double sum = 0;
-  for (const json& ms : line["steps_ms"]) sum += ms.get<double>();
-  return sum;
-}
-
-bool is_step(const json& line) { return line.is_object() && line.contains("step") && line.contains("step_ms"); }
-bool is_evaluation(const json& line) { return line.is_object() && line.contains("step") && line.contains("eval"); }
 
 std::int64_t devices(const Report& report) { return config_of(report).dist.ranks; }
 

@@ -1,9 +1,8 @@
 // A report in the dialects of other benchmark suites, so that their dashboards and parsers read ptrain's runs.
 #pragma once
 
+#include "core/report/metrics_line.h"
 #include "core/report/report.h"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <string>
@@ -15,7 +14,7 @@ namespace ptrain {
 struct ExportInput {
   std::string name;  // of the run: its folder or file
   Report report;
-  std::vector<nlohmann::json> metrics;  // lines of metrics.jsonl beside it; empty when there are none
+  std::vector<MetricsLine> metrics;  // of metrics.jsonl beside it; empty when there are none
 };
 
 struct Exporter {
@@ -49,11 +48,7 @@ double total_samples_per_second(const Report& report);
 /// The letters that a model's name begins with, without the size behind them.
 std::string model_family(const Report& report);
 /// Samples per second of one logged step; 0 when it has no time.
-double step_rate(const nlohmann::json& line);
-/// Milliseconds of all steps that a line of the metrics stands for.
-double line_milliseconds(const nlohmann::json& line);
-bool is_step(const nlohmann::json& line);
-bool is_evaluation(const nlohmann::json& line);
+double step_rate(const StepLine& line);
 /// The ranks' number.
 std::int64_t devices(const Report& report);
 

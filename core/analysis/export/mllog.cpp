@@ -58,11 +58,11 @@ void write_setup(Log& log, const Report& report) {
   if (report.accuracy) log.event(0, "eval_samples", report.accuracy->eval_samples);
 }
 
-void write_evaluation(Log& log, double& elapsed, const json& line, std::int64_t epoch) {
+void write_evaluation(Log& log, double& elapsed, const LoggedEvaluation& evaluation, std::int64_t epoch) {
   const json where = {{"epoch_num", epoch}};
   log.interval_start(elapsed, "eval_start", where);
-  elapsed += line.at("eval").value("seconds", 0.0);
-  log.event(elapsed, "eval_accuracy", line["eval"].value("top1", json()), where);
+  elapsed += evaluation.seconds;
+  log.event(elapsed, "eval_accuracy", write_fields(evaluation).value("top1", json()), where);
   log.interval_end(elapsed, "eval_stop", where);
 }
 
@@ -77,16 +77,16 @@ std::string export_mllog(const ExportInput& input) {
   log.interval_start(elapsed, "run_start");
   std::int64_t epoch = 1;
   bool in_epoch = false;
-  for (const json& line : input.metrics) {
-    if (exports::is_step(line)) {
+  for (const MetricsLine& line : input.metrics) {
+    if (const auto* step = std::get_if<StepLine>(&line)) {
       if (!in_epoch) log.interval_start(elapsed, "epoch_start", {{"epoch_num", epoch}});
       in_epoch = true;
-      elapsed += exports::line_milliseconds(line) * 1e-3;
+      elapsed += step->total_ms() * 1e-3;
       continue;
     }
     if (in_epoch) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
     in_epoch = false;
-    write_evaluation(log, elapsed, line, epoch++);
+    write_evaluation(log, elapsed, std::get<EvaluationLine>(line).eval, epoch++);
   }
   if (in_epoch) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
   if (input.metrics.empty() && report.accuracy) {

@@ -11,14 +11,12 @@ namespace {
 using nlohmann::json;
 
 /// One step as PaddleClas and PaddleNLP log it; each value is a word of its own, which is how the scripts find it.
-std::string step_line(const json& line) {
-  const json& loss = line.at("loss");
+std::string step_line(const StepLine& line) {
   return fmt::format(
       "[Train] epoch: {:.3f} step: {} lr: {:.6g} loss: {} batch_cost: {:.5f} s reader_cost: {:.5f} s ips: {:.3f} "
       "samples/s\n",
-      line.value("epoch", 0.0), line.at("step").get<std::int64_t>(), line.value("lr", 0.0),
-      loss.is_number() ? fmt::format("{:.5f}", loss.get<double>()) : "nan", line.value("step_ms", 0.0) * 1e-3,
-      line.value("reader_ms", 0.0) * 1e-3, exports::step_rate(line));
+      line.epoch, line.step, line.lr, std::isfinite(line.loss) ? fmt::format("{:.5f}", line.loss) : "nan",
+      line.step_ms * 1e-3, line.reader_ms * 1e-3, exports::step_rate(line));
 }
 
 }  // namespace
@@ -26,8 +24,8 @@ std::string step_line(const json& line) {
 std::string export_tipc(const ExportInput& input) {
   const Report& report = input.report;
   std::string text;
-  for (const json& line : input.metrics) {
-    if (exports::is_step(line)) text += step_line(line);
+  for (const MetricsLine& line : input.metrics) {
+    if (const auto* step = std::get_if<StepLine>(&line)) text += step_line(*step);
   }
   const std::int64_t ranks = exports::devices(report), batch = config_of(report).data.batch_size;
   const std::string& precision = report.amp.dtype;

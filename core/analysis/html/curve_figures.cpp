@@ -7,9 +7,7 @@
 namespace ptrain::html {
 namespace {
 
-using nlohmann::json;
-
-Series loss_of(const MeasuredRun& run) { return thinned(logged(run, "loss")); }
+Series loss_of(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
 
 Series accuracy_of(const MeasuredRun& run) {
   Series series;
@@ -51,13 +49,14 @@ std::vector<CurvePanel> panels_of(const CaseGroup& group, const Curve& curve) {
 
 }  // namespace
 
-Series logged(const MeasuredRun& run, const char* key) {
+Series logged(const MeasuredRun& run, const std::function<std::optional<double>(const StepLine&)>& read) {
   Series series;
-  for (const json& line : read_metrics(run)) {
-    if (!line.contains("step") || !line["step"].is_number() || !line.contains(key)) continue;
-    if (!line[key].is_number() && !line[key].is_null()) continue;
-    series.x.push_back(line["step"]);
-    series.y.push_back(line[key].is_number() ? line[key].get<double>() : NAN);
+  for (const MetricsLine& line : read_metrics(run)) {
+    const auto* step = std::get_if<StepLine>(&line);
+    const std::optional<double> value = step == nullptr ? std::nullopt : read(*step);
+    if (!value) continue;
+    series.x.push_back(static_cast<double>(step->step));
+    series.y.push_back(*value);
   }
   return series;
 }

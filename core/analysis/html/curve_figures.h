@@ -6,6 +6,8 @@
 #include "core/analysis/html/figure.h"
 #include "core/analysis/run_set.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,8 @@ struct Curve {
   Series (*read)(const MeasuredRun& run);  // empty where the run did not log it
 };
 
-/// A number of every line of the metrics that has it; not finite where it is null.
-Series logged(const MeasuredRun& run, const char* key);
+/// A number of every logged step that has it, such as &StepLine::loss.
+Series logged(const MeasuredRun& run, const std::function<std::optional<double>(const StepLine&)>& read);
 /// Times of the steps after the warm-up.
 std::vector<double> steady_steps(const MeasuredRun& run);
 

@@ -10,8 +10,6 @@
 namespace ptrain::html {
 namespace {
 
-using nlohmann::json;
-
 /// Curves of several names have a legend.
 Figure curves(const std::string& name, const std::string& title, const std::string& unit, std::vector<Series> series) {
   std::erase_if(series, [](const Series& s) { return s.x.empty(); });
@@ -64,21 +62,19 @@ Series loss_scale(const Report& report) {
 /// Samples a second of the steps that each line of the metrics stands for.
 Series throughput(const MeasuredRun& run) {
   Series series;
-  for (const json& line : read_metrics(run)) {
-    if (!line.contains("steps_ms") || !line["steps_ms"].is_array()) continue;
-    double milliseconds = 0;
-    for (const json& ms : line["steps_ms"]) milliseconds += ms.is_number() ? ms.get<double>() : 0;
-    const double samples = line.value("samples", 0.0) * static_cast<double>(line["steps_ms"].size());
-    if (milliseconds <= 0) continue;
-    series.x.push_back(line.value("step", 0.0));
-    series.y.push_back(samples / milliseconds * 1e3);
+  for (const MetricsLine& line : read_metrics(run)) {
+    const auto* step = std::get_if<StepLine>(&line);
+    if (step == nullptr || step->steps_ms.empty() || step->total_ms() <= 0) continue;
+    const double samples = static_cast<double>(step->samples) * static_cast<double>(step->steps_ms.size());
+    series.x.push_back(static_cast<double>(step->step));
+    series.y.push_back(samples / step->total_ms() * 1e3);
   }
   return series;
 }
 
 std::vector<Series> memory(const MeasuredRun& run) {
   constexpr double mib = 1 << 20;
-  Series resident = labelled(logged(run, "memory_bytes"), "in use");
+  Series resident = labelled(logged(run, &StepLine::memory_bytes), "in use");
   for (double& bytes : resident.y) bytes /= mib;
   if (resident.x.empty()) return {};
   const double planned = static_cast<double>(run.report->memory.planned_peak_bytes) / mib;
@@ -132,14 +128,15 @@ std::vector<Figure> run_figures(const MeasuredRun& run) {
   const Report& report = *run.report;
   const std::string unit = report.throughput ? report.throughput->unit : "samples/s";
   std::vector<Figure> figures = {
-      curves("loss", "Loss", "",
-             {labelled(logged(run, "loss"), "training"), evaluated(report, &AccuracyReport::loss, "evaluation")}),
+      curves(
+          "loss", "Loss", "",
+          {labelled(logged(run, &StepLine::loss), "training"), evaluated(report, &AccuracyReport::loss, "evaluation")}),
       curves("accuracy", "Accuracy", "",
              {evaluated(report, &AccuracyReport::top1, "top-1"), evaluated(report, &AccuracyReport::top5, "top-5"),
               evaluated(report, &AccuracyReport::f1, "F1"), evaluated(report, &AccuracyReport::macro_f1, "macro F1")}),
       curves("throughput", "Throughput", unit, {throughput(run)}),
       step_times(run),
-      curves("learning_rate", "Learning rate", "", {logged(run, "lr")}),
+      curves("learning_rate", "Learning rate", "", {logged(run, &StepLine::lr)}),
       curves("loss_scale", "Loss scale", "", {loss_scale(report)}),
       curves("memory", "Memory", "MiB", memory(run)),
       roofline(report)};

@@ -4,6 +4,7 @@
 #include "core/config/keys.h"
 #include "core/io/atomic_file.h"
 #include "core/report/environment.h"
+#include "core/report/metrics_line.h"
 #include "core/report/metrics_log.h"
 #include "core/report/schema_check.h"
 #include "tests/error_message.h"
@@ -193,19 +194,68 @@ TEST(SchemaCheck, FindsEachKindOfProblem) {
   EXPECT_EQ(schema_problem(content, schema), "/: \"loss\" is missing");
 }
 
+StepLine logged_step(std::int64_t step) {
+  StepLine line;
+  line.step = step;
+  line.steps_ms = {1.5, 2};
+  return line;
+}
+
+TEST(MetricsLines, FitTheirSchemaAndComeBack) {
+  StepLine step = logged_step(3);
+  step.lr = 0.5;
+  step.loss_scale = 1024;
+  const EvaluationLine evaluation{4, {0.25, 10, 1.5, {{"top1", 0.5}, {"auc", std::nullopt}}}};
+  const json lines[] = {to_json(step), to_json(evaluation)};
+  for (const json& line : lines) {
+    EXPECT_EQ(schema_problem(line, metrics_schema()), "");
+    EXPECT_EQ(to_json(parse_metrics_line(line).value()), line);
+  }
+  EXPECT_EQ(lines[0].dump(),
+            R"({"compute_ms":0.0,"epoch":0.0,"loss":null,"loss_scale":1024.0,"lr":0.5,"reader_ms":0.0,"samples":0,)"
+            R"("step":3,"step_ms":0.0,"steps_ms":[1.5,2.0]})");
+  EXPECT_EQ(lines[1].dump(), R"({"eval":{"auc":null,"loss":0.25,"samples":10,"seconds":1.5,"top1":0.5},"step":4})");
+  EXPECT_DOUBLE_EQ(step.total_ms(), 3.5);
+}
+
+TEST(MetricsLines, SaysWhatDoesNotFit) {
+  json line = to_json(logged_step(3));
+  line["accuracy"] = 1;
+  EXPECT_NE(schema_problem(line, metrics_schema()), "");
+  line = to_json(EvaluationLine{4, {}});
+  line["eval"]["top1"] = "high";
+  EXPECT_NE(schema_problem(line, metrics_schema()), "");
+  line = to_json(logged_step(3));
+  line.erase("steps_ms");
+  EXPECT_NE(schema_problem(line, metrics_schema()), "");
+}
+
+TEST(MetricsLines, WhatIsNoneIsPassedOver) {
+  const TemporaryDirectory folder;
+  write_file_atomic(
+      folder / "metrics.jsonl",
+      "{\"step\": 1, \"loss\": 2, \"of\": \"tomorrow\"}\n[1]\n{\"step\": \"x\"}\n{\"loss\": 1}\n{\"step\": 2, \"lo");
+  const std::vector<MetricsLine> lines = read_metrics(folder / "metrics.jsonl");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(std::get<StepLine>(lines[0]).loss, 2);
+  EXPECT_TRUE(read_metrics(folder / "none").empty());
+}
+
 TEST(MetricsLog, KeepsWholeLinesUpToTheResumedStep) {
   const TemporaryDirectory folder;
   const auto path = folder / "metrics.jsonl";
   {
     MetricsLog log(path, 0);
-    for (int step = 10; step <= 30; step += 10) log.write({{"step", step}, {"loss", std::nan("")}});
+    for (int step = 10; step <= 30; step += 10) log.write(logged_step(step));
   }
+  const std::string whole = read_file(path);
   std::ofstream(path, std::ios::app) << "{\"step\": 20, \"lo";
   {
     MetricsLog log(path, 20);
-    log.write({{"step", 40}});
+    log.write(logged_step(40));
   }
-  EXPECT_EQ(read_file(path), "{\"loss\":null,\"step\":10}\n{\"loss\":null,\"step\":20}\n{\"step\":40}\n");
+  EXPECT_EQ(read_file(path),
+            whole.substr(0, whole.find("\n", whole.find("\n") + 1) + 1) + to_json(logged_step(40)).dump() + "\n");
   MetricsLog again(path, 0);
   EXPECT_EQ(read_file(path), "");
 }
@@ -217,7 +267,7 @@ TEST(MetricsLog, NamesAFullDisk) {
   if (error || !std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   const std::string message = error_of([&] {
     MetricsLog log(folder / "metrics.jsonl", 0);
-    log.write({{"step", 1}});
+    log.write(logged_step(1));
   });
   EXPECT_NE(message.find("metrics.jsonl"), std::string::npos) << message;
   EXPECT_NE(message.find("No space left"), std::string::npos) << message;
