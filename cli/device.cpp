@@ -18,14 +18,4 @@ Software installed_software() {
   return software;
 }
 
-nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const DeviceInfo& device : devices) {
-    list.push_back({{"name", device.name},
-                    {"memory_bytes", device.memory_bytes},
-                    {"compute_capability", device.compute_capability}});
-  }
-  return list;
-}
-
 }  // namespace ptrain

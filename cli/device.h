@@ -6,8 +6,6 @@
 #include "core/cuda/backend.h"
 #include "core/exec/backend.h"
 
-#include <nlohmann/json.hpp>
-
 namespace ptrain {
 
 /// `local_rank`: which of the GPUs where none is named. `automatic` is cuda where it can be used, else cpu. Throws
@@ -16,8 +14,5 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& device, int local_rank
 
 /// Versions of the libraries that compute here, and of the GPUs' driver and libraries where the program knows them.
 Software installed_software();
-
-/// Devices for reports: name, memory_bytes and compute_capability of each.
-nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);
 
 }  // namespace ptrain

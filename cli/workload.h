@@ -1,19 +1,10 @@
-// What every command that trains or evaluates opens first: device, data and model.
+// Opens what every command that trains or evaluates needs first: device, data and model.
 #pragma once
 
 #include "core/config/config.h"
-#include "core/data/dataset.h"
-#include "core/exec/backend.h"
-#include "core/model/model.h"
+#include "core/train/run/workload.h"
 
 namespace ptrain {
-
-struct Workload {
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<Dataset> training;
-  std::unique_ptr<Dataset> evaluation;  // null when nothing is to be evaluated
-  std::unique_ptr<Model> model;
-};
 
 /// `device_index`: which GPU, where the device is one. Where `config` leaves model.classes to the data it is settled.
 /// Throws Error when the device is not there, the data cannot be read or model and data do not fit.

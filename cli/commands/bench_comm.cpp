@@ -1,10 +1,10 @@
 // ptrain bench comm: how fast the ranks of a machine, or of an MPI job, sum a buffer with nothing beside it.
 #include "cli/commands.h"
 #include "cli/device.h"
-#include "cli/ranks.h"
 #include "core/base/errors.h"
 #include "core/comm/bench.h"
 #include "core/config/device_choice.h"
+#include "core/train/run/start_ranks.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -11,6 +11,7 @@
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
 #include "core/train/measure/known_rates.h"
+#include "core/train/run/run_environment.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,9 @@
 // ptrain eval: accuracy of given weights or of a checkpoint, without training.
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/training_run.h"
+#include "cli/run_tools.h"
 #include "core/base/errors.h"
+#include "core/train/run/training_run.h"
 
 #include <cstdio>
 #include <memory>
@@ -16,7 +17,7 @@ void eval(const ConfigOptions& options) {
     fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (!loaded.config.eval.any()) loaded.config.eval.every_epochs = 1;
-  run_with_report(loaded, options.telling(), OutputUse::evaluation, [](Trainer& trainer) {
+  run_with_report(loaded, make_run_tools(options.telling()), OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();
     trainer.write_predictions();

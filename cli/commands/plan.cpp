@@ -4,13 +4,13 @@
 #include "cli/plan_compilation.h"
 #include "cli/plan_prediction.h"
 #include "cli/plan_scaling.h"
-#include "cli/ranks.h"
 #include "cli/workload.h"
 #include "core/base/errors.h"
 #include "core/train/amp_choice.h"
 #include "core/train/measure/known_rates.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/plans/run_plans.h"
+#include "core/train/run/start_ranks.h"
 #include "core/train/settings.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 // ptrain run: trains what a configuration says and writes its report.
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/training_run.h"
+#include "cli/run_tools.h"
+#include "core/train/run/training_run.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 void run(const ConfigOptions& options) {
   const LoadedConfig loaded = options.load();
-  run_with_report(loaded, options.telling(), OutputUse::training, [&](Trainer& trainer) {
+  run_with_report(loaded, make_run_tools(options.telling()), OutputUse::training, [&](Trainer& trainer) {
     trainer.train();
     const OutputConfig& output = loaded.config.output;
     if (trainer.result().status != RunStatus::ok || !output.save) return;

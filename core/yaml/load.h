@@ -1,16 +1,14 @@
 // From a YAML file, the environment and the command line to a checked Config that knows where each value came from.
 #pragma once
 
-#include "core/config/config.h"
+#include "core/config/loaded_config.h"
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ptrain {
 
@@ -23,16 +21,6 @@ struct Override {
 
 /// Splits "key=value". Throws Error{usage} without an "=".
 Override parse_override(std::string_view assignment, std::string_view option = "-o");
-
-struct LoadedConfig {
-  Config config;
-  std::string file;  // as it was named
-  std::map<std::string, std::string>
-      origins;                     // by key: "default", "configs/x.yaml:14", "environment NAME", "command line"
-  std::vector<std::string> notes;  // one line each: what was set and is not read, and the like
-
-  bool is_set(const std::string& key) const { return origins.at(key) != "default"; }
-};
 
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 /// The process's environment.

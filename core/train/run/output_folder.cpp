@@ -1,4 +1,4 @@
-#include "cli/output_folder.h"
+#include "core/train/run/output_folder.h"
 
 #include "core/base/counted.h"
 #include "core/base/errors.h"

@@ -1,4 +1,4 @@
-#include "cli/ranks.h"
+#include "core/train/run/start_ranks.h"
 
 #include "core/base/parallel.h"
 #include "core/base/standard_streams.h"

@@ -1,13 +1,6 @@
-#include "cli/training_run.h"
+#include "core/train/run/training_run.h"
 
-#include "cli/device.h"
-#include "cli/ranks.h"
-#include "cli/view/event_log.h"
-#include "cli/view/run_observer.h"
-#include "cli/view/run_summary.h"
-#include "cli/workload.h"
 #include "core/base/clock.h"
-#include "core/base/parallel.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
 #include "core/comm/rank_failure.h"
@@ -18,10 +11,12 @@
 #include "core/train/data_report.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/measure/known_rates.h"
+#include "core/train/run/run_environment.h"
+#include "core/train/run/run_log.h"
+#include "core/train/run/start_ranks.h"
 #include "core/train/run_report.h"
 #include "core/train/settings.h"
 
-#include <cstdio>
 #include <new>
 
 namespace ptrain {
@@ -33,32 +28,18 @@ void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-EnvironmentReport environment_of(const Config& config, const Backend& backend,
-                                 const std::optional<DeviceRates>& rates) {
-  EnvironmentRequest request;
-  request.threads = thread_count() * static_cast<int>(config.dist.ranks);
-  const std::string library = backend.library();
-  const std::size_t space = library.rfind(' ');
-  request.libraries[library.substr(0, space)] = library.substr(space + 1);
-  BackendInfo info = backend.info();
-  if (config.device.gpu) info.devices = {info.devices.at(static_cast<std::size_t>(*config.device.gpu))};
-  request.libraries.insert(info.versions.begin(), info.versions.end());
-  request.devices = describe_devices(info.devices);
-  request.rates = rates;
-  return capture_environment(request);
-}
-
 /// One rank of a run; rank 0 shows its progress and writes its report, whatever happens.
 class TrainingRun {
  public:
-  TrainingRun(const LoadedConfig& loaded, const Telling& telling, OutputUse use, Communicator* communicator)
+  TrainingRun(const LoadedConfig& loaded, const RunTools& tools, OutputUse use, Communicator* communicator)
       : config_(loaded.config),
         use_(use),
-        telling_(telling),
+        tools_(tools),
         report_(make_report(config_)),
         decoder_place_(loaded.origins.at("data.decoder")),
         communicator_(communicator),
-        observer_(config_, is_main() ? &telling : nullptr) {
+        view_(tools.make_view(config_, is_main() ? ShownRank::all : ShownRank::report)),
+        observer_(config_, is_main() ? *view_ : silent_view_) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 
@@ -67,11 +48,11 @@ class TrainingRun {
     try {
       prepare();
       work(*trainer_);
-      observer_.finish();
+      view_->finish();
       if (is_main()) {
         fill();
         write(report_, Flush::yes);
-        sum_up();
+        view_->on_end(report_, trainer_->result().step_ms, report_path(config_));
       }
       if (communicator_ != nullptr) communicator_->close();
     } catch (const RankFailure& failure) {
@@ -127,11 +108,11 @@ class TrainingRun {
   }
 
   void prepare() {
-    workload_ = open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
+    workload_ = tools_.open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
     check_decoder();
     if (is_main()) tell_data();
     const std::optional<DeviceRates> rates = measure();
-    report_.environment = environment_of(config_, *workload_.backend, rates);
+    report_.environment = capture_run_environment(config_, *workload_.backend, rates);
     settle_precision(rates ? &*rates : nullptr);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
@@ -202,20 +183,11 @@ class TrainingRun {
   void write(Report& report, Flush flush) {
     report.progress.wall_seconds = watch_.seconds();
     write_report(report, report_path(config_), flush);
-    if (telling_.events()) {
-      print_event(
-          "end",
-          {{"status", name_of(report.status)}, {"message", report.message}, {"report", report_path(config_).string()}});
-    }
-  }
-
-  void sum_up() const {
-    if (telling_.events() || telling_.verbosity() == Verbosity::quiet) return;
-    fmt::print("{}report: {}\n", run_summary(report_, trainer_->result().step_ms), report_path(config_).string());
+    view_->on_report(report, report_path(config_));
   }
 
   void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {
-    observer_.finish();
+    view_->finish();
     if (report_.environment.time.empty()) report_.environment = capture_environment({});
     fill();
     write_failed(report_, status, message, flush);
@@ -235,13 +207,15 @@ class TrainingRun {
   const Stopwatch watch_;
   Config config_;  // as settle_precision leaves it
   const OutputUse use_;
-  const Telling& telling_;
+  const RunTools& tools_;
   std::optional<FolderLock> lock_;
   Report report_;
   Report prepared_;  // as it was before the first step, for write_loss
   const std::string decoder_place_;
   Communicator* communicator_;
-  RunObserver observer_;
+  const std::unique_ptr<RunView> view_;
+  RunView silent_view_;
+  RunLog observer_;
   TrainObserver silent_;
   Workload workload_;
   std::optional<DataReport> data_;  // once it is open
@@ -251,10 +225,10 @@ class TrainingRun {
 
 }  // namespace
 
-void run_with_report(const LoadedConfig& loaded, const Telling& telling, OutputUse use,
+void run_with_report(const LoadedConfig& loaded, const RunTools& tools, OutputUse use,
                      const std::function<void(Trainer&)>& work) {
   on_every_rank(loaded, [&](const LoadedConfig& mine, Communicator* communicator) {
-    TrainingRun(mine, telling, use, communicator).run(work);
+    TrainingRun(mine, tools, use, communicator).run(work);
   });
 }
 

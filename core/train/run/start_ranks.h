@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/comm/communicator.h"
-#include "core/yaml/load.h"
+#include "core/config/loaded_config.h"
 
 #include <functional>
 

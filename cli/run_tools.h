@@ -1,0 +1,12 @@
+// What the commands that train or evaluate lend to a run.
+#pragma once
+
+#include "cli/view/telling.h"
+#include "core/train/run/run_view.h"
+
+namespace ptrain {
+
+/// This program's devices and models, and its console; `telling` must outlive the run.
+RunTools make_run_tools(const Telling& telling);
+
+}  // namespace ptrain

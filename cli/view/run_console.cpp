@@ -1,0 +1,86 @@
+#include "cli/view/run_console.h"
+
+#include "cli/view/event_log.h"
+#include "cli/view/run_summary.h"
+#include "core/base/counted.h"
+#include "core/train/run_result.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace ptrain {
+
+RunConsole::RunConsole(const Config& config, const Telling& telling, ShownRank shown)
+    : config_(config),
+      telling_(telling),
+      progress_(make_progress(shown == ShownRank::all ? telling.progress() : ProgressStyle::none,
+                              config.train.log_every_steps)) {}
+
+void RunConsole::on_start(const RunResult& prepared) {
+  progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
+                                 prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
+  event("start", {{"parameters", prepared.parameters},
+                  {"flops_per_sample", prepared.flops_per_sample},
+                  {"planned_peak_bytes", prepared.planned_peak_bytes},
+                  {"first_step", prepared.first_step},
+                  {"total_steps", prepared.total_steps}});
+  progress_->begin(prepared.first_step);
+}
+
+void RunConsole::on_step(const Step& s) {
+  samples_ += s.samples;
+  seconds_ += s.step_seconds;
+  reader_seconds_ += s.reader_seconds;
+  ProgressUpdate update;
+  update.step = s.step;
+  update.total_steps = s.total;
+  update.epoch = s.epochs;
+  update.loss = s.loss;
+  update.learning_rate = s.lr;
+  update.samples_per_second = static_cast<double>(samples_) / seconds_;
+  update.reader_share = reader_seconds_ / seconds_;
+  if (s.loss_scale > 0) update.loss_scale = s.loss_scale;
+  progress_->step(update);
+}
+
+void RunConsole::on_eval(const EvalResult& r) {
+  const std::string accuracy =
+      r.values       ? r.values->text()
+      : r.perplexity ? perplexity_text(*r.perplexity)
+                     : fmt::format("top-1 {:.4f} (majority class {:.4f})", r.top1, r.balance.majority.value_or(0));
+  std::string text = fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s", r.step, accuracy, r.loss,
+                                 counted(r.samples, "sample"), r.seconds);
+  if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
+  progress_->message(text);
+}
+
+void RunConsole::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {
+  progress_->activity(what, done, total);
+}
+
+void RunConsole::on_note(const std::string& line) {
+  event("note", {{"text", line}});
+  progress_->message(line);
+}
+
+void RunConsole::on_detail(const std::string& line) {
+  if (telling_.verbosity() == Verbosity::verbose) progress_->message(line);
+}
+
+void RunConsole::on_line(std::string_view kind, const MetricsLine& line) { event(kind, to_json(line)); }
+
+void RunConsole::on_report(const Report& report, const std::filesystem::path& file) {
+  event("end", {{"status", name_of(report.status)}, {"message", report.message}, {"report", file.string()}});
+}
+
+void RunConsole::on_end(const Report& report, std::span<const double> step_ms, const std::filesystem::path& file) {
+  if (telling_.events() || telling_.verbosity() == Verbosity::quiet) return;
+  fmt::print("{}report: {}\n", run_summary(report, step_ms), file.string());
+}
+
+void RunConsole::event(std::string_view name, const nlohmann::json& fields) {
+  if (telling_.events()) print_event(name, fields);
+}
+
+}  // namespace ptrain

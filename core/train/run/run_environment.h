@@ -1,0 +1,22 @@
+// The environment that a run's report tells of.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/exec/backend.h"
+#include "core/report/environment.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace ptrain {
+
+/// Devices for reports: name, memory_bytes and compute_capability of each.
+nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);
+
+/// What a run of `config` has, of all its ranks; `rates` where they were measured.
+EnvironmentReport capture_run_environment(const Config& config, const Backend& backend,
+                                          const std::optional<DeviceRates>& rates);
+
+}  // namespace ptrain

@@ -1,0 +1,65 @@
+#include "core/train/run/run_log.h"
+
+#include "core/train/run_result.h"
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+namespace ptrain {
+
+void RunLog::on_start(const RunResult& prepared) {
+  log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
+  view_.on_start(prepared);
+}
+
+void RunLog::on_step(const Step& s) {
+  view_.on_step(s);
+  unlogged_ms_.push_back(std::round(s.step_seconds * 1e6) * 1e-3);
+  if (s.step % config_.train.log_every_steps != 0 && s.step != s.total) return;
+  StepLine line;
+  line.step = s.step;
+  line.epoch = s.epochs;
+  line.loss = s.loss;
+  line.lr = s.lr;
+  line.step_ms = s.step_seconds * 1e3;
+  line.reader_ms = s.reader_seconds * 1e3;
+  line.compute_ms = s.compute_seconds * 1e3;
+  line.samples = s.samples;
+  line.steps_ms = std::exchange(unlogged_ms_, {});
+  if (s.memory_bytes > 0) line.memory_bytes = s.memory_bytes;
+  if (s.loss_scale > 0) line.loss_scale = s.loss_scale;
+  write("step", line);
+}
+
+void RunLog::on_eval(const EvalResult& r) {
+  view_.on_eval(r);
+  nlohmann::json figures = r.values ? write_fields(*r.values) : write_fields(r.balance);
+  if (r.perplexity) {
+    figures = {{"perplexity", *r.perplexity}};
+  } else if (!r.values) {
+    figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
+  }
+  EvaluationLine line{r.step, {r.loss, r.samples, r.seconds, {}}};
+  for (const auto& [name, value] : figures.items())
+    line.eval.figures[name] = value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  write("evaluation", line);
+}
+
+void RunLog::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {
+  view_.on_activity(what, done, total);
+}
+
+void RunLog::on_note(const std::string& line) {
+  notes_.push_back(line);
+  view_.on_note(line);
+}
+
+void RunLog::on_detail(const std::string& line) { view_.on_detail(line); }
+
+void RunLog::write(std::string_view kind, const MetricsLine& line) {
+  if (log_) log_->write(line);
+  view_.on_line(kind, line);
+}
+
+}  // namespace ptrain
