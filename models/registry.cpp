@@ -221,7 +221,7 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
   const ModelEntry& entry = find_model(config.model.name);
   if (entry.reads != data.kind) {
     fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
-               choice_name(config.data.source), plural(data.kind));
+               config.data.source, plural(data.kind));
   }
   const auto row = std::find_if(model_rows().begin(), model_rows().end(),
                                 [&](const Row& known) { return known.entry.name == entry.name; });

@@ -1,4 +1,6 @@
-// Linked into a test program that reads configurations: they know the models before main, as a program's do in main.
+// Linked into a test program that reads configurations: they know models and data sources before main, as a program's
+// do in main.
+#include "core/data/registry.h"
 #include "models/registry.h"
 
 namespace ptrain {
@@ -6,6 +8,7 @@ namespace {
 
 [[maybe_unused]] const bool known = [] {
   use_models(model_entries());
+  use_data_sources(data_source_entries());
   return true;
 }();
 

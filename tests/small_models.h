@@ -43,7 +43,7 @@ inline Config resnet_config() {
   Config config;
   config.model.name = "resnet18";
   config.model.classes = 4;
-  config.data.source = DataSource::synthetic;
+  config.data.source = "synthetic";
   config.data.image_size = 16;
   config.data.batch_size = 4;
   config.data.workers = 0;

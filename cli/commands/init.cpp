@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/shipped.h"
 #include "core/base/counted.h"
+#include "core/config/source_catalog.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
 #include "core/yaml/load.h"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 
 namespace ptrain {
 namespace {
@@ -35,47 +35,20 @@ std::int64_t batch_for(std::int64_t samples, std::int64_t most) {
 }
 
 std::string data_text(const DataSettings& settings) {
-  std::string text =
-      fmt::format("data:\n  source: {}\n  path: {}\n", choice_name(settings.source), quoted(settings.path));
-  if (settings.source == DataSource::tsv) {
-    text += fmt::format("  train_file: {}\n", quoted(settings.train_file));
-    if (!settings.dev_file.empty()) text += fmt::format("  dev_file: {}\n", quoted(settings.dev_file));
-    const ColumnNames& columns = settings.columns;
-    if (columns.any()) text += "  columns:\n";
-    if (!columns.first.empty()) text += fmt::format("    text: {}\n", quoted(columns.first));
-    if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
-    if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
-  }
+  std::string text = fmt::format("data:\n  source: {}\n  path: {}\n", settings.source, quoted(settings.path));
+  if (!settings.train_file.empty()) text += fmt::format("  train_file: {}\n", quoted(settings.train_file));
+  if (!settings.dev_file.empty()) text += fmt::format("  dev_file: {}\n", quoted(settings.dev_file));
+  const ColumnNames& columns = settings.columns;
+  if (columns.any()) text += "  columns:\n";
+  if (!columns.first.empty()) text += fmt::format("    text: {}\n", quoted(columns.first));
+  if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
+  if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
   if (settings.dev_share > 0)
     text += fmt::format("  split: {{dev: {}}}  # nothing else is there to evaluate on\n", settings.dev_share);
   return text;
 }
 
-/// What a data set has, without its samples.
-struct Counts {
-  std::int64_t samples = 0;
-  std::int64_t classes = 0;
-  int image_size = 0;  // 0: of texts
-  int frames = 0;      // of a clip; 0: of images and texts
-  std::vector<std::string> notes;
-};
-
-Counts count_samples(const DataSettings& settings) {
-  if (settings.source == DataSource::tsv) {  // whose vocabulary may not be there yet
-    const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {{}, settings.columns});
-    std::set<std::string> labels;
-    for (const TextRow& row : table.rows) labels.insert(row.label);
-    Counts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size()), 0, 0, {}};
-    if (!table.note.empty()) counts.notes.push_back(table.note);
-    return counts;
-  }
-  open_dataset(settings, Split::eval);  // throws where it is not as it must be
-  const std::unique_ptr<Dataset> training = open_dataset(settings, Split::train);
-  const DatasetInfo& info = training->info();
-  return {training->size(), info.classes, info.image_size, info.frames, training->notes()};
-}
-
-std::string image_text(const DataSettings& settings, const Counts& counts) {
+std::string image_text(const DataSettings& settings, const SampleCounts& counts) {
   const int size = counts.image_size;
   const std::int64_t most = (size <= 64 ? 64 : 32) / std::max(1, counts.frames);
   return fmt::format(
@@ -88,7 +61,7 @@ std::string image_text(const DataSettings& settings, const Counts& counts) {
       usual_model(DataKind::image, size, counts.frames), data_text(settings), size, batch_for(counts.samples, most));
 }
 
-std::string sentence_text(const DataSettings& settings, const Counts& counts) {
+std::string sentence_text(const DataSettings& settings, const SampleCounts& counts) {
   const std::string weights = "weights/all-minilm-l6-v2";
   return fmt::format(
       "# scripts/fetch_weights.sh gets these weights, which know English; another language: others, and their "
@@ -105,14 +78,16 @@ std::string sentence_text(const DataSettings& settings, const Counts& counts) {
 
 void init(const InitOptions& options) {
   DataSettings settings = find_data(options.data, options.columns);
-  if (settings.source == DataSource::clip_folder) settings.segments = static_cast<int>(Config{}.model.segments);
+  if (find_data_source(settings.source).gives_form(SampleForm::clip)) {
+    settings.segments = static_cast<int>(Config{}.model.segments);
+  }
   fs::path data = fs::path(options.data).lexically_normal();
   if (!data.has_filename()) data = data.parent_path();
   const std::string name = data.stem().string();
   const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
   if (fs::exists(out)) fail_usage("{}: is there already; --out names another file", out.string());
 
-  const Counts counts = count_samples(settings);
+  const SampleCounts counts = count_samples(settings);
   const std::string schema = shipped_file("configs/config.schema.json");
   std::string text;
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());

@@ -6,6 +6,7 @@
 #include "core/cpu/backend.h"
 #include "core/cuda/backend.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/registry.h"
 #include "models/registry.h"
 
 #include <algorithm>
@@ -13,9 +14,10 @@
 namespace ptrain::api {
 namespace {
 
-void know_models() {
+void know_catalogs() {
   static const bool known = [] {
     use_models(model_entries());
+    use_data_sources(data_source_entries());
     return true;
   }();
   static_cast<void>(known);
@@ -28,7 +30,7 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
 }
 
 Settings completed(Settings settings) {
-  know_models();
+  know_catalogs();
   settings.folder = std::filesystem::absolute(settings.folder);  // clones find it wherever the process is then
   if (settings.threads == 0) {
     const auto cpus = control_group_limits().cpus;

@@ -67,37 +67,6 @@ struct Choices<Fusion> {
   static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
 };
 
-/// `synthetic` makes the images, clips, text, table or tokens that the model reads.
-enum class DataSource {
-  idx,
-  image_folder,
-  clip_folder,
-  webdataset,
-  tfrecord,
-  packed,
-  cifar,
-  tsv,
-  text,
-  criteo,
-  synthetic
-};
-template <>
-struct Choices<DataSource> {
-  static constexpr std::array<std::string_view, 11> names{"idx",      "image_folder", "clip_folder", "webdataset",
-                                                          "tfrecord", "packed",       "cifar",       "tsv",
-                                                          "text",     "criteo",       "synthetic"};
-};
-
-/// Whether its images lie in files that each hold many of them, encoded.
-constexpr bool is_sharded(DataSource source) {
-  return source == DataSource::webdataset || source == DataSource::tfrecord;
-}
-
-/// Whether its images are encoded, JPEG or PNG.
-constexpr bool has_encoded_images(DataSource source) {
-  return source == DataSource::image_folder || source == DataSource::clip_folder || is_sharded(source);
-}
-
 /// How a text file's bytes are letters. automatic: as the bytes look (core/data/text/text_encoding.h).
 enum class TextEncoding { automatic, utf8, gb18030, utf16, big5, windows1252 };
 template <>

@@ -45,6 +45,13 @@ struct Choices<Decoder> {
   static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
 };
 
+/// What one sample is, as models and data sources are matched by it: a DataKind, and clips apart from single images.
+enum class SampleForm { image, clip, text, table, tokens };
+template <>
+struct Choices<SampleForm> {
+  static constexpr std::array<std::string_view, 5> names{"image", "clip", "text", "table", "tokens"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct Choices<DistMode> {

@@ -23,6 +23,20 @@ std::string task_name(const Config& config) {
   return config.model.head == Head::regression ? "regression" : find_model(config.model.name).task;
 }
 
+SampleForm ModelEntry::form() const {
+  switch (reads) {
+    case DataKind::image:
+      return reads_clips() ? SampleForm::clip : SampleForm::image;
+    case DataKind::text:
+      return SampleForm::text;
+    case DataKind::table:
+      return SampleForm::table;
+    case DataKind::tokens:
+      return SampleForm::tokens;
+  }
+  fail_invariant("a model that reads no kind of data");
+}
+
 void use_models(std::vector<ModelEntry> models) { catalog() = std::move(models); }
 
 const std::vector<ModelEntry>& known_models() { return catalog(); }

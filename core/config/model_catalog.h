@@ -4,6 +4,7 @@
 
 #include "core/base/data_kind.h"
 #include "core/base/device_rates.h"
+#include "core/config/choices.h"
 
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct ModelEntry {
   bool reads_key(std::string_view key) const;
   /// Whether a sample is a clip of several frames, not one image.
   bool reads_clips() const { return reads_key("model.segments"); }
+  /// What a sample is that it reads.
+  SampleForm form() const;
 };
 
 struct Config;

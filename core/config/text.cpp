@@ -1,6 +1,7 @@
 #include "core/config/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -24,6 +25,11 @@ std::string shown(std::string_view text) {
     }
   }
   return quoted + (length < text.size() ? "...\"" : "\"");
+}
+
+std::string join_words(const std::vector<std::string>& names, std::string_view last) {
+  if (names.size() < 2) return names.empty() ? std::string() : names.front();
+  return fmt::format("{} {} {}", fmt::join(names.begin(), names.end() - 1, ", "), last, names.back());
 }
 
 void add_change(std::string& list, std::string_view name, std::string_view before, std::string_view now) {

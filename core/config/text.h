@@ -12,6 +12,8 @@ std::string shown(std::string_view text);
 std::string lower_case(std::string_view text);
 /// Smallest number of inserted, deleted, replaced or swapped neighbouring characters between two words.
 int edit_distance(std::string_view a, std::string_view b);
+/// "a", "a and b" or "a, b and c", where `last` is "and".
+std::string join_words(const std::vector<std::string>& names, std::string_view last);
 /// Adds "NAME was BEFORE, is NOW" to a list of such changes, parted by semicolons.
 void add_change(std::string& list, std::string_view name, std::string_view before, std::string_view now);
 /// "; did you mean X?" for the nearest candidate when it is near enough, else "".

@@ -1,6 +1,6 @@
-// The choice among the sources.
 #include "core/data/factory.h"
 
+#include "core/data/registry.h"
 #include "core/data/sources.h"
 
 #include <fmt/ranges.h>
@@ -52,49 +52,8 @@ DatasetInfo tokens_info(int max_length, int vocab_size) {
   return info;
 }
 
-namespace {
-
-std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
-  switch (settings.synthetic_kind) {
-    case DataKind::image:
-      return open_synthetic_images(settings, split);
-    case DataKind::text:
-      return open_synthetic_text(settings, split);
-    case DataKind::table:
-      return open_synthetic_clicks(settings, split);
-    case DataKind::tokens:
-      return open_synthetic_tokens(settings, split);
-  }
-  fail_usage("unknown kind of data");
-}
-
-}  // namespace
-
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
-  switch (settings.source) {
-    case DataSource::idx:
-      return open_idx(settings, split);
-    case DataSource::image_folder:
-      return open_image_folder(settings, split);
-    case DataSource::clip_folder:
-      return open_clip_folder(settings, split);
-    case DataSource::webdataset:
-    case DataSource::tfrecord:
-      return open_sharded(settings, split);
-    case DataSource::packed:
-      return open_packed(settings, split);
-    case DataSource::cifar:
-      return open_cifar(settings, split);
-    case DataSource::tsv:
-      return open_tsv(settings, split);
-    case DataSource::criteo:
-      return open_criteo(settings, split);
-    case DataSource::text:
-      return open_text(settings, split);
-    case DataSource::synthetic:
-      return open_synthetic(settings, split);
-  }
-  fail_usage("unknown data source");
+  return find_source_row(settings.source).open(settings, split);
 }
 
 }  // namespace ptrain

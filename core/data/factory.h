@@ -13,7 +13,7 @@
 namespace ptrain {
 
 struct DataSettings {
-  DataSource source = DataSource::idx;
+  std::string source = "idx";                 // a row of core/data/registry.cpp
   DataKind synthetic_kind = DataKind::image;  // of a synthetic source
   std::string path = {};  // directory; empty: /usr/share/datasets/fashion-mnist for idx, an error for the other files
   std::string train_file = {};  // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json; text

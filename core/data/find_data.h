@@ -3,15 +3,30 @@
 
 #include "core/data/factory.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace ptrain {
 
-/// Settings that open the data at `path`: an image folder, a folder of clips, shards, packed images, MNIST's and
-/// CIFAR's files, a folder with a table of texts named train, or one table. Where it has nothing to evaluate on, a
-/// tenth of each class is set apart. `columns` is for tables. Photos are given a size by twenty of them: up to 64 px
-/// and below 224 their own shorter side, else 224. Throws Error{usage} naming `path` and what was expected where
-/// nothing of this is found, and as open_dataset does.
+/// Settings that open the data at `path`, by the first source that knows it (Recognition in core/data/registry.h).
+/// Where it has nothing to evaluate on, a tenth of each class is set apart. `columns` is for tables. Throws
+/// Error{usage} naming `path` and what was expected where no source knows it, and as open_dataset does.
 DataSettings find_data(const std::filesystem::path& path, const ColumnNames& columns);
+
+/// What a data set has, without its samples.
+struct SampleCounts {
+  std::int64_t samples = 0;  // of training
+  std::int64_t classes = 0;
+  int image_size = 0;  // 0: of texts
+  int frames = 0;      // of a clip; 0: of images and texts
+  std::vector<std::string> notes = {};
+};
+
+/// Counts what `settings` open, as their source does. Throws as open_dataset() does.
+SampleCounts count_samples(const DataSettings& settings);
+/// Opens both splits.
+SampleCounts count_opened(const DataSettings& settings);
 
 }  // namespace ptrain

@@ -1,10 +1,13 @@
-// One opening function per data source; the factory chooses. Each throws as open_dataset() documents.
+// What the rows of core/data/registry.cpp hold: how each source is opened, which throws as open_dataset() documents,
+// and how its files are known, as Recognition documents.
 #pragma once
 
 #include "core/data/factory.h"
+#include "core/data/find_data.h"
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace ptrain {
@@ -18,16 +21,26 @@ std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
 /// Throws Error too when a clip has fewer frames than settings.segments; the message names it.
 std::unique_ptr<Dataset> open_clip_folder(const DataSettings& settings, Split split);
-/// WebDataset's shards and TFRecord's, as settings.source says.
-std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
+/// What settings.synthetic_kind says, made from random numbers.
+std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
-std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split);
-std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split);
-std::unique_ptr<Dataset> open_synthetic_tokens(const DataSettings& settings, Split split);
+
+using FoundData = std::optional<DataSettings>;
+/// Photos are given a size by twenty of them: up to 64 px and below 224 their own shorter side, else 224.
+FoundData find_image_folder(const std::filesystem::path& path, const ColumnNames& columns);
+FoundData find_clip_folder(const std::filesystem::path& path, const ColumnNames& columns);
+FoundData find_web_dataset(const std::filesystem::path& path, const ColumnNames& columns);
+FoundData find_tf_record(const std::filesystem::path& path, const ColumnNames& columns);
+/// One table, or a folder with a table named train.
+FoundData find_text_table(const std::filesystem::path& path, const ColumnNames& columns);
+/// Counts a table's rows and labels, without the vocabulary that opening it needs.
+SampleCounts count_text_table(const DataSettings& settings);
 
 /// What clicks are, from a file or made. Throws Error{usage} where settings.classes are not theirs.
 DatasetInfo click_info(const DataSettings& settings);

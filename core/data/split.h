@@ -7,6 +7,9 @@
 
 namespace ptrain {
 
+/// data.split.dev where nothing else is there to evaluate on.
+inline constexpr double usual_dev_share = 0.1;
+
 /// Whether the data has no evaluation samples of its own and a part of the training samples takes their place.
 inline bool is_parted(const DataSettings& settings) { return settings.dev_share > 0; }
 

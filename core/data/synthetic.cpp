@@ -199,16 +199,18 @@ std::int64_t synthetic_size(const DataSettings& settings, Split split) {
   return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
 }
 
-std::unique_ptr<Dataset> open_synthetic_images(const DataSettings& settings, Split split) {
-  return std::make_unique<SyntheticImages>(settings, split);
-}
-
-std::unique_ptr<Dataset> open_synthetic_text(const DataSettings& settings, Split split) {
-  return std::make_unique<SyntheticText>(settings, split);
-}
-
-std::unique_ptr<Dataset> open_synthetic_tokens(const DataSettings& settings, Split split) {
-  return std::make_unique<SyntheticTokens>(settings, split);
+std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
+  switch (settings.synthetic_kind) {
+    case DataKind::image:
+      return std::make_unique<SyntheticImages>(settings, split);
+    case DataKind::text:
+      return std::make_unique<SyntheticText>(settings, split);
+    case DataKind::table:
+      return open_synthetic_clicks(settings, split);
+    case DataKind::tokens:
+      return std::make_unique<SyntheticTokens>(settings, split);
+  }
+  fail_usage("unknown kind of data");
 }
 
 }  // namespace ptrain

@@ -67,10 +67,8 @@ std::vector<std::int32_t> truths_of(const DatasetInfo& samples, const DatasetInf
   return truths;
 }
 
-void add_samples(const std::string& folder, DataSource source, const DatasetInfo& data, std::vector<Image>& images) {
-  const DataSettings settings{.source = source, .path = folder, .image_size = data.image_size};
-  const std::shared_ptr<const Dataset> samples =
-      source == DataSource::idx ? open_idx(settings, Split::eval) : open_cifar(settings, Split::eval);
+void add_samples(const std::string& folder, const std::shared_ptr<const Dataset>& samples, const DatasetInfo& data,
+                 std::vector<Image>& images) {
   const std::vector<std::int32_t> truths = truths_of(samples->info(), data, folder);
   for (std::int64_t i = 0; i < samples->size(); ++i) {
     images.push_back(
@@ -100,8 +98,9 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Image>& i
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail("{}: no such image or folder of images", path);
   if (fs::is_directory(status)) {
-    if (holds_idx(path)) return add_samples(path, DataSource::idx, data, images);
-    if (holds_cifar(path)) return add_samples(path, DataSource::cifar, data, images);
+    const DataSettings settings{.path = path, .image_size = data.image_size};
+    if (holds_idx(path)) return add_samples(path, open_idx(settings, Split::eval), data, images);
+    if (holds_cifar(path)) return add_samples(path, open_cifar(settings, Split::eval), data, images);
     return add_folder(path, data, images);
   }
   images.push_back({path});

@@ -1,6 +1,7 @@
 #include "core/report/report.h"
 
 #include "core/config/keys.h"
+#include "core/config/source_catalog.h"
 #include "core/report/json_file.h"
 
 #include <algorithm>
@@ -71,9 +72,28 @@ void write_report(const Report& report, const std::filesystem::path& path, Flush
   write_document(report, path, flush);
 }
 
+namespace {
+
+/// Null where the report is of a data source that this program has not.
+const DataSourceEntry* source_of(const Config& config) {
+  const std::vector<DataSourceEntry>& all = known_data_sources();
+  const auto source =
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.name == config.data.source; });
+  return source == all.end() ? nullptr : &*source;
+}
+
+bool reads_text(const Config& config) {
+  const DataSourceEntry* source = source_of(config);
+  return source != nullptr && source->reads_key("data.vocab");
+}
+
+}  // namespace
+
 std::string data_name(const Report& report) {
-  const DataConfig data = config_of(report).data;
-  return data.source == DataSource::synthetic ? "synthetic" : std::filesystem::path(data.path).filename().string();
+  const Config config = config_of(report);
+  const DataSourceEntry* source = source_of(config);
+  const bool has_path = source == nullptr || source->reads_key("data.path");
+  return has_path ? std::filesystem::path(config.data.path).filename().string() : source->name;
 }
 
 std::string precision_text(const AmpReport& amp) { return fmt::format("{} ({})", amp.level, amp.dtype); }
@@ -93,8 +113,7 @@ DataKind reads(const Report& report) {
   if (report.model.sample == "sample") return DataKind::table;
   const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
                        : report.throughput          ? report.throughput->unit == "sequences/s"
-                                                    : config_of(report).data.source == DataSource::tsv ||
-                                                 config_of(report).data.source == DataSource::text;
+                                                    : reads_text(config_of(report));
   return is_text ? DataKind::text : DataKind::image;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
+#include "core/config/source_catalog.h"
 #include "core/config/value.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/table/criteo_line.h"
@@ -217,7 +218,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
-    if (config.data.source != DataSource::synthetic) {
+    if (find_data_source(config.data.source).reads_key("data.vocab")) {
       const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
       for (std::size_t i = 0; i < sources.size(); ++i) {
         const bool bytes = sources.size() > 1;

@@ -4,10 +4,13 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
+#include "core/config/source_catalog.h"
 #include "core/config/text.h"
 #include "core/yaml/refusal.h"
 #include "core/yaml/training_checks.h"
 #include "core/yaml/unread.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,75 +52,35 @@ void check_table(const DataConfig& data, const Refusal& refuse) {
   }
 }
 
-/// What a source gives; `synthetic` gives what is asked for.
-DataKind kind_of(DataSource source, DataKind asked) {
-  switch (source) {
-    case DataSource::idx:
-    case DataSource::image_folder:
-    case DataSource::clip_folder:
-    case DataSource::webdataset:
-    case DataSource::tfrecord:
-    case DataSource::packed:
-    case DataSource::cifar:
-      return DataKind::image;
-    case DataSource::tsv:
-      return DataKind::text;
-    case DataSource::text:
-      return DataKind::tokens;
-    case DataSource::criteo:
-      return DataKind::table;
-    case DataSource::synthetic:
-      break;
-  }
-  return asked;
-}
-
-const char* sources_of(DataKind kind) {
-  switch (kind) {
-    case DataKind::image:
-      return "idx|image_folder|webdataset|tfrecord|packed|cifar|synthetic";
-    case DataKind::text:
-      return "tsv or synthetic";
-    case DataKind::table:
-      return "criteo or synthetic";
-    case DataKind::tokens:
-      return "text or synthetic";
-  }
-  return "";
+/// Names of the sources that give samples of this form, for a message.
+std::string sources_giving(SampleForm form) {
+  const std::vector<std::string> names =
+      data_sources_where([&](const DataSourceEntry& source) { return source.gives_form(form); });
+  return names.size() > 2 ? fmt::format("{}", fmt::join(names, "|")) : join_words(names, "or");
 }
 
 void check_data(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
-  const DataSource source = config.data.source;
-  const bool of_clips = source == DataSource::clip_folder;
-  const bool fits = kind_of(source, model.reads) == model.reads && of_clips == model.reads_clips();
-  if (source != DataSource::synthetic && !fits) {
-    const char* sources = model.reads_clips() ? "clip_folder or synthetic" : sources_of(model.reads);
-    refuse("data.source", "{} reads {}, got {}", model.name, sources, choice_name(source));
+  const DataSourceEntry& source = find_data_source(config.data.source);
+  if (!source.gives_form(model.form())) {
+    refuse("data.source", "{} reads {}, got {}", model.name, sources_giving(model.form()), source.name);
   }
-  if (source != DataSource::synthetic && config.data.path.empty()) {
-    refuse("data.path", "required by data.source {}: the folder of the data set", choice_name(source));
+  if (source.reads_key("data.path") && config.data.path.empty()) {
+    refuse("data.path", "required by data.source {}: the folder of the data set", source.name);
   }
-  if (source == DataSource::tsv && config.data.vocab.empty()) {
-    refuse("data.vocab", "required by data.source tsv: WordPiece's vocab.txt, or vocab.json beside merges.txt");
+  for (const RequiredKey& key : source.required) {
+    if (find_key(key.name)->get(config).get<std::string>().empty()) {
+      refuse(key.name, "required by data.source {}: {}", source.name, key.what);
+    }
   }
-  if (source == DataSource::text && config.data.vocab.empty()) {
-    refuse("data.vocab", "required by data.source text: vocab.json of a byte-level BPE, beside merges.txt");
-  }
-  if (kind_of(source, DataKind::image) != DataKind::image && config.data.train_file.empty()) {
-    refuse("data.train_file", "required by data.source {}: the training file's name below data.path",
-           choice_name(source));
-  }
-  if (config.data.decoder == Decoder::gpu && has_encoded_images(source) && config.device.kind == DeviceKind::cpu) {
+  if (config.data.decoder == Decoder::gpu && source.has_encoded_images() && config.device.kind == DeviceKind::cpu) {
     refuse("data.decoder", "expected cpu or auto on device cpu, got gpu, which needs device cuda");
   }
-  if (source == DataSource::tsv) check_table(config.data, refuse);
-  const bool is_parted =
-      source == DataSource::tsv || source == DataSource::image_folder || of_clips || is_sharded(source);
-  if (config.data.split.dev > 0 && !is_parted) {
-    refuse("data.split.dev",
-           "is made for tsv, image_folder, clip_folder, webdataset and tfrecord, {} has evaluation samples",
-           choice_name(source));
+  if (source.reads_key("data.columns.label")) check_table(config.data, refuse);
+  if (config.data.split.dev > 0 && !source.can_split) {
+    refuse("data.split.dev", "is made for {}, {} has evaluation samples",
+           join_words(data_sources_where([](const DataSourceEntry& other) { return other.can_split; }), "and"),
+           source.name);
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     refuse("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
@@ -234,8 +197,10 @@ void check_tokens(const Config& config, const Refusal& refuse) {
 void check_regression(const Config& config, const Refusal& refuse) {
   const ModelEntry& model = find_model(config.model.name);
   if (!model.reads_key("model.head")) refuse("model.head", "{} has classes, regression is for text", model.name);
-  if (config.data.source != DataSource::tsv) {
-    refuse("model.head", "regression reads tsv, got data.source {}", choice_name(config.data.source));
+  if (!find_data_source(config.data.source).has_values) {
+    refuse("model.head", "regression reads {}, got data.source {}",
+           join_words(data_sources_where([](const DataSourceEntry& other) { return other.has_values; }), "or"),
+           config.data.source);
   }
   if (config.model.classes > 1)
     refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);

@@ -3,6 +3,7 @@
 #include "core/config/choices.h"
 #include "core/config/keys.h"
 #include "core/config/model_catalog.h"
+#include "core/config/source_catalog.h"
 
 #include <fmt/format.h>
 
@@ -41,24 +42,6 @@ const std::vector<Rule> rules = {
     {{"batch_norm_guard_every_steps"},
      [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
      "flags.cudnn_batchnorm_spatial_persistent"},
-    {{"data.train_file", "data.dev_file"},
-     [](const Config& c) {
-       return c.data.source == DataSource::tsv || c.data.source == DataSource::text ||
-              c.data.source == DataSource::criteo;
-     },
-     "data.source"},
-    {{"data.encoding", "data.vocab"},
-     [](const Config& c) { return c.data.source == DataSource::tsv || c.data.source == DataSource::text; },
-     "data.source"},
-    {{"data.columns.text", "data.columns.second", "data.columns.label", "data.labels", "data.lowercase"},
-     [](const Config& c) { return c.data.source == DataSource::tsv; },
-     "data.source"},
-    {{"data.first_label"}, [](const Config& c) { return is_sharded(c.data.source); }, "data.source"},
-    {{"data.path", "data.max_bad_samples"},
-     [](const Config& c) { return c.data.source != DataSource::synthetic; },
-     "data.source"},
-    {{"data.decoder"}, [](const Config& c) { return has_encoded_images(c.data.source); }, "data.source"},
-    {{"data.synthetic_samples"}, [](const Config& c) { return c.data.source == DataSource::synthetic; }, "data.source"},
     {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
      [](const Config& c) { return c.amp.level != AmpLevel::O0; },
      "amp.level"},
@@ -124,11 +107,12 @@ std::string value_text(const Config& config, std::string_view key) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Keys that other models read and this one does not.
-std::vector<std::string_view> keys_of_others(const ModelEntry& chosen) {
+/// Keys that other models, or data sources, read and the chosen one does not.
+template <typename Entry>
+std::vector<std::string_view> keys_of_others(const Entry& chosen, const std::vector<Entry>& all) {
   std::vector<std::string_view> keys;
-  for (const ModelEntry& model : known_models()) {
-    for (const std::string& key : model.keys) {
+  for (const Entry& entry : all) {
+    for (const std::string& key : entry.keys) {
       if (!chosen.reads_key(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
     }
   }
@@ -147,7 +131,8 @@ void note_unread(LoadedConfig& loaded) {
           fmt::format("{}: {}: not read with {} {}", origin, key, because, value_text(config, because)));
     }
   };
-  note(keys_of_others(find_model(config.model.name)), "model.name");
+  note(keys_of_others(find_model(config.model.name), known_models()), "model.name");
+  note(keys_of_others(find_data_source(config.data.source), known_data_sources()), "data.source");
   for (const Rule& rule : rules) {
     if (!rule.read(config)) note(rule.keys, rule.because);
   }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   }
   try {
     ptrain::DataSettings settings;
-    settings.source = ptrain::data_source_from_name(argv[1]);
+    settings.source = argv[1];
     settings.path = argv[2];
     settings.image_size = std::atoi(argv[4]);
     const bool train = std::string(argv[3]) == "train";

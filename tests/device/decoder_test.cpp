@@ -76,8 +76,7 @@ class DeviceDecoder : public ::testing::Test {
   static constexpr std::int64_t plain_jpegs = 5;  // of the eight
 
   std::unique_ptr<Dataset> open_images(int size) const {
-    return open_dataset({.source = DataSource::image_folder, .path = folder_ / "images", .image_size = size},
-                        Split::train);
+    return open_dataset({.source = "image_folder", .path = folder_ / "images", .image_size = size}, Split::train);
   }
 
   TemporaryDirectory folder_;
@@ -173,7 +172,7 @@ TEST_F(DeviceDecoder, ATrainingOnItFollowsTheHosts) {
   write_images();
   Config config = resnet_config();
   config.model.classes = 2;
-  config.data.source = DataSource::image_folder;
+  config.data.source = "image_folder";
   config.data.path = folder_ / "images";
   config.data.image_size = 152;  // of crops of at most 300 lines, which are not reduced
   config.data.batch_size = 2;

@@ -124,7 +124,7 @@ TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
 
 TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
   Config config;
-  config.data.source = DataSource::image_folder;
+  config.data.source = "image_folder";
   config.data.decoder = Decoder::gpu;
   const auto backend = make_test_backend();
   const Fault fault("no nvJPEG");

@@ -54,7 +54,7 @@ void make_texts_model(const std::filesystem::path& folder) {
   config.model.name = "bert";
   config.model.classes = 2;
   config.model.max_positions = 12;
-  config.data.source = DataSource::tsv;
+  config.data.source = "tsv";
   config.data.max_length = 12;
   config.data.vocab = (folder / model_files::vocabulary).string();
   DatasetInfo data;

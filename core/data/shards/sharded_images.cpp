@@ -112,12 +112,31 @@ class ShardedImages : public Dataset {
   std::vector<ShardSample> samples_;
 };
 
-}  // namespace
-
-std::unique_ptr<Dataset> open_sharded(const DataSettings& settings, Split split) {
-  const ShardForm& form = settings.source == DataSource::webdataset ? web_dataset_form : tf_record_form;
+std::unique_ptr<Dataset> open_shards(const DataSettings& settings, Split split, const ShardForm& form) {
   require_path(settings, form.source);
   return std::make_unique<ShardedImages>(settings, split, form);
 }
+
+FoundData find_form(const fs::path& path, const ShardForm& form) {
+  if (find_shards(path, Split::train, form.is_shard).empty()) return std::nullopt;
+  DataSettings settings;
+  settings.path = path.string();
+  if (find_shards(path, Split::eval, form.is_shard).empty()) settings.dev_share = usual_dev_share;
+  return settings;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split) {
+  return open_shards(settings, split, web_dataset_form);
+}
+
+std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split) {
+  return open_shards(settings, split, tf_record_form);
+}
+
+FoundData find_web_dataset(const fs::path& path, const ColumnNames&) { return find_form(path, web_dataset_form); }
+
+FoundData find_tf_record(const fs::path& path, const ColumnNames&) { return find_form(path, tf_record_form); }
 
 }  // namespace ptrain

@@ -24,7 +24,7 @@ template <typename... Args>
   throw BadSample(fmt::format("{}:{}: {}", place.file, place.line, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-std::string shown(std::string_view field) { return quoted_name(field.substr(0, 40)); }
+std::string shown_field(std::string_view field) { return quoted_name(field.substr(0, 40)); }
 
 /// Goes through a line field by field.
 class Fields {
@@ -48,7 +48,7 @@ float scaled_number(std::string_view field, int index, const LinePlace& place) {
   const char* end = field.data() + field.size();
   const auto [stop, error] = std::from_chars(field.data(), end, value);
   if (error != std::errc() || stop != end) {
-    refuse(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown(field));
+    refuse(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown_field(field));
   }
   const auto at = static_cast<std::size_t>(index);
   return (static_cast<float>(value) - smallest[at]) / ranges[at];
@@ -71,7 +71,7 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
     const std::string_view word = rest.next();
     if (word.size() > longest_word || !is_hexadecimal(word)) {
       refuse(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
-             longest_word, shown(word));
+             longest_word, shown_field(word));
     }
     ids[static_cast<std::size_t>(i)] = category_id(i, word, hash_buckets);
   }
@@ -92,7 +92,7 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
   }
   Fields rest(line);
   const std::string_view label = rest.next();
-  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown(label));
+  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown_field(label));
   read_features(rest, place, hash_buckets, numbers, ids);
   return label == "1" ? 1 : 0;
 }

@@ -53,7 +53,7 @@ class ClipFolder : public ::testing::Test {
     }
   }
   DataSettings settings(Augmentation augment = Augmentation::none) const {
-    return {.source = DataSource::clip_folder,
+    return {.source = "clip_folder",
             .path = directory_.path().string(),
             .image_size = 16,
             .segments = 3,
@@ -189,7 +189,7 @@ TEST_F(ClipFolder, ErasesTheSameOfEveryFrame) {
 }
 
 TEST(SyntheticClips, BeginAsTheImageAndMoveOn) {
-  DataSettings settings{.source = DataSource::synthetic, .image_size = 16, .classes = 4};
+  DataSettings settings{.source = "synthetic", .image_size = 16, .classes = 4};
   const std::vector<std::uint8_t> image = load_image(*open_dataset(settings, Split::train), 5).pixels;
   settings.segments = 3;
   const auto clips = open_dataset(settings, Split::train);

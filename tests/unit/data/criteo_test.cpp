@@ -121,7 +121,7 @@ class CriteoFile : public ::testing::Test {
   Row load(const Dataset& data, std::int64_t index) { return load_row(data, index); }
 
   TemporaryDirectory directory;
-  DataSettings settings{.source = DataSource::criteo,
+  DataSettings settings{.source = "criteo",
                         .path = directory.path().string(),
                         .train_file = "train.tsv",
                         .dev_file = "dev.tsv",
@@ -159,7 +159,7 @@ TEST_F(CriteoFile, OfAnotherFormIsRefusedWhenItIsOpened) {
 }
 
 TEST(SyntheticClicks, TellTheirLabelAndDifferBetweenSplits) {
-  const DataSettings settings{.source = DataSource::synthetic, .synthetic_kind = DataKind::table, .hash_buckets = 500};
+  const DataSettings settings{.source = "synthetic", .synthetic_kind = DataKind::table, .hash_buckets = 500};
   const auto train = open_dataset(settings, Split::train), eval = open_dataset(settings, Split::eval);
   std::map<std::int32_t, std::array<int, 2>> by_word;  // of the first feature
   int clicks = 0;

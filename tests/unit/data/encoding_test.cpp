@@ -71,7 +71,7 @@ TEST(TextEncoding, IsWhatTheKeySays) {
 TEST(UnknownTokens, AreCountedOverTheTrainingText) {
   TemporaryDirectory directory;
   DataSettings settings;
-  settings.source = DataSource::tsv;
+  settings.source = "tsv";
   settings.path = directory.path().string();
   settings.vocab_path = directory.write("vocab.txt", std::string("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngood\n好\n"));
   directory.write("train.csv", "text,label\ngood film,0\n\xba\xc3\xbf\xb4,1\n" + chinese_gbk + ",1\n");
@@ -82,7 +82,7 @@ TEST(UnknownTokens, AreCountedOverTheTrainingText) {
   EXPECT_EQ(count->unknown, 1 + 1 + 13);
   ASSERT_EQ(data->notes().size(), 1u);
   EXPECT_TRUE(data->notes()[0].ends_with("train.csv: is not UTF-8, read as gb18030 (data.encoding names another)"));
-  EXPECT_FALSE(open_dataset({.source = DataSource::synthetic}, Split::train)->count_unknown().has_value());
+  EXPECT_FALSE(open_dataset({.source = "synthetic"}, Split::train)->count_unknown().has_value());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class RunningText : public ::testing::Test {
     json_ = nlohmann::json::parse(file);
     write_file_atomic(folder_ / "vocab.json", json_["vocabulary"].dump());
     write_file_atomic(folder_ / "merges.txt", json_["merges"].get<std::string>());
-    settings_.source = DataSource::text;
+    settings_.source = "text";
     settings_.path = folder_.path().string();
     settings_.train_file = "train.txt";
     settings_.dev_file = "dev.txt";
@@ -107,7 +107,7 @@ TEST_F(RunningText, AFileThatIsMissingOrNotNamedIsRefused) {
 
 TEST(SyntheticTokens, FollowFromTheOneBeforeInThreeOfFour) {
   const DataSettings settings{
-      .source = DataSource::synthetic, .synthetic_kind = DataKind::tokens, .max_length = 64, .synthetic_samples = 40};
+      .source = "synthetic", .synthetic_kind = DataKind::tokens, .max_length = 64, .synthetic_samples = 40};
   const auto train = open_dataset(settings, Split::train);
   const auto eval = open_dataset(settings, Split::eval);
   EXPECT_EQ(train->size(), 40);

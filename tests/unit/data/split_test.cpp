@@ -66,7 +66,7 @@ TEST(StratifiedPart, IsDrawnBySeed) {
 TEST(Parting, OfATableKeepsRowsApart) {
   TemporaryDirectory directory;
   DataSettings settings = with_share(0.25);
-  settings.source = DataSource::tsv;
+  settings.source = "tsv";
   settings.path = directory.path().string();
   settings.dev_file = "dev.tsv";
   settings.max_length = 8;
@@ -101,7 +101,7 @@ TEST(Parting, OfAFolderAugmentsTrainingImagesOnly) {
     for (int i = 0; i < 10; ++i) directory.write(fmt::format("train/{}/{}.png", name, i), png);
   }
   DataSettings settings = with_share(0.3);
-  settings.source = DataSource::image_folder;
+  settings.source = "image_folder";
   settings.path = directory.path().string();
   settings.image_size = 16;
   settings.augment = Augmentation::crop_flip;

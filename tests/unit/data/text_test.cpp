@@ -134,7 +134,7 @@ TEST(TextTable, NamesTheLineOfAWrongRow) {
 class TextFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    settings_.source = DataSource::tsv;
+    settings_.source = "tsv";
     settings_.path = directory_.path().string();
     settings_.vocab_path =
         directory_.write("vocab.txt", std::string("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngood\nbad\n##ly\n"));

@@ -249,7 +249,7 @@ TEST(Training, DecodesOnNoDeviceThatCannot) {
   config.data.decoder = Decoder::gpu;
   const auto backend = make_test_backend();
   EXPECT_FALSE(image_decoders(config, *backend, Ranks(nullptr)));  // not read: no images are encoded
-  config.data.source = DataSource::image_folder;
+  config.data.source = "image_folder";
   EXPECT_EQ(error_of([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
             "data.decoder: expected cpu or auto, got gpu: device cpu decodes no images, it needs device cuda");
 }

@@ -37,7 +37,7 @@ class Shards : public ::testing::Test {
     }
     return file;
   }
-  DataSettings settings(DataSource source, const std::string& folder = "") const {
+  DataSettings settings(const std::string& source, const std::string& folder = "") const {
     return {.source = source, .path = (directory.path() / folder).string(), .image_size = 32};
   }
   std::string refusal(const DataSettings& settings, Split split = Split::train,
@@ -67,9 +67,9 @@ TEST_F(Shards, GiveAFoldersImagesInItsOrder) {
     directory.write(fmt::format("tf/{}-00000-of-00001", split), file);
   }
   for (const Split split : {Split::train, Split::eval}) {
-    const auto folder = open_dataset(settings(DataSource::image_folder, "folder"), split);
-    const auto tar = open_dataset(settings(DataSource::webdataset, "tar"), split);
-    const auto tf = open_dataset(settings(DataSource::tfrecord, "tf"), split);
+    const auto folder = open_dataset(settings("image_folder", "folder"), split);
+    const auto tar = open_dataset(settings("webdataset", "tar"), split);
+    const auto tf = open_dataset(settings("tfrecord", "tf"), split);
     for (const Dataset* data : {tar.get(), tf.get()}) {
       ASSERT_EQ(data->size(), 6);
       EXPECT_EQ(data->info().class_names, folder->info().class_names);
@@ -85,22 +85,22 @@ TEST_F(Shards, AreToldApartByFoldersOrNames) {
   directory.write("a/imagenet1k-train-000.tar", tar({"0", "1"}));
   directory.write("a/imagenet1k-validation-000.tar", tar({"0", "1", "1"}));
   directory.write("a/.train-001.tar", std::string("hidden"));
-  EXPECT_EQ(open_dataset(settings(DataSource::webdataset, "a"), Split::train)->size(), 2);
-  EXPECT_EQ(open_dataset(settings(DataSource::webdataset, "a"), Split::eval)->size(), 3);
+  EXPECT_EQ(open_dataset(settings("webdataset", "a"), Split::train)->size(), 2);
+  EXPECT_EQ(open_dataset(settings("webdataset", "a"), Split::eval)->size(), 3);
   directory.write("b/TEST.tfrecords", records({0}));
   directory.write("b/x-train.tfrecord-00000-of-00002", records({0, 1}));
   directory.write("b/x-train.tfrecord-00001-of-00002", records({1}));
   directory.write("b/dataset_info.json", std::string("{}"));
-  EXPECT_EQ(open_dataset(settings(DataSource::tfrecord, "b"), Split::train)->size(), 3);
-  EXPECT_EQ(open_dataset(settings(DataSource::tfrecord, "b"), Split::eval)->size(), 1);
+  EXPECT_EQ(open_dataset(settings("tfrecord", "b"), Split::train)->size(), 3);
+  EXPECT_EQ(open_dataset(settings("tfrecord", "b"), Split::eval)->size(), 1);
   directory.write("c/restrained-0.tar", tar({"0", "1"}));  // no word of it is train
-  EXPECT_EQ(open_dataset(settings(DataSource::webdataset, "c"), Split::train)->size(), 2);
+  EXPECT_EQ(open_dataset(settings("webdataset", "c"), Split::train)->size(), 2);
 }
 
 TEST_F(Shards, NoteThoseThatAreMissing) {
   directory.write("train-00000-of-00003.tar", tar({"0", "1"}));
   directory.write("train-00002-of-00003.tar", tar({"0", "1"}));
-  const auto notes = [&] { return open_dataset(settings(DataSource::webdataset), Split::train)->notes(); };
+  const auto notes = [&] { return open_dataset(settings("webdataset"), Split::train)->notes(); };
   ASSERT_EQ(notes().size(), 1u);
   EXPECT_TRUE(notes()[0].ends_with(": 2 of the 3 shards that their names speak of are there")) << notes()[0];
   directory.write("train-00001-of-00003.tar", tar({"0", "1"}));
@@ -109,7 +109,7 @@ TEST_F(Shards, NoteThoseThatAreMissing) {
 
 TEST_F(Shards, OfOneSetAreParted) {
   for (int i = 0; i < 4; ++i) directory.write(fmt::format("shard-{}.tar", i), tar({"0", "1", "1"}));
-  DataSettings parted = settings(DataSource::webdataset);
+  DataSettings parted = settings("webdataset");
   EXPECT_NE(refusal(parted, Split::eval).find("has no shards to evaluate on; expected val/*.tar"), std::string::npos);
   parted.dev_share = 0.25;
   EXPECT_EQ(open_dataset(parted, Split::train)->size(), 9);
@@ -126,18 +126,18 @@ TEST_F(Shards, OfOneSetAreParted) {
 TEST_F(Shards, NumberClassesAsTheirLabelsSay) {
   directory.write("train.tar", tar({"3", "0"}));
   directory.write("val.tar", tar({"1", "0"}));
-  EXPECT_EQ(open_dataset(settings(DataSource::webdataset), Split::eval)->info().class_names,
+  EXPECT_EQ(open_dataset(settings("webdataset"), Split::eval)->info().class_names,
             (std::vector<std::string>{"0", "1", "2", "3"}));
   directory.write("train.tar", tar({"wolf", "10"}));
   directory.write("val.tar", tar({"wolf"}));
-  const auto eval = open_dataset(settings(DataSource::webdataset), Split::eval);
+  const auto eval = open_dataset(settings("webdataset"), Split::eval);
   EXPECT_EQ(eval->info().class_names, (std::vector<std::string>{"10", "wolf"}));
   EXPECT_EQ(load_image(*eval, 0).label, 1);
   directory.write("val.tar", tar({"fox"}));
-  EXPECT_NE(refusal(settings(DataSource::webdataset), Split::eval)
+  EXPECT_NE(refusal(settings("webdataset"), Split::eval)
                 .find("val.tar: byte 512: \"0.jpg\": class \"fox\" does not occur in the training split"),
             std::string::npos);
-  DataSettings three = settings(DataSource::webdataset);
+  DataSettings three = settings("webdataset");
   three.classes = 3;
   EXPECT_NE(refusal(three, Split::train, ExitCode::usage).find("has 2 classes (10, wolf), but model.classes is 3"),
             std::string::npos);
@@ -145,7 +145,7 @@ TEST_F(Shards, NumberClassesAsTheirLabelsSay) {
 
 TEST_F(Shards, BeginAtTheFirstLabel) {
   directory.write("train.tfrecord", records({2, 1, 3}, "class "));
-  DataSettings first = settings(DataSource::tfrecord);
+  DataSettings first = settings("tfrecord");
   const auto from_zero = open_dataset(first, Split::train);
   EXPECT_EQ(from_zero->info().classes, 4);
   ASSERT_EQ(from_zero->notes().size(), 1u);
@@ -168,28 +168,28 @@ TEST_F(Shards, BeginAtTheFirstLabel) {
   first.first_label = 0;
   EXPECT_NE(refusal(first).find("label -1 is out of range: expected 0 to 99999"), std::string::npos);
   directory.write("train.tar", tar({"cat"}));
-  first.source = DataSource::webdataset;
+  first.source = "webdataset";
   first.first_label = 1;
   EXPECT_NE(refusal(first, Split::train, ExitCode::usage).find("data.first_label: 1 is for labels that are numbers"),
             std::string::npos);
 }
 
 TEST_F(Shards, RefuseWhatHoldsNothing) {
-  EXPECT_EQ(refusal(settings(DataSource::webdataset)),
+  EXPECT_EQ(refusal(settings("webdataset")),
             directory.path().string() +
                 "/: has no shards to train on; expected train/*.tar, or names with train as a word of theirs");
   directory.write("train-0.tar", tar({"0", "1"}));
   directory.write("train-1.tar", std::string());
-  EXPECT_EQ(refusal(settings(DataSource::webdataset)), path("train-1.tar") + ": is empty");
+  EXPECT_EQ(refusal(settings("webdataset")), path("train-1.tar") + ": is empty");
   directory.write("train-1.tar", tar_end());
-  EXPECT_EQ(refusal(settings(DataSource::webdataset)), path("train-1.tar") + ": has no samples");
-  EXPECT_EQ(refusal(settings(DataSource::tfrecord, "none")), path("none") + ": no such directory");
+  EXPECT_EQ(refusal(settings("webdataset")), path("train-1.tar") + ": has no samples");
+  EXPECT_EQ(refusal(settings("tfrecord", "none")), path("none") + ": no such directory");
 }
 
 TEST_F(Shards, ReportDamagedImagesAsBadSamples) {
   const std::string shard = tar_member("k.jpg", "no image") + tar_member("k.cls", "0") + tar_end();
   directory.write("train.tar", shard);
-  const auto data = open_dataset(settings(DataSource::webdataset), Split::train);
+  const auto data = open_dataset(settings("webdataset"), Split::train);
   EXPECT_EQ(message_of([&] { load_image(*data, 0); }),
             path("train.tar") + ": byte 512: \"k.jpg\": neither a JPEG nor a PNG image");
   EXPECT_THROW(load_image(*data, 0), BadSample);
@@ -199,7 +199,7 @@ TEST_F(Shards, ReportDamagedImagesAsBadSamples) {
   std::string file = records({0, 1});
   file[file.size() / 4] ^= 1;
   directory.write("train.tfrecord", file);
-  const auto damaged = open_dataset(settings(DataSource::tfrecord), Split::train);
+  const auto damaged = open_dataset(settings("tfrecord"), Split::train);
   EXPECT_EQ(message_of([&] { load_image(*damaged, 0); }),
             path("train.tfrecord") + ": byte 0: its checksum is wrong (damaged)");
   EXPECT_THROW(load_image(*damaged, 0), BadSample);

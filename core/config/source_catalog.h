@@ -1,0 +1,49 @@
+// What the configuration asks about data sources: their names, what samples each gives and which keys it reads. The
+// table stands above, in core/data/registry.cpp; a program hands it over before it reads its first configuration.
+#pragma once
+
+#include "core/config/choices.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptrain {
+
+/// A key that a source cannot do without, and what it has to name.
+struct RequiredKey {
+  std::string name;
+  std::string what;
+};
+
+struct DataSourceEntry {
+  std::string name;                        // what data.source takes and reports say
+  std::vector<SampleForm> gives;           // of several, the form that the model reads
+  std::string help;                        // its files, and what lies in them
+  std::vector<std::string> keys = {};      // read by this source, but not by every other
+  std::vector<RequiredKey> required = {};  // besides data.path, which every source needs that reads it
+  bool can_split = false;                  // data.split.dev takes a part of its training samples for evaluation
+  bool has_values = false;                 // labels may be numbers, which model.head regression learns
+
+  bool reads_key(std::string_view key) const;
+  bool gives_form(SampleForm form) const;
+  /// Whether its images are JPEG or PNG, which data.decoder decodes.
+  bool has_encoded_images() const { return reads_key("data.decoder"); }
+};
+
+/// From now on `data.source` takes the names of `sources`, in this order.
+void use_data_sources(std::vector<DataSourceEntry> sources);
+const std::vector<DataSourceEntry>& known_data_sources();
+/// Throws Error{usage} when no source has this name.
+const DataSourceEntry& find_data_source(std::string_view name);
+/// The names of those that `fits` holds for, in order.
+template <typename Fits>
+std::vector<std::string> data_sources_where(Fits fits) {
+  std::vector<std::string> names;
+  for (const DataSourceEntry& source : known_data_sources()) {
+    if (fits(source)) names.push_back(source.name);
+  }
+  return names;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,46 @@
+// Tables of texts that a user names: one file, or a folder with a file named train.
+#include "core/data/sources.h"
+#include "core/data/split.h"
+#include "core/data/text/text_table.h"
+
+#include <set>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "train.csv" of a folder that has one; empty where there is none.
+std::string table_named(const fs::path& folder, const std::string& stem) {
+  for (const char* ending : {".tsv", ".csv", ".jsonl", ".json"}) {
+    if (fs::is_regular_file(folder / (stem + ending))) return stem + ending;
+  }
+  return {};
+}
+
+}  // namespace
+
+FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
+  const bool is_folder = fs::is_directory(path);
+  if (!is_folder && !table_form_of(path)) return std::nullopt;
+  const fs::path folder = is_folder ? path : path.parent_path();
+  DataSettings settings;
+  settings.train_file = is_folder ? table_named(path, "train") : path.filename().string();
+  if (settings.train_file.empty()) return std::nullopt;
+  settings.path = folder.empty() ? "." : folder.string();
+  settings.columns = columns;
+  if (fs::path(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
+  if (settings.dev_file.empty()) settings.dev_share = usual_dev_share;
+  return settings;
+}
+
+SampleCounts count_text_table(const DataSettings& settings) {
+  const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {{}, settings.columns});
+  std::set<std::string> labels;
+  for (const TextRow& row : table.rows) labels.insert(row.label);
+  SampleCounts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size())};
+  if (!table.note.empty()) counts.notes.push_back(table.note);
+  return counts;
+}
+
+}  // namespace ptrain
