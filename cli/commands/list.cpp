@@ -5,9 +5,11 @@
 #include "core/analysis/markdown.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
+#include "core/config/source_catalog.h"
 #include "core/config/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>
@@ -17,39 +19,31 @@
 namespace ptrain {
 namespace {
 
-struct SourceHelp {
-  std::string_view name;
-  std::string_view help;
-};
+std::vector<std::string_view> forms_of(const DataSourceEntry& source) {
+  std::vector<std::string_view> forms;
+  for (const SampleForm form : source.gives) forms.push_back(choice_name(form));
+  return forms;
+}
 
-void list_data() {
-  constexpr SourceHelp source_helps[] = {
-      {"idx", "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path"},
-      {"image_folder",
-       "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val"},
-      {"clip_folder",
-       "clips, for models that read them: frames (JPEG or PNG) in data.path/train/<class>/<clip>/ and val likewise, in "
-       "the order of their names, model.segments of them at least; data.split.dev without val"},
-      {"webdataset",
-       "JPEG and PNG in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or names such "
-       "as train-000.tar; data.split.dev without val"},
-      {"tfrecord",
-       "JPEG and PNG in TFRecord files of tf.train.Example (image/encoded, image/class/label), named likewise; "
-       "data.first_label 1 where labels begin at 1"},
-      {"packed", "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder"},
-      {"cifar",
-       "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin"},
-      {"tsv",
-       "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in data.path, "
-       "data.vocab; data.columns where they have names of their own"},
-      {"text",
-       "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in data.path, a "
-       "byte-level BPE's data.vocab"},
-      {"synthetic",
-       "made-up images, clips or text with classes, clicks, or running tokens, all of which can be learnt; reads no "
-       "file"},
-  };
-  for (const auto& [name, help] : source_helps) fmt::print("{:<14} {}\n", name, help);
+void list_data(const FormatOptions& format) {
+  if (format.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const DataSourceEntry& source : known_data_sources()) {
+      list.push_back(
+          {{"name", source.name}, {"help", source.help}, {"gives", forms_of(source)}, {"keys", source.keys}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  if (format.markdown) fmt::print("| `data.source` | gives | files | keys of its own |\n| --- | --- | --- | --- |\n");
+  for (const DataSourceEntry& source : known_data_sources()) {
+    if (format.markdown) {
+      fmt::print("| `{}` | {} | {} | `{}` |\n", source.name, fmt::join(forms_of(source), ", "),
+                 markdown_cell(source.help), fmt::join(source.keys, "`, `"));
+    } else {
+      fmt::print("{:<14} {}\n", source.name, source.help);
+    }
+  }
 }
 
 /// "train" of "train.optimizer.lr", "seed" of "seed".
@@ -121,7 +115,10 @@ void add_list_command(CLI::App& program) {
   const auto models_format = std::make_shared<FormatOptions>();
   models_format->add_to(*models);
   models->callback([models_format] { list_models(*models_format); });
-  command->add_subcommand("data", "what data.source takes, and the files each reads")->callback(list_data);
+  CLI::App* data = command->add_subcommand("data", "what data.source takes, and the files each reads");
+  const auto data_format = std::make_shared<FormatOptions>();
+  data_format->add_to(*data);
+  data->callback([data_format] { list_data(*data_format); });
   command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags", {}); });
   const auto section = std::make_shared<std::string>();
   CLI::App* keys = command->add_subcommand("keys", "every configuration key, or those of a section");

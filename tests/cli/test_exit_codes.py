@@ -48,6 +48,22 @@ class ExitCodes(ProgramTest):
         keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
         self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
 
+    def test_every_data_source_is_listed_with_its_files(self):
+        names = re.search(r"one of ([\w|]+)", run("list", "keys", "data.source").stdout)[1].split("|")
+        text = run("list", "data").stdout
+        self.assertEqual(re.findall(r"(?m)^(\w+) +\S", text), names)
+        self.assertIn("Criteo's form", text)
+        entries = json.loads(run("list", "data", "--json").stdout)
+        self.assertEqual([entry["name"] for entry in entries], names)
+        keys = {entry["key"] for entry in json.loads(run("list", "keys", "data", "--json").stdout)}
+        for entry in entries:
+            self.assertLessEqual(set(entry["keys"]), keys)
+            self.assertIn(entry["help"], text)
+        gives = {entry["name"]: entry["gives"] for entry in entries}
+        self.assertEqual((gives["idx"], gives["criteo"], gives["text"]), (["image"], ["table"], ["tokens"]))
+        self.assertEqual(gives["synthetic"], ["image", "clip", "text", "table", "tokens"])
+        self.assertEqual(re.findall(r"(?m)^\| `(\w+)`", run("list", "data", "--markdown").stdout), names)
+
     def test_the_table_of_models_is_what_the_program_lists(self):
         document = (ROOT / "models/README.md").read_text()
         listed = run("list", "models", "--markdown").stdout
