@@ -3,8 +3,8 @@
 
     scripts/metrics_to_tensorboard.py runs/resnet50 --out runs/tensorboard/resnet50
 
-Scalars: train/loss, train/lr, train/samples_per_second, train/step_ms, train/reader_ms, train/loss_scale, and
-eval/top1, eval/top5, eval/f1, eval/loss. An event file is a series of records (length, CRC, bytes, CRC) of the
+Scalars: train/loss, train/lr, train/samples_per_second, train/step_ms, train/reader_ms, train/loss_scale, and every
+metric of an evaluation, such as eval/loss. An event file is a series of records (length, CRC, bytes, CRC) of the
 protocol buffer tensorflow.Event, of which step, wall_time and simple_value summaries are written here.
 """
 import argparse
@@ -15,7 +15,7 @@ import sys
 import time
 
 TRAIN = ("loss", "lr", "step_ms", "reader_ms", "loss_scale")
-EVAL = ("top1", "top5", "f1", "loss")
+NO_METRICS = ("samples", "seconds")  # of an evaluation
 
 
 def crc_table():
@@ -73,7 +73,8 @@ def record(data):
 
 def scalars_of(line):
     if "eval" in line:
-        return [(f"eval/{name}", line["eval"][name]) for name in EVAL if line["eval"].get(name) is not None]
+        return [(f"eval/{name}", value) for name, value in line["eval"].items()
+                if value is not None and name not in NO_METRICS]
     found = [(f"train/{name}", line[name]) for name in TRAIN if line.get(name) is not None]
     if line.get("step_ms"):
         found.append(("train/samples_per_second", line["samples"] / line["step_ms"] * 1e3))

@@ -110,7 +110,7 @@ def train(options, entry, keys):
         losses = [line["loss"] for line in map(json.loads, lines) if "loss" in line]
     options.machine = {"cpu": report["environment"]["cpu"], "libraries": report["environment"]["libraries"],
                        "ptrain": report["environment"]["ptrain"]}
-    return {"losses": [round(loss, 6) for loss in losses], "accuracy": report["accuracy"],
+    return {"losses": [round(loss, 6) for loss in losses], "accuracy": {name: metric["value"] for name, metric in report["evaluation"]["metrics"].items()},
             "precision": f"{report['amp']['level']} {report['amp']['dtype']}",
             "seconds": round(report["progress"]["wall_seconds"], 1), "memory": report["memory"],
             "samples_per_second": round(report["throughput"]["value"], 2)}

@@ -1,6 +1,7 @@
-// Linked into a test program that reads configurations: they know models and data sources before main, as a program's
-// do in main.
+// Linked into a test program that reads configurations: they know models, data sources and metrics before main, as a
+// program's do in main.
 #include "core/data/registry.h"
+#include "core/tasks/task_metrics.h"
 #include "models/registry.h"
 
 namespace ptrain {
@@ -9,6 +10,7 @@ namespace {
 [[maybe_unused]] const bool known = [] {
   use_models(model_entries());
   use_data_sources(data_source_entries());
+  use_metric_names(names_of_metrics);
   return true;
 }();
 

@@ -7,7 +7,7 @@
 #include "cli/view/bench_view.h"
 #include "cli/view/event_log.h"
 #include "cli/view/telling.h"
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/run_set.h"
 #include "core/base/errors.h"

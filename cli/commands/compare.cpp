@@ -117,7 +117,9 @@ void add_compare_command(CLI::App& program) {
   command->add_option("--confidence", options->confidence, "percent, of the interval")
       ->capture_default_str()
       ->check(CLI::Range(50.0, 99.99));
-  command->add_option("--accuracy-margin", options->accuracy_margin, "loss of top-1 (0 to 1) that does not matter")
+  command
+      ->add_option("--accuracy-margin", options->accuracy_margin,
+                   "loss of the primary metric that does not matter: 0.01 is a point, or 1 % of one without bounds")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--allow", options->allowed, "hardware,config,data: differences that may be")->delimiter(',');

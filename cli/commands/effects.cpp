@@ -1,5 +1,5 @@
 // ptrain effects: what the axes of a benchmark do, from its records.
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "core/report/json_file.h"

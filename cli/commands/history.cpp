@@ -63,7 +63,9 @@ void add_history_command(CLI::App& program) {
   command->add_option("--threshold", options->rule.threshold_percent, "percent of speed and memory that do not matter")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0));
-  command->add_option("--accuracy-points", options->rule.accuracy_points, "points of top-1 that do not matter")
+  command
+      ->add_option("--accuracy-points", options->rule.accuracy_points,
+                   "points of the primary metric that do not matter, or percent of one without bounds")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command->footer(

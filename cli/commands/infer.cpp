@@ -28,18 +28,26 @@ struct InferArguments {
   GenerationOptions generation;
 };
 
+/// "accuracy: 0.9000 top-1 of 120 inputs whose class is known (majority class 0.6000)"
+std::string quality_line(const Evaluation& evaluation) {
+  if (evaluation.primary()->kind != MetricKind::fraction) {
+    return evaluation.text() + evaluation.text_of_others(MetricView::brief) + ", of the inputs whose value is known";
+  }
+  std::string parts, references;
+  for (const MetricValue& metric : evaluation.metrics) {
+    if (metric.kind == MetricKind::reference) references += fmt::format(" ({})", metric.text());
+    if (metric.kind != MetricKind::fraction) continue;
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", metric.value_text(metric.value), metric.title);
+  }
+  return fmt::format("accuracy: {} of {} inputs whose class is known{}", parts, evaluation.eval_samples, references);
+}
+
 void print_summary(const InferenceReport& report) {
   if (report.inputs == 0) return;
   print_error_line(fmt::format("{} inputs in {:.2f} s: {:.1f}/s; a batch of {} took {:.2f} ms (p50), {:.2f} ms (p99)",
                                report.inputs, report.seconds, report.inputs_per_second, report.batch_size,
                                report.batch_ms.p50, report.batch_ms.p99));
-  if (report.values) print_error_line(report.values->text() + ", of the inputs whose value is known");
-  if (!report.accuracy) return;
-  const std::string top5 =
-      report.class_names.size() > 5 ? fmt::format(", {:.4f} top-5", report.accuracy->top5) : std::string{};
-  print_error_line(fmt::format("accuracy: {:.4f} top-1{} of {} inputs whose class is known (majority class {:.4f})",
-                               report.accuracy->top1, top5, report.accuracy->samples,
-                               report.accuracy->majority.value_or(0)));
+  if (report.evaluation && report.evaluation->primary() != nullptr) print_error_line(quality_line(*report.evaluation));
 }
 
 InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,

@@ -92,7 +92,7 @@ void init(const InitOptions& options) {
   std::string text;
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
   text += counts.image_size > 0 ? image_text(settings, counts) : sentence_text(settings, counts);
-  text += fmt::format("output: {{dir: {}, keep_best: top1}}\n", quoted((fs::path("runs") / name).string()));
+  text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quoted((fs::path("runs") / name).string()));
   parse_config(text, out.string());
   write_file_atomic(out, text);
 

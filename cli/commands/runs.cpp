@@ -43,9 +43,10 @@ std::string settings_text(const Report& report) {
 std::string evaluations_text(const Report& report) {
   std::string text;
   for (const EvaluationReport& one : report.evaluations) {
-    const AccuracyReport& accuracy = one.accuracy;
-    text += fmt::format("  step {:>6}  epoch {:>4}  {}  loss {:.4f}\n", one.step, one.epoch, main_figure(accuracy),
-                        accuracy.loss.value_or(0));
+    const MetricValue* primary = one.evaluation.primary();
+    const MetricValue* loss = one.evaluation.find("loss");
+    text += fmt::format("  step {:>6}  epoch {:>4}  {}  loss {:.4f}\n", one.step, one.epoch,
+                        primary == nullptr ? "-" : primary->text(), loss == nullptr ? 0 : loss->value.value_or(0));
   }
   return text;
 }

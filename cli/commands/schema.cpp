@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "core/accept/checks.h"
 #include "core/analysis/compare.h"
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/history/history.h"
 #include "core/analysis/run_list.h"
 #include "core/analysis/run_set.h"
@@ -13,6 +13,7 @@
 #include "core/infer/scenarios.h"
 #include "core/report/metrics_line.h"
 #include "core/report/report.h"
+#include "core/report/version_1.h"
 
 #include <fmt/format.h>
 
@@ -36,12 +37,14 @@ constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", config_schema},
     {"report", "of report.json", schema_of<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
+    {"report-1", "of report.json of version 1, which is read too", report_schema_version_1},
     {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
     {"infer", "of ptrain infer --report", schema_of<InferenceReport>},
     {"bench-infer", "of ptrain bench infer --json", schema_of<ScenarioReport>},
     {"quantize", "of ptrain quantize --json", schema_of<QuantizeReport>},
     {"bench", "of suite.json, a benchmark's own description", schema_of<SuiteRecord>},
     {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
+    {"bench-run-1", "of record.json of version 1, which is read too", record_schema_version_1},
     {"effects", "of ptrain effects --json", schema_of<EffectsReport>},
     {"comparison", "of ptrain compare --json", schema_of<Comparison>},
     {"checks", "of ptrain doctor --check --json", schema_of<CheckReport>},

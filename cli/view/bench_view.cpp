@@ -1,6 +1,7 @@
 #include "cli/view/bench_view.h"
 
 #include "cli/view/event_log.h"
+#include "core/analysis/quality.h"
 #include "core/analysis/speed.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
@@ -39,16 +40,31 @@ std::string speed(const CaseProgress& progress) {
   return good.empty() ? "-" : speed_text(good, SpeedEstimator::typical_step);
 }
 
-std::string row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width) {
+std::string row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width,
+                const std::string& quality) {
   std::string memory = "-", accuracy = "-";
   for (const RunRecord& record : progress.records) {
     if (!record.figures || record.outcome != RunOutcome::ok) continue;
     memory = fmt::format("{} MiB", record.figures->memory_bytes >> 20);
-    if (record.figures->top1) accuracy = fmt::format("{:.4f}", *record.figures->top1);
+    const std::optional<Evaluation>& evaluation = record.figures->evaluation;
+    const MetricValue* primary = evaluation ? evaluation->primary() : nullptr;
+    if (primary != nullptr && primary->value) accuracy = quality_text(*primary, *primary->value, quality);
   }
   const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
   return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>26}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
                      progress.records.size(), progress.planned, outcomes(progress), speed(progress), memory, accuracy);
+}
+
+/// The title of the runs' primary metric.
+std::string quality_column(const std::vector<CaseProgress>& cases) {
+  std::vector<MetricInfo> metrics;
+  for (const CaseProgress& progress : cases) {
+    for (const RunRecord& record : progress.records) {
+      if (!record.figures || !record.figures->evaluation) continue;
+      if (const MetricValue* primary = record.figures->evaluation->primary()) metrics.push_back(*primary);
+    }
+  }
+  return quality_title(metrics);
 }
 
 /// When the runs of all cases started.
@@ -152,9 +168,10 @@ class NoView : public SweepObserver {
 
 std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CaseProgress>& cases) {
   const std::size_t width = name_width(suite);
+  const std::string quality = quality_column(cases);
   std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>26}  {:>9}  {:>7}", "case", width, "runs",
-                                               "ended", "speed at the typical step", "memory", "top-1")};
-  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width));
+                                               "ended", "speed at the typical step", "memory", in_a_sentence(quality))};
+  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width, quality));
   return rows;
 }
 

@@ -45,14 +45,10 @@ void RunConsole::on_step(const Step& s) {
 }
 
 void RunConsole::on_eval(const EvalResult& r) {
-  const std::string accuracy =
-      r.values       ? r.values->text()
-      : r.perplexity ? perplexity_text(*r.perplexity)
-                     : fmt::format("top-1 {:.4f} (majority class {:.4f})", r.top1, r.balance.majority.value_or(0));
-  std::string text = fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s", r.step, accuracy, r.loss,
-                                 counted(r.samples, "sample"), r.seconds);
-  if (config_.model.classes > 5) text += fmt::format(", top-5 {:.4f}", r.top5);
-  progress_->message(text);
+  const Evaluation& evaluation = r.evaluation;
+  progress_->message(fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s{}", r.step,
+                                 evaluation.text(), r.loss, counted(evaluation.eval_samples, "sample"), r.seconds,
+                                 evaluation.text_of_others(MetricView::brief)));
 }
 
 void RunConsole::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {

@@ -28,16 +28,9 @@ std::string memory(const MemoryReport& memory) {
                                     : planned;
 }
 
-std::string accuracy(const AccuracyReport& accuracy) {
-  std::string text = main_figure(accuracy);
-  if (accuracy.majority) text += fmt::format(" (majority class {:.4f})", *accuracy.majority);
-  if (accuracy.top5) text += fmt::format(", top-5 {:.4f}", *accuracy.top5);
-  if (accuracy.f1) text += fmt::format(", F1 {:.4f}", *accuracy.f1);
-  if (accuracy.macro_f1) text += fmt::format(", macro F1 {:.4f}", *accuracy.macro_f1);
-  if (accuracy.mcc) text += fmt::format(", MCC {:.4f}", *accuracy.mcc);
-  if (accuracy.auc) text += fmt::format(", AUC {:.4f}", *accuracy.auc);
-  if (accuracy.loss) text += fmt::format(", loss {:.4f}", *accuracy.loss);
-  return text + fmt::format(", of {}", counted(accuracy.eval_samples, "sample"));
+std::string accuracy(const Evaluation& evaluation) {
+  return fmt::format("{}{}, of {}", evaluation.text(), evaluation.text_of_others(MetricView::full),
+                     counted(evaluation.eval_samples, "sample"));
 }
 
 std::string amp(const AmpReport& amp) {
@@ -62,7 +55,7 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
                                              progress.planned_steps, progress.epochs, name_of(report.status)));
   if (report.throughput) text += line("speed", speed(report, step_ms));
   text += line("memory", memory(report.memory));
-  if (report.accuracy) text += line("accuracy", accuracy(*report.accuracy));
+  if (report.evaluation) text += line("accuracy", accuracy(*report.evaluation));
   if (report.best) {
     text += line("best", fmt::format("{} {:.4f} after step {}: {}", report.best->metric, report.best->value,
                                      report.best->step, report.best->folder));

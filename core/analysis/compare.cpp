@@ -1,12 +1,12 @@
 #include "core/analysis/compare.h"
 
+#include "core/analysis/quality.h"
 #include "core/report/statistics.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -101,10 +101,6 @@ std::string shortfall(const MeasuredCase& item, const char* side) {
   return fmt::format("{}: no good run ({})", side, why);
 }
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::optional<double> memory_change(const Runs& base, const Runs& changed) {
   std::array<double, 2> bytes{};
   for (const MeasuredRun* run : base) bytes[0] += static_cast<double>(run->record.figures->memory_bytes);
@@ -113,30 +109,69 @@ std::optional<double> memory_change(const Runs& base, const Runs& changed) {
   return 100 * (bytes[1] / static_cast<double>(changed.size()) / (bytes[0] / static_cast<double>(base.size())) - 1);
 }
 
-/// top-1 of each run, and the variance of their mean: over runs, and of counting that many evaluation samples.
-struct Accuracies {
-  std::vector<double> values;
-  double run_variance = 0;
-  double counting_variance = 0;
-  std::int64_t samples = 1;
-
-  explicit Accuracies(const Runs& runs) {
-    for (const MeasuredRun* run : runs) {
-      if (!run->record.figures->top1) continue;
-      values.push_back(*run->record.figures->top1);
-      samples = std::max<std::int64_t>(1, run->record.figures->eval_samples);
-    }
-    if (values.empty()) return;
-    const double centre = mean_of(values);
-    const double deviation = summarize(values).stdev;
-    run_variance = deviation * deviation / static_cast<double>(values.size());
-    counting_variance = counting_error(centre, samples);
-  }
-};
-
-bool equal_throughout(const Accuracies& a, const Accuracies& b) {
+bool equal_throughout(const Quality& a, const Quality& b) {
   const auto same = [&](double value) { return value == a.values.front(); };
   return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
+}
+
+/// The first metric that the base's runs have and the others do not; empty: none.
+std::string lost_metric(const Runs& base, const Runs& changed) {
+  const auto measured = [](const Runs& runs, const std::string& name) {
+    return std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun* run) {
+      const std::optional<Evaluation>& evaluation = run->record.figures->evaluation;
+      return evaluation && evaluation->find(name) != nullptr;
+    });
+  };
+  for (const MeasuredRun* run : base) {
+    if (!run->record.figures->evaluation) continue;
+    for (const MetricValue& metric : run->record.figures->evaluation->metrics) {
+      if (metric.value && !measured(changed, metric.name)) return metric.name;
+    }
+  }
+  return {};
+}
+
+/// Why the two cannot be held against each other; empty: they can.
+std::string incomparable(const Quality& before, const Quality& after, const Runs& base, const Runs& changed) {
+  for (const Quality* side : {&before, &after}) {
+    if (!side->others.empty()) {
+      return fmt::format("not comparable: runs of one case are judged by {} and by {}", side->metric->name,
+                         side->others);
+    }
+  }
+  if (!before.metric) return fmt::format("not comparable: {} was measured of new alone", after.metric->name);
+  if (!after.metric) return fmt::format("not comparable: {} was measured of base alone", before.metric->name);
+  if (before.metric->name != after.metric->name) {
+    return fmt::format("not comparable: base is judged by {}, new by {}", before.metric->name, after.metric->name);
+  }
+  const std::string lost = lost_metric(base, changed);
+  return lost.empty() ? lost : fmt::format("not comparable: {} was measured of base alone", lost);
+}
+
+/// Half the width of the interval of the change; absent where nothing tells it.
+std::optional<double> reach_of(const Quality& before, const Quality& after) {
+  const bool counted = before.metric->kind == MetricKind::fraction;
+  const std::int64_t samples = std::min(before.eval_samples, after.eval_samples);
+  if (equal_throughout(before, after)) return counted ? 1 - std::pow(0.025, 1 / static_cast<double>(samples)) : 0.0;
+  const auto freedom = static_cast<std::int64_t>(before.values.size() + after.values.size()) - 2;
+  const bool own = before.own_variance && after.own_variance;
+  if (freedom == 0 && !own) return std::nullopt;
+  const double runs = std::sqrt(before.run_variance + after.run_variance);
+  const double of_samples = own ? std::sqrt(*before.own_variance + *after.own_variance) : 0;
+  return std::hypot(freedom > 0 ? student_quantile(0.975, freedom) * runs : 0, normal_quantile(0.975) * of_samples);
+}
+
+/// Of one run a side and a metric without an error of its own: only what passes the margin is seen.
+void judge_by_margin(AccuracyChange& change, double gain, double margin) {
+  change.lower = change.upper = change.changed - change.base;
+  change.verdict = gain < -margin ? AccuracyVerdict::worse
+                   : gain >= 0    ? AccuracyVerdict::not_worse
+                                  : AccuracyVerdict::inconclusive;
+  if (change.verdict == AccuracyVerdict::not_worse) return;
+  change.reason = fmt::format(
+      "{} of one run a side has no error: {} the margin of {:g}; several seeds (vary_seed) would tell how sure that is",
+      change.metric->title,
+      change.verdict == AccuracyVerdict::worse ? "judged by its loss, which is past" : "it is worse within", margin);
 }
 
 }  // namespace
@@ -147,30 +182,34 @@ std::string_view name_of(AccuracyVerdict verdict) {
 }
 
 AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double margin) {
-  const Accuracies before(base), after(changed);
+  const Quality before = quality_of(base), after = quality_of(changed);
   AccuracyChange change;
-  if (before.values.empty() || after.values.empty()) return change;
-  change.base = mean_of(before.values);
-  change.changed = mean_of(after.values);
-  const double estimate = change.changed - change.base;
-  const std::int64_t samples = std::min(before.samples, after.samples);
-  double reach = 1 - std::pow(0.025, 1 / static_cast<double>(samples));
-  if (!equal_throughout(before, after)) {
-    const auto freedom = static_cast<std::int64_t>(before.values.size() + after.values.size()) - 2;
-    const double runs = std::sqrt(before.run_variance + after.run_variance);
-    reach = std::hypot(freedom > 0 ? student_quantile(0.975, freedom) * runs : 0,
-                       normal_quantile(0.975) * std::sqrt(before.counting_variance + after.counting_variance));
-  }
-  change.lower = estimate - reach;
-  change.upper = estimate + reach;
+  if (!before.metric && !after.metric) return change;
+  change.metric = (before.metric ? before : after).metric;
+  if (before.metric) change.base = before.mean();
+  if (after.metric) change.changed = after.mean();
   change.verdict = AccuracyVerdict::inconclusive;
-  if (change.lower > -margin) change.verdict = AccuracyVerdict::not_worse;
-  if (change.upper < 0 && estimate < -margin) change.verdict = AccuracyVerdict::worse;
+  change.reason = incomparable(before, after, base, changed);
+  if (!change.reason.empty()) return change;
+  change.compared = true;
+  const MetricInfo& metric = *before.metric;
+  const double estimate = change.changed - change.base, sign = metric.higher_is_better ? 1 : -1;
+  const double matters = metric.is_bounded() ? margin : margin * std::abs(change.base);
+  const std::optional<double> reach = reach_of(before, after);
+  if (!reach) {
+    judge_by_margin(change, sign * estimate, matters);
+    return change;
+  }
+  change.bounded = true;
+  change.lower = estimate - *reach;
+  change.upper = estimate + *reach;
+  if (sign * estimate - *reach > -matters) change.verdict = AccuracyVerdict::not_worse;
+  if (sign * estimate + *reach < 0 && sign * estimate < -matters) change.verdict = AccuracyVerdict::worse;
   if (change.verdict == AccuracyVerdict::inconclusive) {
     change.reason = fmt::format(
         "{} evaluation samples tell no loss of {:g} from none: more of them (eval.max_samples), or more seeds "
         "(vary_seed), would narrow it",
-        samples, margin);
+        std::min(before.eval_samples, after.eval_samples), matters);
   }
   return change;
 }

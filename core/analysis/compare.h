@@ -22,19 +22,25 @@ std::string_view name_of(AccuracyVerdict verdict);
 
 struct CompareRule {
   SpeedRule speed;
-  double accuracy_margin = 0.01;     // loss of top-1 below it does not matter; 0.01 is one point
+  double accuracy_margin =
+      0.01;  // loss of the primary metric that does not matter: 0.01 is one point, or 1 % of an amount
   std::set<DifferenceKind> allowed;  // kinds of difference that may be
 };
 
 struct AccuracyChange {
   AccuracyVerdict verdict = AccuracyVerdict::not_measured;
+  std::optional<MetricInfo> metric;  // the primary one, of the base if it was measured there; absent: nowhere
+  bool compared = false;             // both sides have the metric
   double base = 0, changed = 0;
+  bool bounded = false;         // the interval is known
   double lower = 0, upper = 0;  // 95 % interval of changed - base
   std::string reason;
 
   void describe(Fields& field) {
     field.choice("verdict", verdict, AccuracyVerdict::inconclusive, "");
-    field.any_sign("base", base, "mean top-1");
+    std::string name = metric ? metric->name : std::string();
+    field("metric", name, "that is judged, the task's primary one; empty: none was measured");
+    field.any_sign("base", base, "mean of the metric");
     field.any_sign("new", changed, "");
     field.any_sign("lower", lower, "of the interval of new - base");
     field.any_sign("upper", upper, "");
@@ -130,10 +136,12 @@ struct Comparison {
   }
 };
 
-/// Accuracy is not worse when the interval of its change lies above -margin, worse when it lies below 0 and the
-/// estimate past the margin. The interval is Student's over runs with the evaluation's binomial error added. Where
-/// every run of both sides has the same figure, none of N evaluation samples is known to have changed sides, of which
-/// up to 1 - 0.025^(1/N) may: Clopper and Pearson's bound for none of N (Biometrika 26, 1934).
+/// The primary metric is not worse when the interval of its gain lies above -margin, worse when it lies below 0 and the
+/// estimate past the margin, which is relative of an amount. The interval is Student's over runs with the metric's own
+/// error added, the binomial one of a part of the samples. Where every run of both sides has the same such part, none
+/// of N evaluation samples is known to have changed sides, of which up to 1 - 0.025^(1/N) may: Clopper and Pearson's
+/// bound for none of N (Biometrika 26, 1934). Of one run a side and a metric without an error, the margin alone decides
+/// what is worse. Sides that are judged by different metrics, or lack one that the base has, are inconclusive.
 AccuracyChange judge_accuracy(const std::vector<const MeasuredRun*>& base,
                               const std::vector<const MeasuredRun*>& changed, double margin);
 

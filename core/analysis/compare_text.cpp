@@ -1,6 +1,7 @@
 // A comparison as text and as markdown.
 #include "core/analysis/compare.h"
 #include "core/analysis/markdown.h"
+#include "core/analysis/quality.h"
 #include "core/base/counted.h"
 
 #include <fmt/format.h>
@@ -38,11 +39,24 @@ std::string memory_text(const CaseComparison& item) {
   return item.memory_percent ? fmt::format("{:+.1f} %", *item.memory_percent) : "-";
 }
 
-std::string accuracy_text(const CaseComparison& item) {
+/// The title of the metric that most cases are judged by.
+std::string quality_column(const Comparison& comparison) {
+  std::vector<MetricInfo> metrics;
+  for (const CaseComparison& item : comparison.cases) {
+    if (item.accuracy.metric) metrics.push_back(*item.accuracy.metric);
+  }
+  return quality_title(metrics);
+}
+
+std::string accuracy_text(const CaseComparison& item, const std::string& column) {
   const AccuracyChange& a = item.accuracy;
   if (a.verdict == AccuracyVerdict::not_measured) return "-";
-  return fmt::format("{} {:.4f} -> {:.4f} ({:+.4f} to {:+.4f})", name_of(a.verdict), a.base, a.changed, a.lower,
-                     a.upper);
+  std::string text(name_of(a.verdict));
+  if (!a.compared) return text;
+  const int digits = a.metric->digits(a.base);
+  if (a.metric->column() != column) text += " " + a.metric->title;
+  text += fmt::format(" {:.{}f} -> {:.{}f}", a.base, digits, a.changed, digits);
+  return !a.bounded ? text : fmt::format("{} ({:+.{}f} to {:+.{}f})", text, a.lower, digits, a.upper, digits);
 }
 
 std::string runs_text(const CaseComparison& item) {
@@ -92,27 +106,29 @@ std::vector<std::string> remarks(const Comparison& comparison) {
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
+  const std::string column = quality_column(comparison);
   std::size_t width = 4;
   for (const CaseComparison& item : comparison.cases) width = std::max(width, item.name.size());
   std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
-                                 step_title(comparison), "speed", "runs", "memory", "top-1");
+                                 step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
   for (const CaseComparison& item : comparison.cases) {
     text +=
         fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, name_of(item.speed.verdict),
-                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item));
+                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("{}\n", line);
   return text;
 }
 
 std::string comparison_markdown(const Comparison& comparison) {
+  const std::string column = quality_column(comparison);
   std::string text = fmt::format(
-      "| Case | Verdict | {} | Speed | Runs | Memory | Top-1 |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
-      step_title(comparison));
+      "| Case | Verdict | {} | Speed | Runs | Memory | {} |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
+      step_title(comparison), column);
   for (const CaseComparison& item : comparison.cases) {
     text +=
         fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name), name_of(item.speed.verdict),
-                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item));
+                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";

@@ -1,6 +1,6 @@
 #include "core/analysis/document_tables.h"
 
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/table.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"

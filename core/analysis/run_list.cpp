@@ -1,5 +1,6 @@
 #include "core/analysis/run_list.h"
 
+#include "core/analysis/quality.h"
 #include "core/analysis/run_set.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
@@ -27,7 +28,7 @@ RunOverview overview_of(const fs::path& folder) {
   run.precision = precision_text(report.amp);
   run.steps = report.progress.steps;
   run.planned_steps = report.progress.planned_steps;
-  if (report.accuracy) run.top1 = report.accuracy->top1;
+  if (report.evaluation && report.evaluation->primary_value()) run.quality = *report.evaluation->primary();
   if (report.throughput) run.speed = report.throughput->value, run.unit = report.throughput->unit;
   run.started = report.environment.time;
   return run;
@@ -57,14 +58,14 @@ void collect(const fs::path& folder, int depth, RunList& list) {
 
 using Cells = std::array<std::string, 7>;
 
-Cells cells_of(const RunOverview& run) {
+Cells cells_of(const RunOverview& run, const std::string& column) {
   return {run.folder,
           std::string(name_of(run.status)),
           run.data.empty() ? run.model : fmt::format("{}, {}", run.model, run.data),
           run.precision,
           run.steps == run.planned_steps ? fmt::format("{}", run.steps)
                                          : fmt::format("{} of {}", run.steps, run.planned_steps),
-          run.top1 ? fmt::format("{:.4f}", *run.top1) : "-",
+          run.quality ? quality_text(*run.quality, *run.quality->value, column) : "-",
           run.speed ? fmt::format("{:.1f} {}", *run.speed, run.unit) : "-"};
 }
 
@@ -80,8 +81,13 @@ RunList list_runs(const fs::path& root) {
 }
 
 std::string run_list_text(const RunList& list) {
-  std::vector<Cells> rows{{"run", "status", "work", "precision", "steps", "top-1", "speed"}};
-  for (const RunOverview& run : list.runs) rows.push_back(cells_of(run));
+  std::vector<MetricInfo> metrics;
+  for (const RunOverview& run : list.runs) {
+    if (run.quality) metrics.push_back(*run.quality);
+  }
+  const std::string column = quality_title(metrics);
+  std::vector<Cells> rows{{"run", "status", "work", "precision", "steps", in_a_sentence(column), "speed"}};
+  for (const RunOverview& run : list.runs) rows.push_back(cells_of(run, column));
   std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

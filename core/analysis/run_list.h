@@ -17,7 +17,8 @@ struct RunOverview {
   std::string message;
   std::string model, data, precision;
   std::int64_t steps = 0, planned_steps = 0;
-  std::optional<double> top1, speed;
+  std::optional<MetricValue> quality;  // the primary metric of the last evaluation
+  std::optional<double> speed;
   std::string unit;
   std::string started;
 
@@ -30,7 +31,10 @@ struct RunOverview {
     field("precision", precision, "AMP level and type");
     field("steps", steps, "done");
     field("planned_steps", planned_steps, "");
-    field("top1", top1, "of the last evaluation, 0 to 1; null: none");
+    std::string metric = quality ? quality->name : std::string();
+    std::optional<double> value = quality ? quality->value : std::nullopt;
+    field("metric", metric, "the primary one; empty: nothing was evaluated");
+    field.any_sign("value", value, "of the metric, in the last evaluation; null: none");
     field("speed", speed, "samples over time; null: not measured");
     field("unit", unit, "of the speed");
     field("started", started, "UTC");
@@ -42,7 +46,7 @@ struct RunList {
   std::vector<std::string> notes;
 
   void describe(Fields& field) {
-    field.document("ptrain.runs/1", "The runs below a folder.");
+    field.document("ptrain.runs/2", "The runs below a folder.");
     field("runs", runs, "the latest first");
     field("notes", notes, "sweeps, and reports that cannot be read");
   }

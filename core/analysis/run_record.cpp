@@ -1,6 +1,8 @@
 #include "core/analysis/run_record.h"
 
+#include "core/report/json_file.h"
 #include "core/report/metrics_line.h"
+#include "core/report/version_1.h"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +25,14 @@ std::int64_t samples_of(const Report& report, std::int64_t first, std::int64_t l
     samples += std::max<std::int64_t>(0, end - begin) * phase.batch_size * parts;
   }
   return samples;
+}
+
+void upgrade_record(json& record) {
+  json& measured = record["measured"];
+  if (!measured.is_object()) return;
+  measured["evaluation"] = measured["top1"].is_null() ? json() : upgrade_evaluation(measured);
+  measured.erase("top1");
+  measured.erase("eval_samples");
 }
 
 }  // namespace
@@ -56,12 +66,35 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   figures.typical_step_ms = typical_step(measured);
   figures.step_ms = summarize(measured);
   figures.memory_bytes = report.memory.measured_peak_bytes.value_or(report.memory.planned_peak_bytes);
-  if (report.accuracy && report.accuracy->top1) {
-    figures.top1 = report.accuracy->top1;
-    figures.eval_samples = report.accuracy->eval_samples;
-  }
+  figures.evaluation = report.evaluation;
   if (report.time_to_accuracy) figures.time_to_accuracy = report.time_to_accuracy->seconds;
   return figures;
+}
+
+json record_schema_version_1() {
+  json schema = schema_of_fields<RunRecord>();
+  schema["title"] = "ptrain.bench_run/1";
+  schema["properties"]["schema"]["const"] = schema["title"];
+  json& measured = schema["properties"]["measured"];
+  measured["properties"].erase("evaluation");
+  measured["properties"]["top1"] = {{"type", {"number", "null"}}, {"minimum", 0}};
+  measured["properties"]["eval_samples"] = {{"type", "integer"}, {"minimum", 0}};
+  for (json& name : measured["required"]) name = name == "evaluation" ? json("top1") : name;
+  measured["required"].push_back("eval_samples");
+  return schema;
+}
+
+RunRecord read_run_record(const std::filesystem::path& path) {
+  json record = read_json(path);
+  const bool first = is_of_version_1(record);
+  static const json schema = schema_of_fields<RunRecord>(), first_schema = record_schema_version_1();
+  check_document(path, record, first ? first_schema : schema);
+  if (first) upgrade_record(record);
+  RunRecord result = read_fields<RunRecord>(record);
+  if (first && result.figures && result.figures->evaluation) {
+    result.figures->evaluation->primary_pointer = "/measured/top1";
+  }
+  return result;
 }
 
 std::vector<double> read_step_times(const std::filesystem::path& metrics) {

@@ -1,4 +1,4 @@
-// One run of a benchmark as it is kept on disk (`ptrain.bench_run/1`): what it was, how it ended, and the figures of
+// One run of a benchmark as it is kept on disk (`ptrain.bench_run/2`): what it was, how it ended, and the figures of
 // its steady steps. The run's own report and metrics lie beside it.
 #pragma once
 
@@ -32,8 +32,7 @@ struct RunFigures {
   double typical_step_ms = 0;  // see typical_step()
   Statistics step_ms;
   std::int64_t memory_bytes = 0;
-  std::optional<double> top1;
-  std::int64_t eval_samples = 0;
+  std::optional<Evaluation> evaluation;    // the last one
   std::optional<double> time_to_accuracy;  // seconds
   bool summary = false;  // not kept: only a report's summary was there, the typical step is its median
 
@@ -47,8 +46,7 @@ struct RunFigures {
     field("typical_step_ms", typical_step_ms, "tenth percentile of the step times; what verdicts compare");
     field("step_ms", step_ms, "times of the measured steps");
     field("memory_bytes", memory_bytes, "measured peak, else the planned one");
-    field("top1", top1, "0 to 1; null without an evaluation");
-    field("eval_samples", eval_samples, "");
+    field("evaluation", evaluation, "the last one; null without any");
     field.maybe("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached, where it was");
   }
 };
@@ -72,7 +70,7 @@ struct RunRecord {
   std::optional<RunFigures> figures;
 
   void describe(Fields& field) {
-    field.document("ptrain.bench_run/1",
+    field.document("ptrain.bench_run/2",
                    "One run of a benchmark. report.json and metrics.jsonl of the run lie beside it.");
     field("suite", suite, "");
     field("case", case_name, "");
@@ -101,6 +99,12 @@ double typical_step(std::span<const double> step_ms);
 
 /// The figures of a report whose steps took `step_ms` (every step, in order), of which `warmup_steps` are left out.
 RunFigures run_figures(const Report& report, std::span<const double> step_ms, std::int64_t warmup_steps);
+
+/// The schema of `ptrain.bench_run/1`.
+nlohmann::json record_schema_version_1();
+
+/// A record of this version or of version 1, whose top-1 is then its primary metric. Throws as read_document does.
+RunRecord read_run_record(const std::filesystem::path& path);
 
 /// Times of every step, in order, from a run's metrics.jsonl; empty when there is no such file or it lacks them.
 std::vector<double> read_step_times(const std::filesystem::path& metrics);

@@ -66,7 +66,7 @@ MeasuredRun read_report_run(const fs::path& file) {
 
 MeasuredRun read_benchmark_run(const fs::path& record_file) {
   MeasuredRun run;
-  run.record = read_document<RunRecord>(record_file);
+  run.record = read_run_record(record_file);
   run.record_file = record_file;
   const fs::path report = record_file.parent_path() / report_name;
   if (fs::exists(report)) {

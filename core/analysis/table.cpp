@@ -1,5 +1,6 @@
 #include "core/analysis/table.h"
 
+#include "core/analysis/quality.h"
 #include "core/analysis/speed.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"
@@ -20,6 +21,7 @@ struct Source {
 
   const MeasuredRun* reported;  // null: no run left a report
   SpeedEstimator estimator;     // of the whole table
+  std::string quality;          // title of its column of primary metrics
 
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
 };
@@ -146,22 +148,39 @@ TableCell memory_cell(const Source& source) {
   return cell;
 }
 
-TableCell accuracy_cell(const Source& source) {
-  double sum = 0;
-  TableCell cell;
-  std::optional<double> majority;  // the same for all: they are evaluated on the same samples
-  for (const MeasuredRun* run : source.good) {
-    if (!run->record.figures->top1) continue;
-    sum += *run->record.figures->top1;
-    ++cell.runs;
-    cell.sources.push_back(source_of(*run, "/measured/top1", "/accuracy/top1"));
-    if (run->report && run->report->accuracy) majority = run->report->accuracy->majority;
+/// " (majority 0.7400)": what the primary metric is to be held against.
+std::string reference_text(const Evaluation& evaluation) {
+  std::string text;
+  for (const MetricValue& metric : evaluation.metrics) {
+    if (metric.kind == MetricKind::reference && metric.value) {
+      text += fmt::format(" ({} {})", metric.name, metric.value_text(metric.value));
+    }
   }
-  if (cell.runs == 0) return nothing();
-  cell.unit = "of 1";
-  cell.value = sum / static_cast<double>(cell.runs);
-  cell.text = fmt::format("{:.4f}", cell.value.get<double>());
-  if (majority) cell.text += fmt::format(" (majority {:.4f})", *majority);
+  return text;
+}
+
+/// Where the primary metric of a run is written.
+CellSource primary_source(const MeasuredRun& run) {
+  const std::string pointer = run.record.figures->evaluation->pointer_to_primary();
+  if (run.record_file.empty()) return {run.report_file, pointer};
+  return {run.record_file, pointer.starts_with("/measured") ? pointer : "/measured" + pointer};
+}
+
+TableCell accuracy_cell(const Source& source) {
+  const Quality quality = quality_of(source.good);
+  if (!quality.metric) return nothing();
+  TableCell cell;
+  std::string references;  // the same for all: they are evaluated on the same samples
+  for (const MeasuredRun* run : source.good) {
+    const MetricValue* primary = primary_metric_of(*run);
+    if (primary == nullptr || primary->name != quality.metric->name) continue;
+    ++cell.runs;
+    cell.sources.push_back(primary_source(*run));
+    if (run->report && run->report->evaluation) references = reference_text(*run->report->evaluation);
+  }
+  cell.unit = quality.metric->unit;
+  cell.value = quality.mean();
+  cell.text = quality_text(*quality.metric, quality.mean(), source.quality) + references;
   return cell;
 }
 
@@ -251,7 +270,7 @@ const std::vector<ColumnMaker>& makers() {
       {{"throughput", "Speed (samples over time)", true, true}, throughput_cell},
       {{"step", "Step, p50 / p99", true, true}, step_cell},
       {{"memory", "Peak memory", true, true}, memory_cell},
-      {{"accuracy", "Top-1", true, true}, accuracy_cell},
+      {{"accuracy", "Accuracy", true, true}, accuracy_cell},
       {{"time_to_accuracy", "Time to accuracy", true, true}, time_to_accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
       {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
@@ -289,6 +308,18 @@ void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
   }
 }
 
+/// The primary metrics of all cases' good runs.
+std::vector<MetricInfo> primary_metrics(std::span<const RunSet> sets) {
+  std::vector<MetricInfo> metrics;
+  for (const RunSet& set : sets) {
+    for (const MeasuredCase& item : set.cases) {
+      const Quality quality = quality_of(item.good());
+      if (quality.metric) metrics.push_back(*quality.metric);
+    }
+  }
+  return metrics;
+}
+
 /// A single report, or the folder that holds a case's runs.
 std::filesystem::path link_of(const MeasuredCase& item) {
   if (item.runs.empty()) return {};
@@ -318,15 +349,17 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
     table.columns.push_back(chosen.back()->column);
   }
   const SpeedEstimator estimator = table.estimator = speed_estimator(sets);
+  const std::string quality = quality_title(primary_metrics(sets));
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Source source{item, item.good(), item.reported(), estimator};
+      const Source source{item, item.good(), item.reported(), estimator, quality};
       TableRow row{item.name, link_of(item), {}};
       for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
       table.rows.push_back(std::move(row));
     }
   }
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].id == "accuracy") table.columns[i].title = quality;
     if (table.columns[i].id == "speed") name_speed(table, i, estimator);
     if (table.columns[i].id == "throughput") name_speed(table, i, SpeedEstimator::samples_over_time);
   }

@@ -78,7 +78,7 @@ class Sweep {
       for (std::int64_t repeat = 0; repeat < rounds; ++repeat) {
         const fs::path file = folder_of(index, repeat) / "record.json";
         if (!fs::exists(file)) continue;
-        const RunRecord record = read_document<RunRecord>(file);
+        const RunRecord record = read_run_record(file);
         if (!stands(record, index, repeat)) continue;
         add(index, record);
         position_ = std::max(position_, record.position + 1);

@@ -30,14 +30,6 @@ struct Choices<Tristate> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
-/// What the evaluation is best by that keeps its weights; of loss and perplexity the lowest is.
-enum class BestMetric { none, top1, top5, f1, loss, pearson, spearman, perplexity };
-template <>
-struct Choices<BestMetric> {
-  static constexpr std::array<std::string_view, 8> names{"none", "top1",    "top5",     "f1",
-                                                         "loss", "pearson", "spearman", "perplexity"};
-};
-
 /// What decodes JPEGs.
 enum class Decoder { automatic, cpu, gpu };
 template <>

@@ -4,6 +4,7 @@
 
 #include "core/config/choices.h"
 #include "core/config/device_choice.h"
+#include "core/config/metric_catalog.h"
 
 #include <cstdint>
 #include <optional>
@@ -188,7 +189,7 @@ struct TrainConfig {
   std::int64_t log_every_steps = 10;
   std::int64_t patience = 0;  // evaluations without a better output.keep_best that end it; 0: none do
   double target = 0;          // of target_metric, whose reaching ends it; 0: none
-  BestMetric target_metric = BestMetric::top1;
+  std::string target_metric{primary_metric};
   double time_limit_seconds = 0;  // of its steps and evaluations; 0: none
   double test_delay_percent = 0;  // for tests of compare: part of each step's time that is waited after it
 };
@@ -218,13 +219,13 @@ struct OutputConfig {
   std::string dir = "runs/latest";
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
   std::int64_t keep_checkpoints = 3;
-  bool save = true;                         // the last checkpoint and the weights, at the end
-  BestMetric keep_best = BestMetric::none;  // the weights of the evaluation that is best by it, in dir/best
-  bool predictions = false;                 // the last evaluation's answers, in dir/predictions.jsonl
-  std::string report;                       // empty: report.json in dir
-  bool per_op = false;                      // time every op in the report
-  bool trace = false;                       // a timeline of a few steps, in dir/trace.json
-  bool fresh = false;                       // what an earlier run left in dir is thrown away
+  bool save = true;                  // the last checkpoint and the weights, at the end
+  std::string keep_best{no_metric};  // the weights of the evaluation that is best by it, in dir/best
+  bool predictions = false;          // the last evaluation's answers, in dir/predictions.jsonl
+  std::string report;                // empty: report.json in dir
+  bool per_op = false;               // time every op in the report
+  bool trace = false;                // a timeline of a few steps, in dir/trace.json
+  bool fresh = false;                // what an earlier run left in dir is thrown away
 };
 
 struct Config {

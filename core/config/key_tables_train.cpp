@@ -257,7 +257,8 @@ std::vector<Key> method_keys() {
       train_key("target", &TrainConfig::target,
                 "value of train.target_metric at which training ends, and the time to it is reported; 0: none")
           .at_least(0),
-      train_key("target_metric", &TrainConfig::target_metric, "what has to reach train.target in an evaluation"),
+      train_key("target_metric", &TrainConfig::target_metric,
+                "metric of the task that has to reach train.target in an evaluation; primary: its first"),
       train_key("time_limit_seconds", &TrainConfig::time_limit_seconds,
                 "training time after which it ends in order, with checkpoint and evaluation; 0: none")
           .at_least(0),
@@ -289,8 +290,10 @@ std::vector<Key> run_keys() {
           .between(0, many_steps),
       output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
           .between(1, 1'000'000),
-      output_key("keep_best", &OutputConfig::keep_best,
-                 "keeps the model of the evaluation that is best by this metric in output.dir's folder best"),
+      output_key(
+          "keep_best", &OutputConfig::keep_best,
+          "keeps the model of the evaluation that is best by this metric of the task in output.dir's folder best; "
+          "primary: by its first; none: keeps none"),
       output_key("predictions", &OutputConfig::predictions,
                  "writes predictions.jsonl in output.dir: every sample's answer in the last evaluation, by the final "
                  "weights, which the report's accuracy is of"),

@@ -4,19 +4,13 @@
 #include "core/base/signals.h"
 #include "core/data/loader/loader.h"
 #include "core/report/keep_worst.h"
-#include "core/runtime/metrics.h"
+#include "core/tasks/classification/classification_metrics.h"
+#include "core/tasks/regression/regression_metrics.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace ptrain {
-
-void AccuracyFigures::describe(Fields& field) {
-  field("samples", samples, "inputs whose truth is known");
-  field("top1", top1, "part whose likeliest class is the truth");
-  field("top5", top5, "part with the truth among the five likeliest");
-  BalanceFigures::describe(field);
-}
 
 void MistakeRecord::describe(Fields& field) {
   field("input", input, "");
@@ -27,7 +21,7 @@ void MistakeRecord::describe(Fields& field) {
 }
 
 void InferenceReport::describe(Fields& field) {
-  field.document("ptrain.infer/1", "What a trained model answered.");
+  field.document("ptrain.infer/2", "What a trained model answered.");
   field("model", model, "its folder");
   field("device", device, "backend");
   field("precision", precision, "AMP level");
@@ -38,8 +32,7 @@ void InferenceReport::describe(Fields& field) {
   field("inputs_per_second", inputs_per_second, "inputs over seconds");
   field("compile_seconds", compile_seconds, "choosing and compiling kernels");
   field("batch_ms", batch_ms, "computing one batch");
-  field("accuracy", accuracy, "null where no truth is known");
-  field.maybe("values", values, "of a regression, where true values are known");
+  field("evaluation", evaluation, "of the inputs whose truth is known; null where none is");
   field("class_names", class_names, "");
   field("classes", classes, "how each was answered; empty where no truth is known");
   field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
@@ -52,7 +45,7 @@ namespace {
 class Tally {
  public:
   explicit Tally(const std::vector<std::string>& names)
-      : names_(names), metrics_(static_cast<std::int64_t>(names.size())) {}
+      : names_(names), metrics_(static_cast<std::int64_t>(names.size()), names) {}
 
   void add(const std::string& input, std::int32_t truth, std::span<const float> probabilities) {
     metrics_.add(probabilities, {&truth, 1});
@@ -65,8 +58,8 @@ class Tally {
 
   void fill(InferenceReport& report) {
     if (metrics_.samples() == 0) return;
-    report.accuracy = AccuracyFigures{metrics_.balance(), metrics_.samples(), metrics_.top1(), metrics_.top5()};
-    ClassificationReport found = metrics_.report(names_);
+    report.evaluation = metrics_.evaluation();
+    ClassificationReport found = metrics_.report();
     report.classes = std::move(found.classes);
     report.confusion = std::move(found.confusion);
     keep_worst(mistakes_, &MistakeRecord::probability);
@@ -140,7 +133,7 @@ InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, cons
   report.batch_ms = summarize(batch_ms);
   for (const auto& [index, problem] : inputs.unread()) report.unread.push_back(problem);
   tally.fill(report);
-  if (values.samples() > 0) report.values = values.figures();
+  if (values.samples() > 0) report.evaluation = values.evaluation();
   return report;
 }
 

@@ -4,20 +4,13 @@
 #include "core/data/loader/loader.h"
 #include "core/infer/answers.h"
 #include "core/infer/inputs.h"
-#include "core/report/accuracy_figures.h"
+#include "core/report/evaluation_figures.h"
 #include "core/report/statistics.h"
 #include "core/runtime/deployed_model.h"
 
 #include <functional>
 
 namespace ptrain {
-
-struct AccuracyFigures : BalanceFigures {
-  std::int64_t samples = 0;
-  double top1 = 0, top5 = 0;
-
-  void describe(Fields& field);
-};
 
 struct MistakeRecord {
   std::string input, truth, answer;
@@ -26,15 +19,14 @@ struct MistakeRecord {
   void describe(Fields& field);
 };
 
-/// `ptrain.infer/1`: what a model answered, over all inputs.
+/// `ptrain.infer/2`: what a model answered, over all inputs.
 struct InferenceReport {
   std::string model, device, precision;
   std::int64_t batch_size = 0, inputs = 0;
   std::vector<std::string> unread;
   double seconds = 0, inputs_per_second = 0, compile_seconds = 0;
   Statistics batch_ms;
-  std::optional<AccuracyFigures> accuracy;
-  std::optional<ValueFigures> values;
+  std::optional<Evaluation> evaluation;
   std::vector<std::string> class_names;
   std::vector<ClassReport> classes;
   std::vector<ConfusionCell> confusion;

@@ -2,7 +2,7 @@
 // schema follows from describe(). Fields are only added within one version; readers ignore what they do not know.
 #pragma once
 
-#include "core/report/accuracy_figures.h"
+#include "core/report/evaluation_figures.h"
 #include "core/report/fields.h"
 #include "core/report/statistics.h"
 

@@ -15,8 +15,7 @@ json read_json(const std::filesystem::path& path) {
   return content;
 }
 
-json read_document(const std::filesystem::path& path, const json& schema) {
-  json content = read_json(path);
+void check_document(const std::filesystem::path& path, const json& content, const json& schema) {
   const std::string wanted = schema.at("title");
   const std::string kind = wanted.substr(0, wanted.find('/') + 1);
   const std::string found =
@@ -27,6 +26,11 @@ json read_document(const std::filesystem::path& path, const json& schema) {
   if (found != wanted) fail("{}: expected a document of schema {}", path.string(), wanted);
   const std::string problem = schema_problem(content, schema);
   if (!problem.empty()) fail("{}: does not fit {}: {}", path.string(), wanted, problem);
+}
+
+json read_document(const std::filesystem::path& path, const json& schema) {
+  json content = read_json(path);
+  check_document(path, content, schema);
   return content;
 }
 

@@ -18,6 +18,9 @@ nlohmann::json read_json(const std::filesystem::path& path);
 /// another kind of document or does not fit, Error{inconclusive} when it is another version of this kind.
 nlohmann::json read_document(const std::filesystem::path& path, const nlohmann::json& schema);
 
+/// Throws as read_document does where `content`, read from `path`, is no document of `schema`.
+void check_document(const std::filesystem::path& path, const nlohmann::json& content, const nlohmann::json& schema);
+
 /// Writes `content`, indented, whole or not at all; folders are made as needed. Throws std::logic_error when it does
 /// not fit `schema` (a bug), Error{failed} when it cannot be written.
 void write_document(const nlohmann::json& content, const nlohmann::json& schema, const std::filesystem::path& path,

@@ -26,7 +26,7 @@ Utilization utilization_of(double achieved_flops, std::optional<double> peak_flo
 }
 
 void Report::describe(Fields& field) {
-  field.document("ptrain.report/1", "What one run of ptrain did.");
+  field.document("ptrain.report/2", "What one run of ptrain did.");
   field.choice("status", status, RunStatus::error, "how the run ended");
   field("message", message, "why, unless ok");
   field.any("config", config, "object", "every key, resolved; `ptrain schema config` describes it");
@@ -46,7 +46,7 @@ void Report::describe(Fields& field) {
   field.maybe("gpu", gpu, "the GPU of rank 0 over the measured steps; only of a GPU with its management library");
   field("memory", memory, "memory of one process, with all of its ranks");
   field("loss", loss, "training loss");
-  field("accuracy", accuracy, "of the last evaluation; null without one");
+  field("evaluation", evaluation, "the last one; null without any");
   field.maybe("classification", classification, "class by class, of the last evaluation; left out without one");
   field("evaluations", evaluations, "in order");
   field.maybe("best", best, "the best of them, where output.keep_best keeps its weights");

@@ -1,4 +1,4 @@
-// The report of one run, `ptrain.report/1`: filled in as the run goes, valid at any moment, so that a run that fails
+// The report of one run, `ptrain.report/2`: filled in as the run goes, valid at any moment, so that a run that fails
 // still leaves a report that says so.
 #pragma once
 
@@ -41,7 +41,7 @@ struct Report {
   std::optional<GpuReport> gpu;
   MemoryReport memory;
   LossReport loss;
-  std::optional<AccuracyReport> accuracy;
+  std::optional<Evaluation> evaluation;
   std::optional<ClassificationReport> classification;
   std::vector<EvaluationReport> evaluations;
   std::optional<BestReport> best;
@@ -65,8 +65,9 @@ nlohmann::json report_schema();
 /// Throws Error{failed} naming the path when it cannot be written.
 void write_report(const Report& report, const std::filesystem::path& path, Flush flush = Flush::yes);
 
-/// A report of version 1, also one from before or after fields were added: what it has must fit the schema, and what
-/// ptrain's own readers need must be there. Throws as read_document does.
+/// A report, also one from before or after fields were added: what it has must fit the schema of its version, and what
+/// ptrain's own readers need must be there. One of version 1 is read as if it were of version 2. Throws as
+/// read_document does.
 Report read_report(const std::filesystem::path& path);
 
 /// The configuration that the report echoes; keys that it lacks have their defaults.

@@ -2,6 +2,7 @@
 #include "core/base/errors.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
+#include "core/report/version_1.h"
 
 namespace ptrain {
 namespace {
@@ -49,7 +50,7 @@ constexpr const char* needed_members[] = {"/status",
                                           "/memory/planned_peak_bytes",
                                           "/memory/measured_peak_bytes",
                                           "/loss/last",
-                                          "/accuracy",
+                                          "/evaluation",
                                           "/evaluations",
                                           "/kernels"};
 
@@ -71,14 +72,19 @@ json relaxed(json schema) {
 }  // namespace
 
 Report read_report(const std::filesystem::path& path) {
-  static const json schema = relaxed(report_schema());
-  const json report = read_document(path, schema);
+  static const json schema = relaxed(report_schema()), first_schema = relaxed(report_schema_version_1());
+  json report = read_json(path);
+  const bool first = is_of_version_1(report);
+  check_document(path, report, first ? first_schema : schema);
+  if (first) upgrade_report(report);
   for (const char* needed : needed_members) {
     if (!report.contains(json::json_pointer(needed))) {
-      fail("{}: does not fit ptrain.report/1: {} is missing", path.string(), needed);
+      fail("{}: does not fit {}: {} is missing", path.string(), first ? "ptrain.report/1" : "ptrain.report/2", needed);
     }
   }
-  return read_fields<Report>(report);
+  Report result = read_fields<Report>(report);
+  if (first && result.evaluation) result.evaluation->primary_pointer = pointer_in_version_1(*result.evaluation);
+  return result;
 }
 
 }  // namespace ptrain

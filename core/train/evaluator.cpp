@@ -9,7 +9,7 @@
 #include "core/train/settings.h"
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
 
 namespace ptrain {
 namespace {
@@ -30,7 +30,11 @@ Batch mirrored(const Batch& batch) {
 
 Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
                      Ranks& ranks, TrainObserver& observer)
-    : config_(config), plans_(plans), data_(data), decoders_(decoders), ranks_(ranks), observer_(observer) {}
+    : config_(config), plans_(plans), data_(data), decoders_(decoders), ranks_(ranks), observer_(observer) {
+  const DatasetInfo& info = data.info();
+  task_ = {info.kind, info.head, config.model.classes, info.class_names};
+  metrics_ = find_metrics(task_);
+}
 
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
@@ -41,7 +45,7 @@ EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   result.epoch = epoch;
   ranks_.agree_on_signal();
   if (ranks_.signal() != 0) return result;
-  if (!results_.empty()) results_.back().classes = {};
+  if (!results_.empty()) results_.back().classes.reset();
   results_.push_back(result);
   observer_.on_eval(result);
   return result;
@@ -58,10 +62,9 @@ EvalResult Evaluator::evaluate() {
   options.make_decoder = decoders_;
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
-  const bool classifies = data_.info().head == Head::classification;
-  const bool reads_logits = data_.info().kind != DataKind::tokens;
-  RegressionMetrics values;
-  ClassificationMetrics metrics(reads_logits ? class_count(plans.largest()) : 1);
+  if (task_.kind != DataKind::tokens) task_.classes = class_count(plans.largest());
+  const std::unique_ptr<Metrics> metrics = make_metrics(task_);
+  const bool classifies = task_.head == Head::classification;
   const auto answers = [&](const Plan& plan) { return classifies ? read_class_logits(plan) : read_logits(plan); };
   const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
@@ -74,10 +77,9 @@ EvalResult Evaluator::evaluate() {
     plan.run(Phase::forward, Phase::forward);
     float loss = 0;
     plan.read_output(tensor_names::loss, &loss, sizeof loss);
-    metrics.add_loss(loss, valid);
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
-    if (!reads_logits) {
-      metrics.add_samples(valid);
+    if (!metrics->reads_outputs()) {
+      metrics->add_rows({valid, loss, {}});
       continue;
     }
     std::vector<float> logits = answers(plan);
@@ -88,15 +90,13 @@ EvalResult Evaluator::evaluate() {
       std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
                      [](float one, float other) { return (one + other) / 2; });
     }
-    if (classifies) {
-      metrics.add(logits, batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(valid)));
-    } else {
-      const auto rows = static_cast<std::size_t>(valid);
-      values.add(std::span(logits).first(rows), batch.values<float>(tensor_names::values).first(rows));
-    }
+    EvaluatedRows rows{valid, loss, logits};
+    if (classifies) rows.labels = batch.values<std::int32_t>(tensor_names::labels);
+    if (!classifies) rows.values = batch.values<float>(tensor_names::values);
+    metrics->add_rows(rows);
     if (config_.output.predictions) keep_predictions(batch, logits, valid);
   }
-  EvalResult result = result_of(metrics, values);
+  EvalResult result = result_of(*metrics);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
 }
@@ -128,32 +128,13 @@ std::vector<Prediction> Evaluator::predictions() const {
   return all;
 }
 
-EvalResult Evaluator::result_of(const ClassificationMetrics& classes, const RegressionMetrics& values) const {
-  constexpr std::int64_t most_confused = 100;  // classes whose confusion matrix is kept
+EvalResult Evaluator::result_of(const Metrics& counted) const {
+  const std::unique_ptr<Metrics> all = make_metrics(task_);
+  for (const std::vector<double>& rank : ranks_.collect(counted.state())) all->merge(rank);
   EvalResult result;
-  if (data_.info().head == Head::regression) {
-    RegressionMetrics all;
-    for (const std::vector<double>& rank : ranks_.collect(values.packed())) all.add_packed(rank);
-    result.samples = all.samples();
-    result.values = all.figures();
-    result.loss = result.values->mse.value_or(0);
-    return result;
-  }
-  ClassificationMetrics metrics(classes.classes());
-  for (const std::vector<double>& rank : ranks_.collect(classes.packed())) metrics.add_packed(rank);
-  result.samples = metrics.samples();
-  result.loss = metrics.mean_loss();
-  if (data_.info().kind == DataKind::tokens) {
-    constexpr double most = 700;  // whose exponential is a number
-    result.perplexity = std::exp(std::min(result.loss, most));
-    return result;
-  }
-  result.top1 = metrics.top1();
-  result.top5 = metrics.top5();
-  result.f1 = metrics.classes() == 2 ? metrics.f1() : 0.0;
-  result.balance = metrics.balance();
-  result.classes = metrics.report(data_.info().class_names);
-  if (metrics.classes() > most_confused) result.classes.confusion.clear();
+  result.loss = all->mean_loss();
+  result.evaluation = all->evaluation();
+  result.classes = all->details();
   return result;
 }
 

@@ -3,13 +3,14 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/report/accuracy_figures.h"
-#include "core/runtime/metrics.h"
+#include "core/report/evaluation_figures.h"
+#include "core/tasks/task_metrics.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/predictions.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
+#include <optional>
 #include <vector>
 
 namespace ptrain {
@@ -17,16 +18,10 @@ namespace ptrain {
 struct EvalResult {
   std::int64_t step = 0;  // training steps done before it
   std::int64_t epoch = 0;
-  std::int64_t samples = 0;  // of all ranks
   double loss = 0;
-  double top1 = 0;
-  double top5 = 0;
-  double f1 = 0;  // two-class tasks
-  BalanceFigures balance;
-  std::optional<ValueFigures> values;  // of a regression, which has none of the figures above but the loss
-  std::optional<double> perplexity;    // of running text, likewise
-  ClassificationReport classes;        // of the last evaluation; earlier ones' is thrown away
-  double seconds = 0;                  // without compiling
+  Evaluation evaluation;                        // of all ranks
+  std::optional<ClassificationReport> classes;  // of the last evaluation; earlier ones' is thrown away
+  double seconds = 0;                           // without compiling
 };
 
 class Evaluator {
@@ -42,13 +37,15 @@ class Evaluator {
   /// Every rank's answers of the last run() on rank 0, where output.predictions asks for them; every rank calls it.
   std::vector<Prediction> predictions() const;
 
+  /// The metrics of the task, the primary one first.
+  const std::vector<MetricInfo>& metrics() const { return metrics_; }
   /// Those that came to their end.
   const std::vector<EvalResult>& results() const { return results_; }
 
  private:
   EvalResult evaluate();
   /// Adds up every rank's counts.
-  EvalResult result_of(const ClassificationMetrics& classes, const RegressionMetrics& values) const;
+  EvalResult result_of(const Metrics& counted) const;
   void keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid);
 
   const Config& config_;
@@ -57,6 +54,8 @@ class Evaluator {
   const MakeImageDecoder& decoders_;
   Ranks& ranks_;
   TrainObserver& observer_;
+  TaskTraits task_;
+  std::vector<MetricInfo> metrics_;
   std::vector<EvalResult> results_;
   std::vector<Prediction> predictions_;  // this rank's
 };

@@ -114,16 +114,6 @@ void fill_distributed(Report& report, const RunResult& result) {
   report.distributed = std::move(distributed);
 }
 
-AccuracyReport accuracy_report(const EvalResult& evaluated, const Config& config, const Model& model) {
-  AccuracyReport accuracy{evaluated.balance,   {}, {}, {}, evaluated.loss, evaluated.samples, evaluated.values,
-                          evaluated.perplexity};
-  if (evaluated.values || evaluated.perplexity) return accuracy;
-  accuracy.top1 = evaluated.top1;
-  if (config.model.classes > 5) accuracy.top5 = evaluated.top5;
-  if (config.model.classes == 2 && model.reads() != DataKind::image) accuracy.f1 = evaluated.f1;
-  return accuracy;
-}
-
 }  // namespace
 
 void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
@@ -158,13 +148,11 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.loss = {result.first_loss, result.last_loss};
   report.evaluations.clear();
   for (const EvalResult& evaluated : result.evaluations) {
-    report.evaluations.push_back(
-        {evaluated.step, evaluated.epoch, accuracy_report(evaluated, config, model), evaluated.seconds});
+    report.evaluations.push_back({evaluated.step, evaluated.epoch, evaluated.evaluation, evaluated.seconds});
   }
   if (!result.evaluations.empty()) {
-    report.accuracy = accuracy_report(result.evaluations.back(), config, model);
-    const EvalResult& last = result.evaluations.back();
-    if (!last.values && !last.perplexity) report.classification = last.classes;
+    report.evaluation = result.evaluations.back().evaluation;
+    report.classification = result.evaluations.back().classes;
   }
   report.kernels = kernel_reports(result.kernels);
 }

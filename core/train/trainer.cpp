@@ -59,6 +59,7 @@ void Trainer::prepare() {
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
   if (evaluation_data_ != nullptr) {
     evaluator_.emplace(config_, plans_, *evaluation_data_, decoders_, ranks_, observer_);
+    if (best_.wanted()) best_.judge_by(metric_named(config_.output.keep_best, "output.keep_best"));
   }
   for (const NodeProfile& node : plans_.training().profile()) {
     observer_.on_detail(fmt::format("{} {}: {}", node.type, node.name, node.record.implementation));
@@ -97,6 +98,10 @@ void Trainer::finish_training() {
   if (ok()) write_predictions();
 }
 
+const MetricInfo& Trainer::metric_named(const std::string& name, const std::string& key) const {
+  return find_metric(evaluator_->metrics(), name, key);
+}
+
 void Trainer::start_training() {
   const std::int64_t first = start_.first_step, total = counts_.total_steps;
   if (first >= total) observer_.on_note(fmt::format("nothing to train: {} of {} steps are done", first, total));
@@ -108,7 +113,8 @@ void Trainer::start_training() {
   outcome_.setup_seconds = since_start_.seconds();
   training_clock_.restart();
   const TrainConfig& train = config_.train;
-  if (train.target > 0) target_ = TargetReport{std::string(choice_name(train.target_metric)), train.target};
+  if (train.target > 0 && evaluator_)
+    target_ = TargetReport{metric_named(train.target_metric, "train.target_metric").name, train.target};
   measuring_.start(total - first, train.measure_after_steps);
 }
 
@@ -186,12 +192,12 @@ void Trainer::reach_target(const EvalResult& result) {
   if (!target_ || target_->seconds) return;
   target_->step = result.step;
   target_->epochs = counts_.epochs(result.step);
-  const double value = metric_of(result, train.target_metric);
-  if (value != train.target && !is_better(train.target_metric, value, train.target)) return;
+  const MetricValue& metric = metric_of(result, target_->metric);
+  if (!metric.value || (*metric.value != train.target && !metric.is_better(*metric.value, train.target))) return;
   target_->seconds = seconds_of_training();
-  const std::string reached = fmt::format("{} {:.4f} reaches train.target {} after step {} of {}, in {:.1f} s",
-                                          choice_name(train.target_metric), value, train.target, result.step,
-                                          counts_.total_steps, *target_->seconds);
+  const std::string reached =
+      fmt::format("{} {:.4f} reaches train.target {} after step {} of {}, in {:.1f} s", metric.name, *metric.value,
+                  train.target, result.step, counts_.total_steps, *target_->seconds);
   if (result.step < counts_.total_steps) {
     outcome_.ended_early = "ended: " + reached;
   } else {
@@ -204,7 +210,7 @@ void Trainer::end_without_patience() {
   if (steps_done() == counts_.total_steps) return;
   outcome_.ended_early = fmt::format("ended after step {} of {}: {} without a {} better than {:.4f} of step {}",
                                      steps_done(), counts_.total_steps, counted(config_.train.patience, "evaluation"),
-                                     choice_name(config_.output.keep_best), best.value, best.step);
+                                     best.metric, best.value, best.step);
 }
 
 void Trainer::end_measuring(const PhasedLoader& loader) {
@@ -239,7 +245,7 @@ void Trainer::require_trained_weights() const {
 EvalResult Trainer::evaluate_now() {
   EvalResult result = evaluator_->run(steps_done(), counts_.position(steps_done()).epoch);
   tell_notes();
-  if (result.samples > 0 && !std::isfinite(result.loss)) {
+  if (result.evaluation.eval_samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);
   }

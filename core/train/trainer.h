@@ -55,6 +55,8 @@ class Trainer {
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
   void start_training();
+  /// The metric that `key` names. Throws Error{usage} where the task has none of that name.
+  const MetricInfo& metric_named(const std::string& name, const std::string& key) const;
   void tell_phase(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);
   void after_step(std::int64_t done);

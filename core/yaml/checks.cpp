@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
+#include "core/config/metric_catalog.h"
 #include "core/config/model_catalog.h"
 #include "core/config/source_catalog.h"
 #include "core/config/text.h"
@@ -150,32 +151,28 @@ void check_balance(const Config& config, const Refusal& refuse) {
   }
 }
 
-bool is_of_values(BestMetric metric) { return metric == BestMetric::pearson || metric == BestMetric::spearman; }
-bool is_of_tokens(BestMetric metric) { return metric == BestMetric::perplexity; }
-bool is_of_classes(BestMetric metric) {
-  return metric == BestMetric::top1 || metric == BestMetric::top5 || metric == BestMetric::f1;
-}
-
 using AskedKeys = std::vector<std::pair<const char*, bool>>;
 
 /// Keys that are of classes, and whether they are set.
 AskedKeys keys_of_classes(const Config& config) {
   return {{"data.labels", !config.data.labels.empty()},
           {"data.class_weights", config.data.class_weights.any()},
-          {"data.sampling", config.data.sampling == Sampling::balanced},
-          {"output.keep_best", is_of_classes(config.output.keep_best)},
-          {"train.target_metric", config.train.target > 0 && is_of_classes(config.train.target_metric)}};
+          {"data.sampling", config.data.sampling == Sampling::balanced}};
 }
 
-void refuse_metrics(const Config& config, bool (*is_other)(BestMetric), std::string_view of, const Refusal& refuse) {
-  for (const auto& [key, metric] : {std::pair{"output.keep_best", config.output.keep_best},
-                                    std::pair{"train.target_metric", config.train.target_metric}}) {
-    if (is_other(metric)) refuse(key, "{} is of {}", choice_name(metric), of);
-  }
+/// Metrics that the task does not have.
+void check_metrics(const Config& config, const Refusal& refuse) {
+  const std::vector<std::string> known =
+      known_metric_names(find_model(config.model.name).reads, config.model.head, config.model.classes);
+  if (known.empty()) return;
+  const auto check = [&](const char* key, const std::string& metric) {
+    if (metric == primary_metric || has(known, metric)) return;
+    refuse(key, "expected {}, one of {}, got {}{}", primary_metric, fmt::join(known, ", "), shown(metric),
+           did_you_mean(metric, known));
+  };
+  if (config.output.keep_best != no_metric) check("output.keep_best", config.output.keep_best);
+  if (config.train.target > 0) check("train.target_metric", config.train.target_metric);
 }
-
-constexpr std::string_view values_need = "values: it needs model.head regression";
-constexpr std::string_view tokens_need = "running text: it needs a model that tells the next token";
 
 /// What a model with the next token for an answer has no use for.
 void check_tokens(const Config& config, const Refusal& refuse) {
@@ -190,7 +187,6 @@ void check_tokens(const Config& config, const Refusal& refuse) {
     if (set) refuse(key, "is of classes, which {} has none of", model);
   }
   if (config.output.predictions) refuse("output.predictions", "lists samples with a label, {} has none", model);
-  refuse_metrics(config, is_of_values, values_need, refuse);
 }
 
 /// What a model with one value for an answer has no use for.
@@ -209,33 +205,31 @@ void check_regression(const Config& config, const Refusal& refuse) {
   for (const auto& [key, set] : asked) {
     if (set) refuse(key, "is of classes, which model.head regression has none of");
   }
-  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_classes(const Config& config, const Refusal& refuse) {
+  check_metrics(config, refuse);
   if (find_model(config.model.name).reads == DataKind::tokens) return check_tokens(config, refuse);
   if (config.model.head == Head::regression) return check_regression(config, refuse);
   if (config.model.classes == 1) {
     refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
   }
-  refuse_metrics(config, is_of_values, values_need, refuse);
-  refuse_metrics(config, is_of_tokens, tokens_need, refuse);
 }
 
 void check_run(const Config& config, const Refusal& refuse) {
-  if (config.output.keep_best != BestMetric::none && !config.eval.any()) {
+  if (config.output.keep_best != no_metric && !config.eval.any()) {
     refuse("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
   }
   if (config.output.predictions && !config.eval.any()) {
     refuse("output.predictions", "needs evaluations, which eval.every_epochs 0 leaves out");
   }
-  if (config.train.patience > 0 && config.output.keep_best == BestMetric::none) {
+  if (config.train.patience > 0 && config.output.keep_best == no_metric) {
     refuse("train.patience", "needs output.keep_best, the metric that has to get better");
   }
   if (config.train.target > 0 && !config.eval.any()) {
     refuse("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
   }
-  if (config.train.target_metric == BestMetric::none) refuse("train.target_metric", "expected a metric, got none");
+  if (config.train.target_metric == no_metric) refuse("train.target_metric", "expected a metric, got none");
   if (config.output.dir.empty()) refuse("output.dir", "expected a folder, got \"\"");
   if (config.resume.empty()) refuse("resume", "expected none, auto or a checkpoint's path, got \"\"");
   if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {

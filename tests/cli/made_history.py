@@ -13,7 +13,25 @@ def time_of(day):
     return (datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one"):
+METRICS = {
+    "perplexity": {"title": "perplexity", "unit": "", "kind": "amount", "higher_is_better": False, "standard_error": None},
+    "pearson": {"title": "Pearson", "unit": "", "kind": "score", "higher_is_better": True, "standard_error": 0.01},
+}
+
+
+def evaluation(metric, value):
+    """As version 2 of a report or of a record tells it."""
+    return {"primary": metric, "names": [metric], "eval_samples": 1500,
+            "metrics": {metric: {**METRICS[metric], "value": value}}}
+
+
+def second_version(record, evaluated):
+    """A record of version 1 as one of version 2 that evaluated so."""
+    measured = {key: value for key, value in record["measured"].items() if key not in ("top1", "eval_samples")}
+    return {**record, "schema": "ptrain.bench_run/2", "measured": {**measured, "evaluation": evaluated}}
+
+
+def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None):
     """A sweep of the case "base", a run for each of `step_ms`, measured on `day` of a year."""
     sweep = f"{time_of(day)} seed 1"
     suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
@@ -26,6 +44,7 @@ def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, v
                   "binary": binary, "repeat": repeat, "started": time_of(day),
                   "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
                                "top1": top1}}
+        record = second_version(record, evaluated) if evaluated else record
         run = folder / f"runs/base/{repeat:02}"
         run.mkdir(parents=True)
         (run / "record.json").write_text(json.dumps(record))

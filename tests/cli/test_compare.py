@@ -3,6 +3,7 @@ import json
 import shutil
 import unittest
 
+from made_history import METRICS, evaluation, write_sweep
 from program import ROOT, ProgramTest, run
 
 FROZEN = ROOT / "tests/cli/frozen"
@@ -40,6 +41,49 @@ class Compare(ProgramTest):
         self.assertEqual(result.returncode, 4, result.stdout)
         case = json.loads(result.stdout)["cases"][0]
         self.assertEqual((case["accuracy"]["verdict"], case["verdict"]), ("WORSE", "SAME"))
+
+    def report_of(self, name, time, evaluated):
+        """A report of version 2 of this evaluation, otherwise that of the frozen base."""
+        report = json.loads(self.one_report().read_text())
+        del report["accuracy"]
+        report.update({"schema": "ptrain.report/2", "evaluation": evaluated, "evaluations": []})
+        report["config"]["train"]["target_metric"] = "primary"
+        report["environment"]["time"] = time
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(report))
+        return path
+
+    def compare_reports(self, base, new):
+        return run("compare", self.report_of("base", "2026-01-01T00:00:00Z", base),
+                   self.report_of("new", "2026-01-02T00:00:00Z", new))
+
+    def test_every_task_is_judged_by_its_primary_metric(self):
+        for metric, base, worse in (("perplexity", 20.0, 22.0), ("pearson", 0.85, 0.80)):
+            with self.subTest(metric):
+                result = self.compare_reports(evaluation(metric, base), evaluation(metric, worse))
+                self.assertEqual(result.returncode, 4, result.stdout)
+                self.assertIn(METRICS[metric]["title"].lower(), result.stdout.splitlines()[0].lower())
+                self.assertRegex(result.stdout, rf"WORSE {base:.2f}\d* -> {worse:.2f}")
+                better = self.compare_reports(evaluation(metric, worse), evaluation(metric, base))
+                self.assertEqual(better.returncode, 5, better.stdout)  # one run a side tells no speed
+                self.assertIn("NOT WORSE", better.stdout)
+        one_run = self.compare_reports(evaluation("perplexity", 20.0), evaluation("perplexity", 22.0)).stdout
+        self.assertIn("perplexity of one run a side has no error", one_run)
+
+    def test_metrics_that_differ_are_not_compared(self):
+        other = self.compare_reports(evaluation("perplexity", 20.0), evaluation("pearson", 0.8))
+        self.assertEqual(other.returncode, 5, other.stdout)
+        self.assertIn("not comparable: base is judged by perplexity, new by pearson", other.stdout)
+        gone = self.compare_reports(evaluation("pearson", 0.8), None)
+        self.assertEqual(gone.returncode, 5, gone.stdout)
+        self.assertIn("not comparable: pearson was measured of base alone", gone.stdout)
+
+    def test_a_sweep_whose_metric_got_worse_fails_the_gate(self):
+        for name, day, value in (("first", 0, 20.0), ("second", 1, 22.0)):
+            write_sweep(self.folder / name, day, [10, 10.1, 10.05, 10, 10.02, 10.07], evaluated=evaluation("perplexity", value))
+        result = run("compare", self.folder / "first", self.folder / "second")
+        self.assertEqual(result.returncode, 4, result.stdout)
+        self.assertRegex(result.stdout, r"SAME .* WORSE 20\.00 -> 22\.00 \(\+2\.00 to \+2\.00\)")
 
     def test_other_data_is_refused_unless_allowed(self):
         result = self.compare("other data")

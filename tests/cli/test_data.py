@@ -61,7 +61,7 @@ class DataPack(ProgramTest):
             config.write_text(RESNET.replace("PACKS", str(path)).replace("packed", source))
             trained = self.train(source, config=config)
             self.assertEqual(trained.returncode, 0, trained.stderr)
-            self.assertEqual(self.report(source)["accuracy"]["eval_samples"], 4)
+            self.assertEqual(self.report(source)["evaluation"]["eval_samples"], 4)
         self.assertEqual(self.losses("packed"), self.losses("image_folder"))
 
     def test_undecodable_images_are_left_out_and_named(self):
@@ -114,7 +114,7 @@ class Clips(ProgramTest):
         whole = self.trained("whole")
         self.assertEqual((whole["model"]["name"], whole["model"]["sample"]), ("tsn_resnet50", "clip"))
         self.assertEqual((whole["throughput"]["unit"], whole["throughput"]["samples"]), ("clips/s", 12))
-        self.assertEqual(whole["accuracy"]["eval_samples"], 6)
+        self.assertEqual(whole["evaluation"]["eval_samples"], 6)
         self.trained("parts", "--resume", self.folder / "whole/ckpt-2.safetensors")
         weights = [(self.folder / name / "model.safetensors").read_bytes() for name in ("whole", "parts")]
         self.assertEqual(weights[0], weights[1])
@@ -129,7 +129,7 @@ class Clips(ProgramTest):
         self.assertEqual(answered.returncode, 0, answered.stderr)
         answers = [json.loads(line) for line in answered.stdout.splitlines()]
         self.assertEqual([pathlib.Path(answer["input"]).parent.name for answer in answers], ["blue"] * 3 + ["red"] * 3)
-        self.assertAlmostEqual(json.loads(report.read_text())["accuracy"]["top1"], whole["accuracy"]["top1"])
+        self.assertAlmostEqual(json.loads(report.read_text())["evaluation"]["metrics"]["top1"]["value"], whole["evaluation"]["metrics"]["top1"]["value"])
         one = run("infer", self.folder / "whole", f"{self.clips}/val/red/clip1/", "--format", "jsonl")
         self.assertEqual(json.loads(one.stdout)["classes"], answers[4]["classes"], one.stderr)
         self.assertEqual(json.loads(one.stdout)["truth"], "red")

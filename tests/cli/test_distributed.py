@@ -161,7 +161,7 @@ class Threads(RanksTest):
 
     def test_a_rank_per_thread_evaluates_every_sample_once(self):
         self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
-        self.assertEqual(self.report("two")["accuracy"]["eval_samples"], 80)
+        self.assertEqual(self.report("two")["evaluation"]["eval_samples"], 80)
 
     def test_a_thread_that_fails_ends_the_run(self):
         result = self.on_ranks(2, "out", "-o", "data.drop_last=false")

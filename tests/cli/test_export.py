@@ -93,7 +93,7 @@ class Export(ProgramTest):
         self.assertEqual(errors, [])
         self.assertEqual(len(lines), len(log.read_text().splitlines()))
         accuracy = [line.value["value"] for line in lines if line.key == "eval_accuracy"]
-        self.assertEqual(accuracy[-1], self.report("run")["accuracy"]["top1"])
+        self.assertEqual(accuracy[-1], self.report("run")["evaluation"]["metrics"]["top1"]["value"])
 
     def test_timm_row(self):
         (row,) = csv.DictReader(io.StringIO(self.export("timm")))
@@ -141,7 +141,7 @@ class Schemas(ProgramTest):
                    ("effects", json.loads(run("effects", FROZEN, "--json").stdout)),
                    ("comparison", json.loads(run("compare", FROZEN, FROZEN, "--json").stdout)),
                    ("table", json.loads(run("table", FROZEN, "--format", "json").stdout))]
-        emitted += [("bench-run", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/record.json")]
+        emitted += [("bench-run-1", json.loads(path.read_text())) for path in FROZEN.glob("runs/*/*/record.json")]
         for name, document in emitted:
             jsonschema.validate(document, self.schema(name))
         self.assertGreater(len(emitted), 50)

@@ -5,7 +5,7 @@ import re
 import shutil
 import unittest
 
-from made_history import write_sweep
+from made_history import METRICS, evaluation, write_sweep
 from program import ProgramTest, run
 
 RUNS = 4
@@ -64,6 +64,18 @@ class History(ProgramTest):
             self.assertIn(part, line)
         self.assertEqual(self.history("--fail-on-regression", "--since", "v15").returncode, 0)
         self.assert_one_line_error(self.history("--since", "v200"), 2, 'no baseline is labelled "v200"')
+
+    def test_the_primary_metric_is_judged_in_its_direction_and_named(self):
+        for metric, before, after, size in (("perplexity", 20, 22, r"\+10\.0 %"), ("pearson", 0.85, 0.80, r"-5\.0 points")):
+            with self.subTest(metric):
+                shutil.rmtree(self.saved, ignore_errors=True)
+                for day in range(20):
+                    value = (after if day >= 12 else before) * self.chance.uniform(0.9999, 1.0001)
+                    self.sweep(day, evaluated=evaluation(metric, value))
+                result = self.history("--fail-on-regression")
+                self.assertEqual(result.returncode, 4, result.stdout)
+                title = METRICS[metric]["title"]
+                self.assertRegex(result.stdout, rf"REGRESSION: base: {title} {size} \(.*\) between v11 .* and v12")
 
     def test_every_format_has_the_change(self):
         self.slowed_down()

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from data_files import TEN_CLASSES, write_cifar, write_idx
-from program import ProgramTest, run
+from program import ProgramTest, figures_of, run
 from trained import COLOURS, TrainedModels, sentence
 
 
@@ -31,11 +31,11 @@ class Infer(TrainedModels, ProgramTest):
     def test_class_folders_give_the_accuracy_of_the_evaluation(self):
         out = self.folder / "report.json"
         answers = self.answers("images", self.data / "images/val", "--report", out)
-        trained = json.loads((self.runs / "images/report.json").read_text())["accuracy"]
+        trained = figures_of(json.loads((self.runs / "images/report.json").read_text()))
         report = json.loads(out.read_text())
-        self.assertEqual(report["schema"], "ptrain.infer/1")
-        self.assertAlmostEqual(report["accuracy"]["top1"], trained["top1"])
-        self.assertEqual((report["inputs"], report["accuracy"]["samples"], len(answers)), (12, 12, 12))
+        self.assertEqual(report["schema"], "ptrain.infer/2")
+        self.assertAlmostEqual(report["evaluation"]["metrics"]["top1"]["value"], trained["top1"])
+        self.assertEqual((report["inputs"], report["evaluation"]["eval_samples"], len(answers)), (12, 12, 12))
         right = sum(cell["count"] for cell in report["confusion"] if cell["truth"] == cell["answer"])
         self.assertEqual(right, round(12 * trained["top1"]))
         self.assertEqual(len(report["mistakes"]), 12 - right)
@@ -48,8 +48,8 @@ class Infer(TrainedModels, ProgramTest):
     def test_tables_give_the_accuracy_of_the_evaluation(self):
         out = self.folder / "report.json"
         self.answers("texts", self.data / "texts/dev.tsv", "--report", out, "--batch", 7)
-        trained = json.loads((self.runs / "texts/report.json").read_text())["accuracy"]
-        self.assertAlmostEqual(json.loads(out.read_text())["accuracy"]["top1"], trained["top1"])
+        trained = figures_of(json.loads((self.runs / "texts/report.json").read_text()))
+        self.assertAlmostEqual(json.loads(out.read_text())["evaluation"]["metrics"]["top1"]["value"], trained["top1"])
 
     def test_sentences_and_standard_input_are_answered_alike(self):
         texts = [sentence(i % 2, i) for i in range(5)]
@@ -120,13 +120,13 @@ class DataSets(TrainedModels, ProgramTest):
         config.write_text(TEN_CLASSES.format(source=source, data=folder, out=out))
         result = run("run", config, "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
-        return out, json.loads((out / "report.json").read_text())["accuracy"]
+        return out, json.loads((out / "report.json").read_text())["evaluation"]
 
     def ask(self, model, *inputs):
         out = self.folder / "infer.json"
         result = run("infer", model, *inputs, "--progress", "none", "--report", out, "--format", "jsonl")
         self.assertEqual(result.returncode, 0, result.stderr)
-        return list(map(json.loads, result.stdout.splitlines())), json.loads(out.read_text())["accuracy"]
+        return list(map(json.loads, result.stdout.splitlines())), json.loads(out.read_text())["evaluation"]
 
     def test_a_folder_of_data_gives_the_accuracy_of_the_evaluation(self):
         for source, write in (("idx", write_idx), ("cifar", write_cifar)):
@@ -135,10 +135,10 @@ class DataSets(TrainedModels, ProgramTest):
                 write(folder)
                 model, trained = self.train_on(source, folder)
                 answers, accuracy = self.ask(model, folder)
-                self.assertEqual((accuracy["samples"], trained["eval_samples"]), (30, 30))
-                self.assertAlmostEqual(accuracy["top1"], trained["top1"])
-                self.assertAlmostEqual(accuracy["top5"], trained["top5"])
-                self.assertGreater(accuracy["top1"], 0.2, "brightness is learned")
+                self.assertEqual((accuracy["eval_samples"], trained["eval_samples"]), (30, 30))
+                self.assertAlmostEqual(accuracy["metrics"]["top1"]["value"], trained["metrics"]["top1"]["value"])
+                self.assertAlmostEqual(accuracy["metrics"]["top5"]["value"], trained["metrics"]["top5"]["value"])
+                self.assertGreater(accuracy["metrics"]["top1"]["value"], 0.2, "brightness is learned")
                 self.assertEqual([answer["input"] for answer in answers], [f"{folder}[{i}]" for i in range(30)])
                 # Without the names that the folder's own gives idx: by number. Beside other images.
                 folder.rename(self.folder / source)

@@ -29,7 +29,7 @@ class Init(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("33 samples of 3 classes", result.stdout)
         report = self.run_config("photos")
-        self.assertEqual((report["model"]["name"], report["config"]["data"]["image_size"], report["accuracy"]["eval_samples"]),
+        self.assertEqual((report["model"]["name"], report["config"]["data"]["image_size"], report["evaluation"]["eval_samples"]),
                          ("resnet18", 16, 3))
         before = (self.folder / "photos.yaml").read_text()
         self.assert_one_line_error(self.init("photos"), 2, "photos.yaml: is there already")
@@ -39,7 +39,7 @@ class Init(ProgramTest):
         draw_images(self.folder / "photos")
         self.assertEqual(self.init("photos", "--out", "mine.yaml").returncode, 0)
         self.assertNotIn("split", (self.folder / "mine.yaml").read_text())
-        self.assertEqual(self.run_config("mine")["accuracy"]["eval_samples"], 8)
+        self.assertEqual(self.run_config("mine")["evaluation"]["eval_samples"], 8)
 
     def test_a_table_with_columns_of_its_own(self):
         rows = "".join(f'{i},"{sentence(i % 2, i)}",{("bad", "good")[i % 2]}\n' for i in range(60))
@@ -52,7 +52,7 @@ class Init(ProgramTest):
         (self.folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
         report = self.run_config("reviews", "model.weights=", "model.size=tiny", "data.vocab=vocab.txt", "data.max_length=12",
                                  "data.batch_size=4")
-        self.assertEqual(report["accuracy"]["eval_samples"], 6)
+        self.assertEqual(report["evaluation"]["eval_samples"], 6)
 
     def test_files_of_known_forms(self):
         write_idx(self.folder / "digits")
@@ -68,7 +68,7 @@ class Init(ProgramTest):
         write_tar(self.folder / "tars/train-000.tar", members)
         self.assertEqual(self.init("tars").returncode, 0)
         self.assertIn("source: webdataset", (self.folder / "tars.yaml").read_text())
-        self.assertEqual(self.run_config("tars", "data.image_size=16", "data.batch_size=4")["accuracy"]["eval_samples"], 3)
+        self.assertEqual(self.run_config("tars", "data.image_size=16", "data.batch_size=4")["evaluation"]["eval_samples"], 3)
 
     def test_what_is_no_data(self):
         (self.folder / "empty").mkdir()

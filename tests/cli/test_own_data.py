@@ -8,7 +8,7 @@ import random
 import shutil
 import unittest
 
-from program import ROOT, ProgramTest, run
+from program import ROOT, ProgramTest, figures_of, run
 from test_data import png
 
 GOOD, BAD = ("很好看", "真不错", "值得看"), ("太难看", "很无聊", "不推荐")
@@ -101,7 +101,7 @@ class OwnData(ProgramTest):
         self.assertEqual(report["data"], {"training_samples": 96, "evaluation_samples": 24, "unknown_tokens": 0,
                                           "split": {"dev": 0.2, "seed": 42}})
         self.assertTrue(any("data.split.dev 0.2: 96 samples train, 24 evaluate" in note for note in report["notes"]))
-        accuracy = report["accuracy"]
+        accuracy = figures_of(report)
         self.assertEqual(accuracy["top1"], 1.0, "the words of the classes are told apart")
         self.assertAlmostEqual(accuracy["majority"], 14 / 24)
         self.assertEqual((accuracy["macro_f1"], accuracy["mcc"], accuracy["auc"]), (1.0, 1.0, 1.0))
@@ -116,7 +116,7 @@ class OwnData(ProgramTest):
         self.assertIn("read as gb18030", asked.stderr)
         self.assertIn("accuracy: 1.0000 top-1 of 120 inputs whose class is known (majority class 0.6000)", asked.stderr)
         answered = json.loads(out.read_text())
-        self.assertEqual(answered["accuracy"]["mcc"], 1.0)
+        self.assertEqual(answered["evaluation"]["metrics"]["mcc"]["value"], 1.0)
         self.assertEqual([(c["name"], c["samples"], c["f1"]) for c in answered["classes"]], [("好评", 72, 1), ("差评", 48, 1)])
 
     def test_every_form_gives_the_same_losses(self):
@@ -159,7 +159,7 @@ class OwnData(ProgramTest):
         resumed = self.train("parts", *common, "--resume", "auto")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(self.losses("parts"), self.losses("whole"))
-        self.assertEqual(self.report("parts")["accuracy"]["loss"], self.report("whole")["accuracy"]["loss"])
+        self.assertEqual(self.report("parts")["evaluation"]["metrics"]["loss"]["value"], self.report("whole")["evaluation"]["metrics"]["loss"]["value"])
 
     def test_a_vocabulary_of_other_words_is_told(self):
         self.table()
@@ -213,9 +213,9 @@ class OwnData(ProgramTest):
         self.assertEqual(report["best"]["metric"], "top1")
         self.assertTrue((self.folder / "own/best/model.json").exists())
         answers = self.predictions("own")
-        self.assertEqual([one["index"] for one in answers], list(range(report["accuracy"]["eval_samples"])))
+        self.assertEqual([one["index"] for one in answers], list(range(report["evaluation"]["eval_samples"])))
         right = sum(one["truth"] == one["prediction"] for one in answers)
-        self.assertAlmostEqual(right / len(answers), report["accuracy"]["top1"])
+        self.assertAlmostEqual(right / len(answers), report["evaluation"]["metrics"]["top1"]["value"])
         for one in answers:
             self.assertIn(f"photos/train/{one['truth']}/", one["picture"])
             self.assertTrue(0.5 <= one["probability"] <= 1, one)
@@ -245,7 +245,7 @@ class OwnData(ProgramTest):
         answers = self.predictions("own")
         self.assertEqual([one["index"] for one in answers], list(range(24)))
         right = sum(one["truth"] == one["prediction"] for one in answers)
-        self.assertAlmostEqual(right / 24, report["accuracy"]["top1"])
+        self.assertAlmostEqual(right / 24, report["evaluation"]["metrics"]["top1"]["value"])
         for one in answers:
             _, review, attitude = rows[one["line"] - 2]  # behind the header
             self.assertEqual((one["file"], one["text"], one["truth"]), (str(self.folder / "train.csv"), review, attitude))
@@ -300,7 +300,7 @@ class OwnData(ProgramTest):
         self.assertEqual(self.train("parts", *keys, "-o", "train.steps=4").returncode, 0)
         self.assertEqual(self.train("parts", *keys, "--resume", "auto").returncode, 0)
         self.assertEqual(self.losses("parts"), losses["sampled"])
-        self.assertEqual(self.report("parts")["accuracy"], self.report("sampled")["accuracy"])
+        self.assertEqual(self.report("parts")["evaluation"], self.report("sampled")["evaluation"])
         ranks = self.train("ranks", *keys, "-o", "dist.ranks=2", "-o", "data.batch_size=8")
         self.assertEqual(ranks.returncode, 0, ranks.stderr)
         for one, two in zip(losses["sampled"], self.losses("ranks"), strict=True):

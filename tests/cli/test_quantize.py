@@ -69,11 +69,11 @@ class Quantize(TrainedModels):
     def test_a_quantized_model_answers_as_its_own(self):
         for name in SOURCES:
             before, after = self.answers(self.runs / name, name), self.answers(self.out / name, name)
-            self.assertGreater(before["accuracy"]["top1"], 0.7)
-            self.assertAlmostEqual(before["accuracy"]["top1"], after["accuracy"]["top1"], delta=0.1)
+            self.assertGreater(before["evaluation"]["metrics"]["top1"]["value"], 0.7)
+            self.assertAlmostEqual(before["evaluation"]["metrics"]["top1"]["value"], after["evaluation"]["metrics"]["top1"]["value"], delta=0.1)
             paired = self.reports[name]["accuracy"]
-            self.assertAlmostEqual(paired["before"], before["accuracy"]["top1"], places=6)
-            self.assertAlmostEqual(paired["after"], after["accuracy"]["top1"], places=6)
+            self.assertAlmostEqual(paired["before"], before["evaluation"]["metrics"]["top1"]["value"], places=6)
+            self.assertAlmostEqual(paired["after"], after["evaluation"]["metrics"]["top1"]["value"], places=6)
             self.assertLess(self.reports[name]["logits"]["relative"], 0.2)
             self.assertGreater(self.reports[name]["logits"]["relative"], 0)
 
@@ -94,7 +94,7 @@ class Quantize(TrainedModels):
     def test_it_is_exported_and_measured_as_any_other(self):
         copy = self.folder / "copy"
         self.assertEqual(run("export", self.out / "images", "--out", copy).returncode, 0)
-        self.assertEqual(self.answers(copy, "images")["accuracy"], self.answers(self.out / "images", "images")["accuracy"])
+        self.assertEqual(self.answers(copy, "images")["evaluation"], self.answers(self.out / "images", "images")["evaluation"])
         result = run("bench", "infer", copy, "--seconds", "0.01", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.answers(copy, "images", "--amp", "O1")["inputs"], 12)
@@ -115,7 +115,7 @@ class Quantize(TrainedModels):
         self.assertEqual(result.returncode, 0, result.stderr)
         report, run_report = json.loads(result.stdout), json.loads((trained / "report.json").read_text())
         self.assertEqual((report["calibration_samples"], report["accuracy"]["samples"]), (20, 30))
-        self.assertAlmostEqual(report["accuracy"]["before"], run_report["accuracy"]["top1"], places=6)
+        self.assertAlmostEqual(report["accuracy"]["before"], run_report["evaluation"]["metrics"]["top1"]["value"], places=6)
 
     def test_samples_are_spaced_over_classes(self):
         result = self.quantize("images", self.folder / "few", "--samples", "3", "--json")

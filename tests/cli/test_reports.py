@@ -38,12 +38,12 @@ class Reports(ProgramTest):
     def test_a_run_reports_speed_memory_and_accuracy(self):
         self.assertEqual(self.train("out").returncode, 0)
         report = self.report("out")
-        self.assertEqual((report["schema"], report["status"]), ("ptrain.report/1", "ok"))
+        self.assertEqual((report["schema"], report["status"]), ("ptrain.report/2", "ok"))
         throughput = report["throughput"]
         self.assertAlmostEqual(throughput["value"], throughput["samples"] / throughput["seconds"], delta=1e-6 * throughput["value"])
-        self.assertGreater(report["accuracy"]["top1"], 0.6)
+        self.assertGreater(report["evaluation"]["metrics"]["top1"]["value"], 0.6)
         self.assertEqual([e["step"] for e in report["evaluations"]], [40, 60])  # after the epoch, and at the end
-        self.assertEqual(report["evaluations"][-1]["accuracy"], report["accuracy"])
+        self.assertEqual(report["evaluations"][-1]["evaluation"], report["evaluation"])
         self.assertLess(report["loss"]["last"], report["loss"]["first"])
         persistent = report["flags"]["cudnn_batchnorm_spatial_persistent"]
         self.assertEqual((persistent["requested"], persistent["effective"]), (True, False))
@@ -72,7 +72,7 @@ class Reports(ProgramTest):
         for padded, packed in zip(self.losses("padded"), self.losses("packed"), strict=True):
             self.assertAlmostEqual(packed, padded, delta=1e-5 * padded)
         padded, packed = (self.report(output) for output in ("padded", "packed"))
-        self.assertEqual(packed["accuracy"]["top1"], padded["accuracy"]["top1"])
+        self.assertEqual(packed["evaluation"]["metrics"]["top1"]["value"], padded["evaluation"]["metrics"]["top1"]["value"])
         self.assertEqual(packed["config"]["data"]["padding"], "none")
         tokens = {name: report["throughput"]["tokens"] for name, report in (("padded", padded), ("packed", packed))}
         self.assertEqual(tokens["packed"]["valid"], tokens["padded"]["valid"])
@@ -99,14 +99,14 @@ class Reports(ProgramTest):
                 with self.subTest(f"{level} {dtype}"):
                     self.assertEqual(self.train(level + dtype, "--amp", level, "-o", f"amp.dtype={dtype}").returncode, 0)
                     report = self.report(level + dtype)
-                    self.assertGreater(report["accuracy"]["top1"], 0.6)
+                    self.assertGreater(report["evaluation"]["metrics"]["top1"]["value"], 0.6)
                     self.assertEqual(report["amp"]["scaler"]["enabled"], dtype == "fp16")
 
     def test_bf16_learns_where_no_instruction_multiplies_it(self):
         for level in ("O1", "O2"):
             result = self.train(level, "--amp", level, "-o", "amp.dtype=bf16", env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"})
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertGreater(self.report(level)["accuracy"]["top1"], 0.6)
+            self.assertGreater(self.report(level)["evaluation"]["metrics"]["top1"]["value"], 0.6)
 
     def test_evaluating_the_weights_gives_the_runs_accuracy(self):
         self.train("out")
@@ -114,7 +114,7 @@ class Reports(ProgramTest):
         result = run("eval", self.config, "-o", f"model.weights={weights}", "--out", self.folder / "eval",
                      "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.report("eval")["accuracy"], self.report("out")["accuracy"])
+        self.assertEqual(self.report("eval")["evaluation"], self.report("out")["evaluation"])
 
     def test_past_runs_are_listed_and_shown(self):
         for name, steps in (("a/first", 8), ("second", 4)):

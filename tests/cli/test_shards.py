@@ -77,7 +77,7 @@ class Shards(ProgramTest):
                                     ("from_one", "tfrecord", "-o", "data.first_label=1")):
             found, other = self.trained("run_" + name, source, *keys, folder=name)
             self.assertEqual(found, losses, name)
-            self.assertEqual(other["accuracy"]["loss"], report["accuracy"]["loss"], name)
+            self.assertEqual(other["evaluation"]["metrics"]["loss"]["value"], report["evaluation"]["metrics"]["loss"]["value"], name)
             self.assertEqual(other["data"], report["data"], name)
             if name != "numbered":
                 self.assertEqual(other["model"]["labels"], report["model"]["labels"], name)
@@ -92,7 +92,7 @@ class Shards(ProgramTest):
                                              ("c", "tfrecord", "tfrecord"))]
         self.assertEqual([report["data"]["evaluation_samples"] for _, report in runs], [2, 2, 2])
         self.assertEqual([losses for losses, _ in runs], [runs[0][0]] * 3)
-        self.assertEqual([report["accuracy"]["loss"] for _, report in runs], [runs[0][1]["accuracy"]["loss"]] * 3)
+        self.assertEqual([report["evaluation"]["metrics"]["loss"]["value"] for _, report in runs], [runs[0][1]["evaluation"]["metrics"]["loss"]["value"]] * 3)
 
     def test_damaged_images_are_skipped_and_counted(self):
         self.records("train")

@@ -19,7 +19,7 @@ class Telling(ProgramTest):
         self.assertIn("60 of 60 steps", lines["run"])
         self.assertRegex(lines["speed"], r"^[\d.]+ sequences/s ±[\d.]+ %; a step takes [\d.]+ ms \(median")
         self.assertRegex(lines["memory"], r"^\d+ MiB at its peak, \d+ MiB planned$")
-        self.assertIn(f"top-1 {report['accuracy']['top1']:.4f}", lines["accuracy"])
+        self.assertIn(f"top-1 {report['evaluation']['metrics']['top1']['value']:.4f}", lines["accuracy"])
         self.assertTrue(lines["amp"].startswith(report["amp"]["level"]), lines["amp"])
         self.assertIn("cudnn_exhaustive_search false", result.stdout)
         self.assertIn("cudnn_batchnorm_spatial_persistent true, in effect false (", result.stdout)

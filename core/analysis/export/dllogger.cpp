@@ -45,8 +45,8 @@ json step_data(const StepLine& line) {
 
 json evaluation_data(const json& evaluation) {
   json data = json::object();
-  for (const char* name : {"top1", "top5", "loss"}) {
-    if (evaluation.contains(name) && !evaluation[name].is_null()) data[fmt::format("val.{}", name)] = evaluation[name];
+  for (const auto& [name, value] : evaluation.items()) {
+    if (value.is_number() && name != "seconds" && name != "samples") data[fmt::format("val.{}", name)] = value;
   }
   return data;
 }
@@ -60,7 +60,11 @@ json summary_data(const Report& report) {
     data["train.data_time"] = report.latency_ms->reader.mean * 1e-3;
     data["train.compute_time"] = report.latency_ms->compute.mean * 1e-3;
   }
-  if (report.accuracy) data.update(evaluation_data(write_fields(*report.accuracy)));
+  if (report.evaluation) {
+    for (const MetricValue& metric : report.evaluation->metrics) {
+      if (metric.value) data[fmt::format("val.{}", metric.name)] = *metric.value;
+    }
+  }
   return data;
 }
 

@@ -60,7 +60,10 @@ std::string export_prometheus(const ExportInput& input) {
   gauges.add("memory_planned_bytes", "planned peak", report.memory.planned_peak_bytes);
   add("memory_measured_bytes", "measured peak", report.memory.measured_peak_bytes);
   add("loss", "training loss of the last step", report.loss.last);
-  if (report.accuracy) add("top1", "accuracy of the last evaluation, 0 to 1", report.accuracy->top1);
+  if (const MetricValue* primary = report.evaluation ? report.evaluation->primary() : nullptr) {
+    const std::string help = primary->title + " of the last evaluation";
+    add(primary->name.c_str(), help.c_str(), primary->value);
+  }
   return gauges.take();
 }
 

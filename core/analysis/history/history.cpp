@@ -1,6 +1,7 @@
 #include "core/analysis/history/history.h"
 
 #include "core/analysis/history/change_points.h"
+#include "core/analysis/quality.h"
 #include "core/analysis/speed.h"
 #include "core/config/text.h"
 #include "core/report/json_file.h"
@@ -100,8 +101,21 @@ std::vector<CaseHistory> case_histories(std::span<const SavedSweep> sweeps, std:
 
 Interval accuracy_of(const Runs& runs) {
   double sum = 0;
-  for (const MeasuredRun* run : runs) sum += *run->record.figures->top1;
+  for (const MeasuredRun* run : runs) sum += *primary_metric_of(*run)->value;
   return {sum / static_cast<double>(runs.size()), 0, 0, false};
+}
+
+/// The primary metrics of the case's runs, each once, in the order in which they occur.
+std::vector<MetricInfo> primary_metrics(const CaseHistory& item) {
+  std::vector<MetricInfo> metrics;
+  for (const CaseAt& at : item.at) {
+    for (const MeasuredRun* run : at.runs) {
+      const MetricValue* primary = primary_metric_of(*run);
+      const auto is_it = [&](const MetricInfo& known) { return known.name == primary->name; };
+      if (primary != nullptr && std::none_of(metrics.begin(), metrics.end(), is_it)) metrics.push_back(*primary);
+    }
+  }
+  return metrics;
 }
 
 Interval memory_of(const Runs& runs) {
@@ -111,19 +125,22 @@ Interval memory_of(const Runs& runs) {
 }
 
 /// `runs` that have the figure.
-Runs with_figure(Runs runs, Response response) {
+Runs with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   std::erase_if(runs, [&](const MeasuredRun* run) {
-    return response == Response::accuracy && !run->record.figures->top1.has_value();
+    const MetricValue* primary = metric ? primary_metric_of(*run) : nullptr;
+    return metric && (primary == nullptr || primary->name != metric->name);
   });
   return runs;
 }
 
-HistorySeries series_of(const CaseHistory& item, Response response, std::vector<const SavedSweep*>& sweeps) {
+HistorySeries series_of(const CaseHistory& item, Response response, const std::optional<MetricInfo>& metric,
+                        std::vector<const SavedSweep*>& sweeps) {
   HistorySeries series;
   series.suite = item.suite;
   series.machine = item.machine;
   series.case_name = item.name;
   series.response = response;
+  series.metric = metric;
   series.unit = response == Response::throughput ? item.at.front().runs.front()->record.figures->unit
                 : response == Response::memory   ? "MiB"
                                                  : "";
@@ -131,7 +148,7 @@ HistorySeries series_of(const CaseHistory& item, Response response, std::vector<
   for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
   const SpeedEstimator estimator = speed_estimator(all);
   for (const CaseAt& at : item.at) {
-    const Runs runs = with_figure(at.runs, response);
+    const Runs runs = with_figure(at.runs, metric);
     if (runs.empty()) continue;
     const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
                            : response == Response::memory   ? memory_of(runs)
@@ -160,26 +177,26 @@ HistorySeries series_of(const CaseHistory& item, Response response, std::vector<
 std::vector<double> scaled_values(const HistorySeries& series) {
   std::vector<double> values;
   for (const HistoryPoint& point : series.points) {
-    values.push_back(series.response == Response::accuracy ? point.value : std::log(std::max(point.value, 1e-9)));
+    values.push_back(series.in_points() ? point.value : std::log(std::max(point.value, 1e-9)));
   }
   return values;
 }
 
-Interval size_between(std::span<const double> before, std::span<const double> after, Response response) {
+Interval size_between(std::span<const double> before, std::span<const double> after, const HistorySeries& series) {
   Interval size = rank_sum_interval(before, after, interval_confidence);
   for (double* bound : {&size.estimate, &size.lower, &size.upper}) {
-    *bound = 100 * (response == Response::accuracy ? *bound : std::expm1(*bound));
+    *bound = 100 * (series.in_points() ? *bound : std::expm1(*bound));
   }
   return size;
 }
 
 /// Sizes of the changes, each from the level before it to the one behind it.
-void measure(std::vector<HistoryChange>& changes, std::span<const double> values, Response response) {
+void measure(std::vector<HistoryChange>& changes, std::span<const double> values, const HistorySeries& series) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto first = static_cast<std::size_t>(i == 0 ? 0 : changes[i - 1].at);
     const auto at = static_cast<std::size_t>(changes[i].at);
     const auto last = i + 1 == changes.size() ? values.size() : static_cast<std::size_t>(changes[i + 1].at);
-    changes[i].size = size_between(values.subspan(first, at - first), values.subspan(at, last - at), response);
+    changes[i].size = size_between(values.subspan(first, at - first), values.subspan(at, last - at), series);
   }
 }
 
@@ -197,7 +214,7 @@ std::vector<HistoryChange> changes_of(const HistorySeries& series, double signif
     return std::abs(a.size.estimate) < std::abs(b.size.estimate);
   };
   for (;;) {
-    measure(changes, values, series.response);
+    measure(changes, values, series);
     const auto smallest = std::min_element(changes.begin(), changes.end(), is_smaller);
     if (smallest == changes.end() || std::abs(smallest->size.estimate) >= least) return changes;
     changes.erase(smallest);
@@ -223,7 +240,9 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
     change.before = before.label;
     change.after = after.label;
     change.differences = differences_between(before, after);
-    change.regression = series.response == Response::memory ? change.size.estimate > 0 : change.size.estimate < 0;
+    const bool lower_is_better =
+        series.response == Response::memory || (series.metric && !series.metric->higher_is_better);
+    change.regression = lower_is_better ? change.size.estimate > 0 : change.size.estimate < 0;
     change.counts = since.empty() || after.measured.first >= since;
   }
 }
@@ -241,6 +260,10 @@ std::string time_of(std::span<const SavedSweep> sweeps, const std::string& label
 
 }  // namespace
 
+std::string HistorySeries::figure() const {
+  return metric && metric->kind != MetricKind::fraction ? metric->title : std::string(name_of(response));
+}
+
 const HistoryChange* HistorySeries::regression() const {
   return !changes.empty() && changes.back().regression && changes.back().counts ? &changes.back() : nullptr;
 }
@@ -257,12 +280,17 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
   const std::string since = time_of(sweeps, rule.since);
   std::vector<std::vector<const SavedSweep*>> measured;
   for (const CaseHistory& item : case_histories(sweeps, history.notes)) {
-    for (const Response response : {Response::throughput, Response::memory, Response::accuracy}) {
-      std::vector<const SavedSweep*> of_points;
-      HistorySeries series = series_of(item, response, of_points);
-      if (series.points.empty()) continue;
+    const auto add = [&](Response response, const std::optional<MetricInfo>& metric) {
+      HistorySeries series = series_of(item, response, metric, measured.emplace_back());
       history.series.push_back(std::move(series));
-      measured.push_back(std::move(of_points));
+    };
+    add(Response::throughput, std::nullopt);
+    add(Response::memory, std::nullopt);
+    const std::vector<MetricInfo> metrics = primary_metrics(item);
+    for (const MetricInfo& metric : metrics) add(Response::accuracy, metric);
+    if (metrics.size() > 1) {
+      history.notes.push_back(fmt::format("{}: judged by {}, then by {}: a series each", item.name,
+                                          metrics.front().name, metrics.back().name));
     }
   }
   const auto varying = std::count_if(history.series.begin(), history.series.end(),

@@ -1,7 +1,7 @@
 // What a suite's speed, memory and accuracy were over its saved baselines, and where they changed.
 #pragma once
 
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/history/baseline_record.h"
 #include "core/analysis/intervals.h"
 #include "core/base/errors.h"
@@ -16,7 +16,7 @@ namespace ptrain {
 
 struct HistoryRule {
   double threshold_percent = 2;  // changes of speed and memory below it do not matter
-  double accuracy_points = 1;    // of top-1 in percent, the same
+  double accuracy_points = 1;    // of the primary metric in points, or percent of an amount, the same
   double significance = 0.02;    // chance of any change point in a history without a change
   std::string since;             // label: only changes from it on are held to be regressions; empty: all
 };
@@ -55,7 +55,7 @@ struct HistoryChange {
     field("at", at, "of the first point of the new level, from 0");
     field("before", before, "label of the last point of the level before");
     field("after", after, "label of the first point of the new level");
-    field("size", size, "between the levels to both sides: percent; of accuracy points");
+    field("size", size, "between the levels to both sides: percent; of a metric of at most 1 points");
     field("p", p, "share of random orders of the points that part as clearly");
     field("regression", regression, "slower, more memory or less accurate");
     field("counts", counts, "it is not before --since");
@@ -67,6 +67,7 @@ struct HistoryChange {
 struct HistorySeries {
   std::string suite, machine, case_name;
   Response response = Response::throughput;
+  std::optional<MetricInfo> metric;  // of an accuracy
   std::string unit;
   std::vector<HistoryPoint> points;
   bool varies = false;            // false: all points are equal
@@ -77,12 +78,18 @@ struct HistorySeries {
   bool decided() const { return static_cast<std::int64_t>(points.size()) >= fewest; }
   /// The newest change, where it is for the worse and counts; null otherwise.
   const HistoryChange* regression() const;
+  /// "throughput", "accuracy", "perplexity": the metric's title but of a part of the samples that are right.
+  std::string figure() const;
+  /// Whether changes count in points of 1, not in percent of what it was.
+  bool in_points() const { return metric && metric->is_bounded(); }
 
   void describe(Fields& field) {
     field("suite", suite, "");
     field("machine", machine, "");
     field("case", case_name, "");
     field.choice("response", response, Response::time_to_accuracy, "");
+    std::string metric_name = metric ? metric->name : std::string();
+    field("metric", metric_name, "the primary one, of an accuracy; else empty");
     field("unit", unit, "");
     field("points", points, "in the order in which they were measured");
     field("varies", varies, "false: all points are equal");
@@ -106,7 +113,8 @@ struct History {
     field.document("ptrain.history/1", "A suite over its baselines, and where its figures changed.");
     field("folder", folder, "");
     field("threshold_percent", rule.threshold_percent, "changes of speed and memory below it are left out");
-    field("accuracy_points", rule.accuracy_points, "changes of top-1 below it are left out");
+    field("accuracy_points", rule.accuracy_points,
+          "changes of the primary metric below it are left out: points, or percent of an amount");
     field("significance", rule.significance, "chance of any change point in a history without a change");
     field("since", rule.since, "label; empty: none");
     field("series", series, "");
@@ -115,11 +123,11 @@ struct History {
 };
 
 /// A series' point is what tables show of that sweep: the centre of the case's runs (their mean, of accuracy). Change
-/// points are find_change_points()'s of logarithms (of accuracy itself); `significance` is shared out over the series
-/// that vary. Changes below the threshold are joined to their neighbours, the smallest first. A change's size is the
-/// rank-sum interval at 95 % between the points of the levels to both its sides. Series are of one machine each, and of
-/// one configuration: where a case's changed, another series begins. Throws Error{usage} where no baseline has the
-/// label `rule.since`.
+/// points are find_change_points()'s of logarithms (of a metric of at most 1 itself); `significance` is shared out over
+/// the series that vary. Changes below the threshold are joined to their neighbours, the smallest first. A change's
+/// size is the rank-sum interval at 95 % between the points of the levels to both its sides. Series are of one machine
+/// each, and of one configuration: where a case's changed, another series begins. Throws Error{usage} where no baseline
+/// has the label `rule.since`.
 History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule);
 
 /// For a terminal, and for a pull request: first and latest value of each case and figure, and where they changed.

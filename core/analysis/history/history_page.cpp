@@ -31,7 +31,7 @@ html::Series levels_of(const HistorySeries& series) {
 }
 
 std::string title_of(const HistorySeries& series) {
-  const std::string title = fmt::format("{}: {}", series.case_name, name_of(series.response));
+  const std::string title = fmt::format("{}: {}", series.case_name, series.figure());
   return series.unit.empty() ? title : fmt::format("{} ({})", title, series.unit);
 }
 

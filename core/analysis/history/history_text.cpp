@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -82,7 +83,7 @@ std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
     case Response::memory:
       return fmt::format("{:.0f} {}", point.value, series.unit);
     case Response::accuracy:
-      return fmt::format("{:.4f}", point.value);
+      return series.metric ? series.metric->value_text(point.value) : fmt::format("{:.4f}", point.value);
     case Response::time_to_accuracy:
       return fmt::format("{:.1f} s", point.value);
   }
@@ -90,7 +91,7 @@ std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
 }
 
 std::string size_text(const HistorySeries& series, const HistoryChange& change) {
-  const char* unit = series.response == Response::accuracy ? "points" : "%";
+  const char* unit = series.in_points() ? "points" : "%";
   std::string text = fmt::format("{:+.1f} {}", change.size.estimate, unit);
   if (change.size.bounded) text += fmt::format(" ({:+.1f} to {:+.1f})", change.size.lower, change.size.upper);
   return text;
@@ -101,10 +102,22 @@ std::string change_text(const HistorySeries& series, const HistoryChange& change
   const std::string differences =
       change.differences.empty() ? "the same program, driver and libraries" : change.differences;
   const char* kind = change.regression ? "REGRESSION" : "improvement";
-  return fmt::format("{}: {}: {} {} between {} ({}) and {} ({}): {}{}", kind, series.case_name,
-                     name_of(series.response), size_text(series, change), change.before,
-                     day(series.points[at - 1].measured), change.after, day(series.points[at].measured), differences,
+  return fmt::format("{}: {}: {} {} between {} ({}) and {} ({}): {}{}", kind, series.case_name, series.figure(),
+                     size_text(series, change), change.before, day(series.points[at - 1].measured), change.after,
+                     day(series.points[at].measured), differences,
                      change.size.bounded ? "" : "; too few points for an interval");
+}
+
+/// ", of top-1 below 0.01", of each metric that there is.
+std::string metric_thresholds(const History& history) {
+  std::set<std::string> texts;
+  const double points = history.rule.accuracy_points;
+  for (const HistorySeries& series : history.series) {
+    if (!series.metric) continue;
+    const std::string least = series.in_points() ? fmt::format("{:g}", points / 100) : fmt::format("{:g} %", points);
+    texts.insert(fmt::format(", of {} below {}", series.metric->title, least));
+  }
+  return fmt::format("{}", fmt::join(texts, ""));
 }
 
 std::vector<std::string> remarks(const History& history) {
@@ -119,8 +132,8 @@ std::vector<std::string> remarks(const History& history) {
                     "{} points of it "
                     "are there, later where noise hides it",
                     100 * history.rule.significance, after));
-    lines.push_back(fmt::format("changes below {:g} %, of top-1 below {:g}, are left out",
-                                history.rule.threshold_percent, history.rule.accuracy_points / 100));
+    lines.push_back(fmt::format("changes below {:g} %{}, are left out", history.rule.threshold_percent,
+                                metric_thresholds(history)));
   }
   lines.insert(lines.end(), history.notes.begin(), history.notes.end());
   return lines;
@@ -134,8 +147,8 @@ std::string history_text(const History& history) {
     text += fmt::format("{}\n{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
                         "points", "first", "latest", "changes");
     for (const HistorySeries& series : group) {
-      text += fmt::format("{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width,
-                          name_of(series.response), series.points.size(), value_text(series, series.points.front()),
+      text += fmt::format("{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(),
+                          series.points.size(), value_text(series, series.points.front()),
                           value_text(series, series.points.back()), changes_text(series));
     }
     for (const std::string& line : change_lines(group)) text += line + "\n";
@@ -153,8 +166,8 @@ std::string history_markdown(const History& history) {
         "| --- | --- | ---: | ---: | ---: | --- |\n",
         markdown_cell(group_title(group)));
     for (const HistorySeries& series : group) {
-      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(series.case_name),
-                          name_of(series.response), series.points.size(), value_text(series, series.points.front()),
+      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(series.case_name), series.figure(),
+                          series.points.size(), value_text(series, series.points.front()),
                           value_text(series, series.points.back()), markdown_cell(changes_text(series)));
     }
     for (const std::string& line : change_lines(group)) text += fmt::format("\n- {}", markdown_cell(line));

@@ -1,5 +1,7 @@
 #include "core/analysis/html/curve_figures.h"
 
+#include "core/analysis/quality.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +11,14 @@ namespace {
 
 Series loss_of(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
 
-Series accuracy_of(const MeasuredRun& run) {
+/// A metric of every evaluation that has it.
+Series metric_by_step(const MeasuredRun& run, const std::string& metric) {
   Series series;
-  for (const EvaluationReport& evaluation : run.report->evaluations) {
-    if (!evaluation.accuracy.top1) continue;
-    series.x.push_back(static_cast<double>(evaluation.step));
-    series.y.push_back(*evaluation.accuracy.top1);
+  for (const EvaluationReport& one : run.report->evaluations) {
+    const MetricValue* found = one.evaluation.find(metric);
+    if (found == nullptr || !found->value) continue;
+    series.x.push_back(static_cast<double>(one.step));
+    series.y.push_back(*found->value);
   }
   return series;
 }
@@ -66,9 +70,21 @@ std::vector<double> steady_steps(const MeasuredRun& run) {
   return {run.step_ms.begin() + static_cast<std::ptrdiff_t>(warmup), run.step_ms.end()};
 }
 
-const std::vector<Curve>& sweep_curves() {
-  static const std::vector<Curve> curves = {{"loss", "Training loss", "", loss_of},
-                                            {"top1", "Top-1 accuracy by step", "", accuracy_of}};
+std::optional<MetricInfo> metric_of(const CaseGroup& group) {
+  for (const PlacedCase& item : group.cases) {
+    const Quality quality = quality_of(item.good);
+    if (quality.metric) return quality.metric;
+  }
+  return std::nullopt;
+}
+
+std::vector<Curve> sweep_curves(const CaseGroup& group) {
+  std::vector<Curve> curves = {{"loss", "Training loss", "", loss_of}};
+  const std::optional<MetricInfo> metric = metric_of(group);
+  if (!metric) return curves;
+  const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";
+  curves.push_back({metric->name, fmt::format("{}{} by step", metric->column(), what), "",
+                    [name = metric->name](const MeasuredRun& run) { return metric_by_step(run, name); }});
   return curves;
 }
 

@@ -5,6 +5,7 @@
 #include "core/analysis/html/charts.h"
 #include "core/analysis/html/figure.h"
 #include "core/analysis/run_set.h"
+#include "core/report/metric.h"
 
 #include <functional>
 #include <optional>
@@ -14,10 +15,10 @@
 namespace ptrain::html {
 
 struct Curve {
-  const char* name;  // of its figure
-  const char* title;
-  const char* unit;                        // may be empty
-  Series (*read)(const MeasuredRun& run);  // empty where the run did not log it
+  std::string name;  // of its figure
+  std::string title;
+  std::string unit;                                    // may be empty
+  std::function<Series(const MeasuredRun& run)> read;  // empty where the run did not log it
 };
 
 /// A number of every logged step that has it, such as &StepLine::loss.
@@ -25,8 +26,11 @@ Series logged(const MeasuredRun& run, const std::function<std::optional<double>(
 /// Times of the steps after the warm-up.
 std::vector<double> steady_steps(const MeasuredRun& run);
 
-/// What cases of a sweep are compared by: training loss and top-1.
-const std::vector<Curve>& sweep_curves();
+/// The primary metric that the group's cases are judged by; absent where none was evaluated.
+std::optional<MetricInfo> metric_of(const CaseGroup& group);
+
+/// What cases of a group are compared by: training loss and the primary metric.
+std::vector<Curve> sweep_curves(const CaseGroup& group);
 
 /// One curve of every case, of the run its report is from; small multiples by all but the axis that gives the colours.
 Figure curve_figure(const CaseGroup& group, Figure figure, const Curve& curve);

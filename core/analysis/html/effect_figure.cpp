@@ -65,9 +65,9 @@ Figure effect_figure(const EffectsReport& report) {
     interactions = interactions || !shown.interactions.empty();
     left_out += shown.left_out;
     const std::string name = title_of(report, response);
-    const PointAxis axis{range_of(rows), fmt::format("change, {}", unit_of(response)), 0.0};
-    figure.panels.push_back(
-        {fmt::format("{}, {}", name, unit_of(response)), point_chart(rows, axis, "Effects on " + name)});
+    const std::string& unit = shown.main.front()->unit;
+    const PointAxis axis{range_of(rows), fmt::format("change, {}", unit), 0.0};
+    figure.panels.push_back({fmt::format("{}, {}", name, unit), point_chart(rows, axis, "Effects on " + name)});
   }
   figure.notes.emplace_back("Filled: the interval excludes zero.");
   if (interactions) {

@@ -1,7 +1,7 @@
 // The forest plot: what each change of a setting does, with its interval.
 #pragma once
 
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/html/figure.h"
 
 #include <vector>

@@ -33,15 +33,35 @@ Series labelled(Series series, const std::string& label) {
   return series;
 }
 
-/// A figure of every evaluation that has it.
-Series evaluated(const Report& report, std::optional<double> AccuracyReport::*member, const std::string& label) {
+/// A metric of every evaluation that has it.
+Series evaluated(const Report& report, const MetricInfo& metric, const std::string& label) {
   Series series{label, {}, {}};
-  for (const EvaluationReport& evaluation : report.evaluations) {
-    if (!(evaluation.accuracy.*member)) continue;
-    series.x.push_back(static_cast<double>(evaluation.step));
-    series.y.push_back(*(evaluation.accuracy.*member));
+  for (const EvaluationReport& one : report.evaluations) {
+    const MetricValue* found = one.evaluation.find(metric.name);
+    if (found == nullptr || !found->value) continue;
+    series.x.push_back(static_cast<double>(one.step));
+    series.y.push_back(*found->value);
   }
   return series;
+}
+
+/// The metrics that share the primary one's scale, and the name of what they show.
+Figure metric_curves(const Report& report) {
+  std::vector<Series> series;
+  const MetricValue* primary = report.evaluation ? report.evaluation->primary() : nullptr;
+  if (primary == nullptr) return {};
+  for (const MetricValue& metric : report.evaluation->metrics) {
+    const bool fits = metric.name == primary->name || (primary->is_bounded() && metric.is_bounded());
+    if (fits && metric.kind != MetricKind::reference) series.push_back(evaluated(report, metric, metric.title));
+  }
+  return curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), "", std::move(series));
+}
+
+/// The loss of every evaluation, where it is one of the metrics.
+Series evaluated_loss(const Report& report) {
+  MetricInfo loss;
+  loss.name = "loss";
+  return evaluated(report, loss, "evaluation");
 }
 
 /// Steps of the scaler's history.
@@ -128,12 +148,8 @@ std::vector<Figure> run_figures(const MeasuredRun& run) {
   const Report& report = *run.report;
   const std::string unit = report.throughput ? report.throughput->unit : "samples/s";
   std::vector<Figure> figures = {
-      curves(
-          "loss", "Loss", "",
-          {labelled(logged(run, &StepLine::loss), "training"), evaluated(report, &AccuracyReport::loss, "evaluation")}),
-      curves("accuracy", "Accuracy", "",
-             {evaluated(report, &AccuracyReport::top1, "top-1"), evaluated(report, &AccuracyReport::top5, "top-5"),
-              evaluated(report, &AccuracyReport::f1, "F1"), evaluated(report, &AccuracyReport::macro_f1, "macro F1")}),
+      curves("loss", "Loss", "", {labelled(logged(run, &StepLine::loss), "training"), evaluated_loss(report)}),
+      metric_curves(report),
       curves("throughput", "Throughput", unit, {throughput(run)}),
       step_times(run),
       curves("learning_rate", "Learning rate", "", {logged(run, &StepLine::lr)}),

@@ -1,10 +1,11 @@
 #include "core/analysis/html/sweep_figures.h"
 
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/html/case_groups.h"
 #include "core/analysis/html/charts.h"
 #include "core/analysis/html/curve_figures.h"
 #include "core/analysis/html/effect_figure.h"
+#include "core/analysis/quality.h"
 #include "core/analysis/speed.h"
 #include "core/report/statistics.h"
 
@@ -112,31 +113,30 @@ Figure memory_figure(const CaseGroup& group) {
   });
 }
 
-/// The mean of the runs that evaluated, with the error of counting its samples and what the runs differ by.
-Point accuracy_point(const PlacedCase& item) {
-  std::vector<double> top1;
-  std::int64_t samples = 0;
-  for (const MeasuredRun* run : item.good) {
-    if (!run->record.figures->top1) continue;
-    top1.push_back(*run->record.figures->top1);
-    samples = run->record.figures->eval_samples;
-  }
-  if (top1.empty()) return missing(item);
+/// The mean of the runs that evaluated, with the metric's own error and what the runs differ by.
+Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
+  const Quality quality = quality_of(item.good);
+  if (!quality.metric || quality.metric->name != metric.name) return missing(item);
   Interval interval;
-  interval.estimate = std::accumulate(top1.begin(), top1.end(), 0.0) / static_cast<double>(top1.size());
-  const Interval runs = centre_interval(top1, interval_confidence);
-  const double counting = samples > 0 ? std::sqrt(counting_error(interval.estimate, samples)) : 0;
+  interval.estimate = quality.mean();
+  const Interval runs = centre_interval(quality.values, interval_confidence);
+  const double own = std::sqrt(quality.own_variance.value_or(0));
   const double reach =
-      std::hypot(runs.bounded ? runs.half_width() : 0, normal_quantile((1 + interval_confidence) / 2) * counting);
+      std::hypot(runs.bounded ? runs.half_width() : 0, normal_quantile((1 + interval_confidence) / 2) * own);
   interval.bounded = reach > 0;
-  interval.lower = std::max(0.0, interval.estimate - reach);
-  interval.upper = std::min(1.0, interval.estimate + reach);
-  return point_of(interval, fmt::format("{:.4f}", interval.estimate));
+  interval.lower = interval.estimate - reach;
+  interval.upper = interval.estimate + reach;
+  if (metric.kind == MetricKind::fraction) interval.lower = std::max(0.0, interval.lower);
+  if (metric.is_bounded()) interval.upper = std::min(1.0, interval.upper);
+  return point_of(interval, metric.value_text(interval.estimate));
 }
 
 Figure accuracy_figure(const CaseGroup& group) {
-  return point_figure(group, figure_of(group, "accuracy", "Top-1 at the end and its 95 % interval"), "top-1",
-                      accuracy_point);
+  const std::optional<MetricInfo> metric = metric_of(group);
+  if (!metric) return {};
+  const std::string title = metric->column() + " at the end and its 95 % interval";
+  return point_figure(group, figure_of(group, "accuracy", title), metric->title,
+                      [&](const PlacedCase& item) { return accuracy_point(item, *metric); });
 }
 
 std::vector<double> measured_steps(const PlacedCase& item) {
@@ -228,7 +228,7 @@ std::vector<Figure> sweep_figures(std::span<const RunSet> sets) {
     add(step_figure(group));
     add(memory_figure(group));
     add(accuracy_figure(group));
-    for (const Curve& curve : sweep_curves())
+    for (const Curve& curve : sweep_curves(group))
       add(curve_figure(group, figure_of(group, curve.name, curve.title), curve));
     add(op_figure(group));
   }

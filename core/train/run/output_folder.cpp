@@ -31,7 +31,7 @@ std::optional<Report> earlier_report(const Config& config) {
   if (!fs::is_regular_file(report_path(config), error)) return std::nullopt;
   try {
     Report report = read_report(report_path(config));
-    if (report.progress.steps == 0 && !report.accuracy) return std::nullopt;
+    if (report.progress.steps == 0 && !report.evaluation) return std::nullopt;
     return report;
   } catch (const Error&) {  // of another program, or of another version: not to be overwritten either
     return std::optional<Report>(std::in_place);

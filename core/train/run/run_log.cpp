@@ -34,15 +34,9 @@ void RunLog::on_step(const Step& s) {
 
 void RunLog::on_eval(const EvalResult& r) {
   view_.on_eval(r);
-  nlohmann::json figures = r.values ? write_fields(*r.values) : write_fields(r.balance);
-  if (r.perplexity) {
-    figures = {{"perplexity", *r.perplexity}};
-  } else if (!r.values) {
-    figures.update({{"top1", r.top1}, {"top5", r.top5}, {"f1", r.f1}});
-  }
-  EvaluationLine line{r.step, {r.loss, r.samples, r.seconds, {}}};
-  for (const auto& [name, value] : figures.items())
-    line.eval.figures[name] = value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  EvaluationLine line{r.step, {r.loss, r.evaluation.eval_samples, r.seconds, {}}};
+  for (const MetricValue& metric : r.evaluation.metrics) line.eval.figures[metric.name] = metric.value;
+  line.eval.figures.erase("loss");  // has a field of its own
   write("evaluation", line);
 }
 

@@ -1,8 +1,10 @@
 #include "core/train/state/best_model.h"
 
+#include "core/config/metric_catalog.h"
 #include "core/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <stdio.h>
 
 #include <cmath>
@@ -14,41 +16,27 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-double metric_of(const EvalResult& result, BestMetric metric) {
-  switch (metric) {
-    case BestMetric::top1:
-      return result.top1;
-    case BestMetric::top5:
-      return result.top5;
-    case BestMetric::f1:
-      return result.f1;
-    case BestMetric::loss:
-      return result.loss;
-    case BestMetric::pearson:
-      return result.values->pearson.value_or(std::nan(""));
-    case BestMetric::spearman:
-      return result.values->spearman.value_or(std::nan(""));
-    case BestMetric::perplexity:
-      return result.perplexity.value_or(std::nan(""));
-    case BestMetric::none:
-      break;
+const MetricValue& metric_of(const EvalResult& result, const std::string& name) {
+  const Evaluation& evaluation = result.evaluation;
+  const MetricValue* found = name == primary_metric ? evaluation.primary() : evaluation.find(name);
+  if (found == nullptr) {
+    const std::vector<MetricInfo> measured(evaluation.metrics.begin(), evaluation.metrics.end());
+    fail("no {} was measured, but {}", name, fmt::join(metric_names(measured), ", "));
   }
-  throw std::logic_error("internal error: no metric to be best by");
+  return *found;
 }
 
-bool is_better(BestMetric metric, double value, double other) {
-  const bool lowest = metric == BestMetric::loss || metric == BestMetric::perplexity;
-  return lowest ? value < other : value > other;
+void BestModel::judge_by(const MetricInfo& metric) {
+  metric_ = metric.name;
+  if (record_) record_->metric = metric.name;
 }
 
 bool BestModel::add(const EvalResult& result) {
-  const BestMetric metric = config_.output.keep_best;
-  const double value = metric_of(result, metric);
-  const bool better = std::isfinite(value) && (!record_ || is_better(metric, value, record_->value));
+  const MetricValue& metric = metric_of(result, metric_);
+  const double value = metric.value.value_or(std::nan(""));
+  const bool better = std::isfinite(value) && (!record_ || metric.is_better(value, record_->value));
   since_ = better ? 0 : since_ + 1;
-  if (better) {
-    record_ = BestReport{std::string(choice_name(metric)), value, result.step, result.epoch, folder().string()};
-  }
+  if (better) record_ = BestReport{metric.name, value, result.step, result.epoch, folder().string()};
   return better;
 }
 
@@ -63,8 +51,7 @@ void BestModel::restore(const State& state) {
   record_.reset();
   since_ = std::llround(since);
   if (known == 0) return;
-  record_ = BestReport{std::string(choice_name(config_.output.keep_best)), value, std::llround(step),
-                       std::llround(epoch), folder().string()};
+  record_ = BestReport{metric_, value, std::llround(step), std::llround(epoch), folder().string()};
 }
 
 fs::path BestModel::folder() const { return fs::path(config_.output.dir) / "best"; }

@@ -9,23 +9,25 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace ptrain {
 
-/// `metric` is not none.
-double metric_of(const EvalResult& result, BestMetric metric);
-/// Whether `value` is better than `other`; one that is not a number never is.
-bool is_better(BestMetric metric, double value, double other);
+/// The metric of that name, or the primary one. Throws Error{failed} naming those that were measured.
+const MetricValue& metric_of(const EvalResult& result, const std::string& name);
 
 class BestModel {
  public:
   /// What of it a checkpoint holds: whether there is one, its value, step and epoch, evaluations since.
   using State = std::array<double, 5>;
 
-  explicit BestModel(const Config& config) : config_(config) {}
+  explicit BestModel(const Config& config) : config_(config), metric_(config.output.keep_best) {}
 
-  bool wanted() const { return config_.output.keep_best != BestMetric::none; }
-  /// Whether `result` is better than all before it; a metric that is not finite never is.
+  /// What output.keep_best names is this metric.
+  void judge_by(const MetricInfo& metric);
+
+  bool wanted() const { return config_.output.keep_best != no_metric; }
+  /// Whether `result` is better than all before it; a metric that is absent or not finite never is.
   bool add(const EvalResult& result);
   /// As many evaluations as train.patience bears have brought nothing better.
   bool out_of_patience() const { return config_.train.patience > 0 && since_ >= config_.train.patience; }
@@ -40,6 +42,7 @@ class BestModel {
 
  private:
   const Config& config_;
+  std::string metric_;
   std::optional<BestReport> record_;
   std::int64_t since_ = 0;
 };

@@ -23,9 +23,9 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
 }
 
 /// The best evaluation before the checkpoint, unless that was by another metric.
-BestModel::State best_of(const nlohmann::json& state, BestMetric metric) {
+BestModel::State best_of(const nlohmann::json& state, const std::string& metric) {
   const nlohmann::json best = state.value("best", nlohmann::json::object());
-  if (!best.is_object() || best.value("metric", "") != choice_name(metric)) return {};
+  if (!best.is_object() || best.value("metric", "") != metric) return {};
   return best.value("state", BestModel::State{});
 }
 
@@ -121,7 +121,7 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_samples_},
                 {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
-                {"best", {{"metric", choice_name(config_.output.keep_best)}, {"state", state.best}}},
+                {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", work_of(config_)}};
   if (config_.train.target > 0) info.state["seconds"] = state.seconds;  // equal runs have equal checkpoints otherwise
   last_ =

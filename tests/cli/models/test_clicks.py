@@ -3,7 +3,7 @@ import json
 import unittest
 
 from data_files import write_criteo
-from program import ROOT, ProgramTest, run
+from program import ROOT, ProgramTest, figures_of, run
 
 CLICKS = """\
 model: {{name: WideDeep, hash_buckets: 5000}}
@@ -33,8 +33,8 @@ class Clicks(ProgramTest):
         report = self.report("own")
         self.assertEqual((report["model"]["name"], report["model"]["sample"]), ("wide_deep", "sample"))
         self.assertEqual(report["throughput"]["unit"], "samples/s")
-        accuracy = report["accuracy"]
-        self.assertEqual(accuracy["eval_samples"], 500)
+        accuracy = figures_of(report)
+        self.assertEqual(report["evaluation"]["eval_samples"], 500)
         self.assertGreater(accuracy["auc"], 0.75)
         self.assertLess(accuracy["loss"], 0.62, "the log loss of answers at random is 0.69")
         self.assertEqual([one["name"] for one in report["classification"]["classes"]], ["0", "1"])
@@ -44,7 +44,7 @@ class Clicks(ProgramTest):
         again = run("eval", self.config, "-o", f"model.weights={self.folder / 'own/model.safetensors'}", "--out",
                     self.folder / "again", "--progress", "none")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertAlmostEqual(self.report("again")["accuracy"]["auc"], accuracy["auc"], places=6)
+        self.assertAlmostEqual(self.report("again")["evaluation"]["metrics"]["auc"]["value"], accuracy["auc"], places=6)
 
     def test_a_run_goes_on_where_it_stopped(self):
         short = ("-o", "eval.every_epochs=0")
@@ -85,8 +85,8 @@ class Clicks(ProgramTest):
         labelled = infer(clicks, "--report", self.folder / "report.json")
         self.assertEqual(labelled.returncode, 0, labelled.stderr)
         answers = [json.loads(line) for line in labelled.stdout.splitlines()]
-        accuracy = json.loads((self.folder / "report.json").read_text())["accuracy"]
-        self.assertAlmostEqual(accuracy["top1"], self.report("own")["accuracy"]["top1"])
+        accuracy = figures_of(json.loads((self.folder / "report.json").read_text()))
+        self.assertAlmostEqual(accuracy["top1"], self.report("own")["evaluation"]["metrics"]["top1"]["value"])
         self.assertEqual(answers[4]["input"], f"{clicks}:5")
         for answer in answers:
             self.assertAlmostEqual(sum(one["probability"] for one in answer["classes"]), 1, places=5)
@@ -113,7 +113,7 @@ class Clicks(ProgramTest):
         self.config.write_text(text.replace("path: data/criteo", f"path: {self.folder}"))
         trained = self.train("recipe", "-o", "train.steps=3", "-o", "model.hash_buckets=1000")
         self.assertEqual(trained.returncode, 0, trained.stderr)
-        self.assertEqual(self.report("recipe")["accuracy"]["eval_samples"], 500)
+        self.assertEqual(self.report("recipe")["evaluation"]["eval_samples"], 500)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Zoo(ProgramTest):
                 self.assertEqual(trained.returncode, 0, trained.stderr)
                 report = self.report("own")
                 self.assertEqual((report["model"]["name"], report["progress"]["steps"]), (entry["name"], 4))
-                self.assertEqual(report["accuracy"]["eval_samples"], 4)
+                self.assertEqual(report["evaluation"]["eval_samples"], 4)
 
     def test_every_network_has_a_row_for_its_reader(self):
         published = (ROOT / "models/README.md").read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 // Whether 95 % intervals hold the truth 95 times of 100 for few runs, on noise recorded on a shared machine.
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "tests/unit/analysis/example_runs.h"
 #include "tests/unit/analysis/recorded_noise.h"
 
@@ -24,7 +24,7 @@ MeasuredRun run_of_noise(const std::string& name, int round, double step_ms) {
   run.record.case_name = name;
   run.record.repeat = round;
   run.record.figures->typical_step_ms = step_ms;
-  run.record.figures->top1.reset();
+  run.record.figures->evaluation.reset();
   return run;
 }
 

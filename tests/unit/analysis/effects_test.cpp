@@ -1,4 +1,4 @@
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 
 #include "core/base/errors.h"
 #include "core/report/schema_check.h"
@@ -54,7 +54,7 @@ TEST(Effects, CoverTheTruthFromTwoRunsOn) {
 TEST(Effects, OfAccuracyHaveTheErrorOfCounting) {
   RunSet set = factorial(0.5, 0.2, 0, 3, 1);
   for (MeasuredCase& item : set.cases) {
-    for (MeasuredRun& run : item.runs) run.record.figures->eval_samples = 16;
+    for (MeasuredRun& run : item.runs) run.record.figures->evaluation->eval_samples = 16;
   }
   const EffectsReport report = find_effects(set);
   const auto accuracy = std::find_if(report.effects.begin(), report.effects.end(),

@@ -6,11 +6,42 @@
 #include "core/report/report.h"
 #include "core/yaml/load.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ptrain {
+
+/// A metric as tasks tell it.
+inline MetricValue example_metric(const std::string& name, const std::string& title, MetricKind kind,
+                                  std::optional<double> value) {
+  MetricValue metric;
+  metric.name = name;
+  metric.title = title;
+  metric.kind = kind;
+  metric.value = value;
+  metric.higher_is_better = kind != MetricKind::amount;
+  return metric;
+}
+
+/// Of a classifier.
+inline Evaluation example_evaluation(double top1, std::int64_t samples = 128, double loss = 0.8) {
+  Evaluation evaluation;
+  evaluation.eval_samples = samples;
+  evaluation.metrics = {example_metric("top1", "top-1", MetricKind::fraction, top1),
+                        example_metric("top5", "top-5", MetricKind::fraction, 0.99),
+                        example_metric("loss", "loss", MetricKind::amount, loss)};
+  return evaluation;
+}
+
+/// With one metric alone.
+inline Evaluation example_evaluation(MetricValue metric, std::int64_t samples = 128) {
+  Evaluation evaluation;
+  evaluation.eval_samples = samples;
+  evaluation.metrics = {std::move(metric)};
+  return evaluation;
+}
 
 /// A report of `steps` steps of 16 samples at `step_ms` each.
 inline Report example_report(double step_ms, std::int64_t steps = 20) {
@@ -31,7 +62,7 @@ inline Report example_report(double step_ms, std::int64_t steps = 20) {
   report.memory.planned_peak_bytes = 100 << 20;
   report.memory.measured_peak_bytes = 120 << 20;
   report.loss = {2.3, 1.1};
-  report.accuracy = AccuracyReport{{}, 0.75, 0.99, std::nullopt, 0.8, 128};
+  report.evaluation = example_evaluation(0.75);
   return report;
 }
 
@@ -48,7 +79,7 @@ inline MeasuredRun example_run(const std::string& case_name, std::int64_t repeat
   run.record.wall_seconds = 3 + 0.1 * static_cast<double>(repeat) + (case_name == "new" ? 0.05 : 0);
   run.record.outcome = RunOutcome::ok;
   run.record.figures = run_figures(*run.report, run.step_ms, 0);
-  run.record.figures->top1 = top1;
+  run.record.figures->evaluation = example_evaluation(top1);
   return run;
 }
 

@@ -152,8 +152,8 @@ TEST(Figures, DrawEveryCurve) {
   for (int i = 0; i < 11; ++i) {
     const std::string name = fmt::format("case {}", i);
     set.cases.push_back({name, {example_run(name, 0, 10)}});
-    set.cases.back().runs[0].report->evaluations = {{10, 1, {{}, 0.5, {}, {}, 1.5, 128}, 1},
-                                                    {20, 2, {{}, 0.7, {}, {}, 1, 128}, 1}};
+    set.cases.back().runs[0].report->evaluations = {{10, 1, example_evaluation(0.5), 1},
+                                                    {20, 2, example_evaluation(0.7), 1}};
   }
   std::size_t named = 0;
   for (const html::Panel& panel : figure_named(set, "top1").panels) {
@@ -167,8 +167,7 @@ TEST(RunFigures, ShowWhatTheRunTold) {
   set.cases = {{"one", {example_run("one", 0, 10)}}};
   Report& report = *set.cases[0].runs[0].report;
   report.amp.scaler.history = {{1, 65536}, {12, 32768}};
-  report.evaluations = {{10, 1, {{}, 0.5, 0.9, std::nullopt, 1.5, 128}, 1},
-                        {20, 2, {{}, 0.7, 0.95, std::nullopt, 1.1, 128}, 1}};
+  report.evaluations = {{10, 1, example_evaluation(0.5), 1}, {20, 2, example_evaluation(0.7), 1}};
   const Figure scale = figure_named(set, "loss_scale");
   const auto& shapes = scale.panels.at(0).drawing.shapes;
   const auto curve = std::find_if(shapes.begin(), shapes.end(), [](const Shape& s) { return s.stroke == Ink::s0; });

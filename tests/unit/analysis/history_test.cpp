@@ -39,7 +39,7 @@ SavedSweep sweep_of(int day, const Measured& measured) {
     run.record.started = fmt::format("2025-01-{:02}T12:00:00Z", day + 1);
     run.record.figures->typical_step_ms = measured.step_ms;
     run.record.figures->memory_bytes = std::llround(measured.memory_mib * (1 << 20));
-    run.record.figures->top1 = measured.top1;
+    run.record.figures->evaluation = example_evaluation(measured.top1);
     sweep.runs.cases.front().runs.push_back(std::move(run));
   }
   sweep.record = baseline_of(sweep.runs);
@@ -107,6 +107,27 @@ INSTANTIATE_TEST_SUITE_P(
                     Direction{"LessAccurate", Response::accuracy, [](Measured& m) { m.top1 -= 0.02; }, -2, true},
                     Direction{"MoreAccurate", Response::accuracy, [](Measured& m) { m.top1 += 0.02; }, 2, false}),
     [](const auto& of) { return std::string(of.param.name); });
+
+TEST(History, JudgesThePrimaryMetricInItsDirectionAndNamesIt) {
+  for (const double factor : {1.1, 0.9}) {
+    std::vector<SavedSweep> sweeps = sweeps_of(24);
+    for (std::size_t day = 0; day < sweeps.size(); ++day) {
+      const double value = (20 + 0.001 * static_cast<double>(day * 7 % 5)) * (day < 12 ? 1 : factor);
+      for (MeasuredRun& run : sweeps[day].runs.cases.front().runs) {
+        run.record.figures->evaluation =
+            example_evaluation(example_metric("perplexity", "perplexity", MetricKind::amount, value));
+      }
+    }
+    const History history = find_history("folder", sweeps, {});
+    const HistoryChange& change = series_of(history, Response::accuracy).changes.at(0);
+    EXPECT_EQ(change.regression, factor > 1);
+    EXPECT_NEAR(change.size.estimate, 100 * (factor - 1), 0.1);
+    EXPECT_EQ(history.outcome(), factor > 1 ? ExitCode::regressed : ExitCode::ok);
+    const std::string text = change_text(series_of(history, Response::accuracy), change);
+    EXPECT_NE(text.find(factor > 1 ? "base: perplexity +10.0 %" : "base: perplexity -10.0 %"), std::string::npos)
+        << text;
+  }
+}
 
 TEST(History, LeavesOutWhatIsBelowTheThreshold) {
   const auto slower = [](Measured& m) { m.step_ms *= 1.01; };

@@ -35,7 +35,10 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
 
 TEST(Table, PutsTheMajorityClassBesideAccuracy) {
   std::vector<RunSet> sets = {example_set()};
-  for (MeasuredRun& run : sets[0].cases[0].runs) run.report->accuracy->majority = 0.74;
+  for (MeasuredRun& run : sets[0].cases[0].runs) {
+    run.report->evaluation->metrics.push_back(
+        example_metric("majority", "majority class", MetricKind::reference, 0.74));
+  }
   EXPECT_EQ(make_table(sets, "accuracy").rows[0].cells[0].text, "0.7500 (majority 0.7400)");
 }
 

@@ -7,6 +7,7 @@
 #include "core/report/metrics_line.h"
 #include "core/report/metrics_log.h"
 #include "core/report/schema_check.h"
+#include "core/report/version_1.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -46,9 +47,16 @@ Report full_report() {
   report.utilization = utilization_of(1e11, 4e11, 5e11);
   report.memory = {1000, 1010};
   report.loss = {2.3, 0.4};
-  report.accuracy = AccuracyReport{{0.1, 0.89, 0.88, std::nullopt}, 0.9, 0.99, std::nullopt, 0.3, 1000};
+  MetricValue right, area;
+  static_cast<MetricInfo&>(right) = {"right", "right answers", "of 1", MetricKind::fraction, true, ""};
+  static_cast<MetricInfo&>(area) = {"area", "area", "", MetricKind::score, true, ""};
+  right.value = 0.9;
+  right.standard_error = 0.01;
+  report.evaluation.emplace();
+  report.evaluation->metrics = {right, area};
+  report.evaluation->eval_samples = 1000;
   report.classification = ClassificationReport{{{"cat", 100, 90, 1, 0.9, 0.95}}, {{"cat", "dog", 10}}};
-  report.evaluations = {{20, 1, *report.accuracy, 1.5}};
+  report.evaluations = {{20, 1, *report.evaluation, 1.5}};
   report.kernels = {{"conv2d", "layer1.0.conv1", "brgconv", 20, 3.5, 1e9, 2e6}};
   return report;
 }
@@ -84,7 +92,68 @@ TEST(Report, ReadersTakeNoNoticeOfWhatOtherVersionsHave) {
   content.erase("loss");
   write_file_atomic(folder / "report.json", content.dump());
   const std::string message = error_of([&] { read_report(folder / "report.json"); });
-  EXPECT_NE(message.find("does not fit ptrain.report/1: /loss/last is missing"), std::string::npos) << message;
+  EXPECT_NE(message.find("does not fit ptrain.report/2: /loss/last is missing"), std::string::npos) << message;
+}
+
+/// `accuracy` of a report of version 1 about a run that is otherwise full_report()'s.
+json first_version(const json& accuracy) {
+  json content = to_json(full_report());
+  content["schema"] = "ptrain.report/1";
+  content.erase("evaluation");
+  content["accuracy"] = accuracy;
+  for (json& one : content["evaluations"]) {
+    one.erase("evaluation");
+    one["accuracy"] = accuracy;
+  }
+  content["config"]["train"]["target_metric"] = "top1";
+  return content;
+}
+
+json figures_of_classes() {
+  return {{"top1", 0.9}, {"top5", nullptr}, {"f1", nullptr}, {"majority", 0.1},     {"macro_f1", 0.89},
+          {"mcc", 0.88}, {"auc", nullptr},  {"loss", 0.3},   {"eval_samples", 1000}};
+}
+
+Report read_back(const json& content) {
+  const TemporaryDirectory folder;
+  write_file_atomic(folder / "report.json", content.dump());
+  return read_report(folder / "report.json");
+}
+
+TEST(ReportVersion1, IsReadAsVersion2) {
+  EXPECT_EQ(schema_problem(first_version(figures_of_classes()), report_schema_version_1()), "");
+  const Report report = read_back(first_version(figures_of_classes()));
+  const Evaluation& evaluation = report.evaluation.value();
+  ASSERT_NE(evaluation.primary(), nullptr);
+  EXPECT_EQ(evaluation.text(), "top-1 0.9000 (majority class 0.1000)");
+  EXPECT_NEAR(evaluation.primary()->standard_error.value(), std::sqrt(0.9 * 0.1 / 1000), 1e-12);
+  EXPECT_EQ(evaluation.eval_samples, 1000);
+  EXPECT_EQ(evaluation.pointer_to_primary(), "/accuracy/top1");
+  EXPECT_EQ(evaluation.find("top5"), nullptr) << "it was null";
+  EXPECT_FALSE(evaluation.find("loss")->higher_is_better);
+  EXPECT_EQ(report.evaluations.at(0).evaluation.primary_value(), 0.9);
+  EXPECT_EQ(config_of(report).train.target_metric, "primary");
+  EXPECT_EQ(schema_problem(to_json(report), report_schema()), "");
+}
+
+TEST(ReportVersion1, ValuesAndRunningTextHaveTheirOwnPrimaryMetrics) {
+  json figures = figures_of_classes();
+  for (const char* name : {"top1", "majority", "macro_f1", "mcc"}) figures[name] = nullptr;
+  json of_text = figures, of_values = figures;
+  of_text["perplexity"] = 20.5;
+  of_values["values"] = {{"pearson", 0.8}, {"spearman", 0.7}, {"mse", 1.5}};
+  EXPECT_EQ(read_back(first_version(of_text)).evaluation->text(), "perplexity 20.50");
+  const Evaluation values = read_back(first_version(of_values)).evaluation.value();
+  EXPECT_EQ(values.text(), "Pearson 0.8000");
+  EXPECT_EQ(values.pointer_to_primary(), "/accuracy/values/pearson");
+  EXPECT_EQ(values.text_of_others(MetricView::full), ", Spearman 0.7000, MSE 1.5000, loss 0.3000");
+}
+
+TEST(ReportVersion1, ThatDoesNotFitItsSchemaIsRefusedByItsOwnNames) {
+  json content = first_version(figures_of_classes());
+  content["accuracy"]["top1"] = "much";
+  const std::string message = error_of([&] { read_back(content); });
+  EXPECT_NE(message.find("does not fit ptrain.report/1: /accuracy/top1: expected"), std::string::npos) << message;
 }
 
 TEST(Report, KnowsItsConfiguration) {

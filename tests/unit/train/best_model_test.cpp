@@ -20,13 +20,18 @@ namespace fs = std::filesystem;
 EvalResult evaluated(std::int64_t step, double top1, double loss) {
   EvalResult result;
   result.step = step;
-  result.top1 = top1;
   result.loss = loss;
+  MetricValue right, mean_loss;
+  right.name = "top1";
+  right.value = top1;
+  static_cast<MetricInfo&>(mean_loss) = loss_info();
+  mean_loss.value = loss;
+  result.evaluation.metrics = {right, mean_loss};
   return result;
 }
 
 /// Evaluated every second of 12 steps.
-Config watched(const TemporaryDirectory& directory, BestMetric metric) {
+Config watched(const TemporaryDirectory& directory, const std::string& metric) {
   Config config = saved_to(directory, bert_config());
   config.train.steps = 12;
   config.eval.every_epochs = 0;
@@ -37,7 +42,7 @@ Config watched(const TemporaryDirectory& directory, BestMetric metric) {
 
 TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
   Config config;
-  config.output.keep_best = BestMetric::top1;
+  config.output.keep_best = "top1";
   config.output.dir = "runs/x";
   BestModel accurate(config);
   EXPECT_FALSE(accurate.record());
@@ -47,7 +52,7 @@ TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
   EXPECT_TRUE(accurate.add(evaluated(40, 0.6, 9.0)));
   EXPECT_EQ(accurate.record()->step, 40);
   EXPECT_EQ(accurate.record()->folder, "runs/x/best");
-  config.output.keep_best = BestMetric::loss;
+  config.output.keep_best = "loss";
   BestModel low(config);
   EXPECT_TRUE(low.add(evaluated(10, 0.5, 1.0)));
   EXPECT_FALSE(low.add(evaluated(20, 0.9, 1.5)));
@@ -56,7 +61,7 @@ TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
 
 TEST(BestModel, RunsOutOfPatienceAndComesBackFromItsState) {
   Config config;
-  config.output.keep_best = BestMetric::top1;
+  config.output.keep_best = "top1";
   config.train.patience = 2;
   BestModel best(config);
   best.add(evaluated(1, 0.5, 1));
@@ -73,7 +78,7 @@ TEST(BestModel, RunsOutOfPatienceAndComesBackFromItsState) {
 
 TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::loss);
+  Config config = watched(directory, "loss");
   config.train.optimizer.lr = 0.02;  // too much: the loss does not fall all the time
   config.output.checkpoint_every_steps = 2;
   config.output.keep_checkpoints = 10;
@@ -85,7 +90,7 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   EXPECT_EQ(kept.document.model, "bert");
   config.model.weights = kept.weights().file.string();
   config.output.dir += "/again";
-  config.output.keep_best = BestMetric::none;
+  config.output.keep_best = "none";
   config.train.steps = 1;
   config.train.optimizer.lr = 1e-30;
   config.eval.every_steps = 1;
@@ -95,7 +100,7 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
 
 TEST(BestModel, EndsATrainingThatGetsNoBetter) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::top1);
+  Config config = watched(directory, "top1");
   config.train.optimizer.lr = 1e-30;
   config.train.patience = 2;
   const Outcome outcome = train(config);
@@ -114,8 +119,8 @@ TEST(BestModel, EndsATrainingThatGetsNoBetter) {
 
 TEST(BestModel, OutlastsACut) {
   const TemporaryDirectory directory, whole_directory;
-  Config config = watched(directory, BestMetric::loss);
-  const Outcome whole = train(watched(whole_directory, BestMetric::loss));
+  Config config = watched(directory, "loss");
+  const Outcome whole = train(watched(whole_directory, "loss"));
   config.train.steps = 5;
   train(config);
   config.train.steps = 12;
@@ -127,7 +132,7 @@ TEST(BestModel, OutlastsACut) {
 
 TEST(BestModel, TimeEndsATrainingInOrder) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::none);
+  Config config = watched(directory, "none");
   config.train.time_limit_seconds = 1e-9;
   const Outcome outcome = train(config);
   EXPECT_EQ(outcome.result.status, RunStatus::ok);
@@ -141,9 +146,9 @@ TEST(BestModel, TimeEndsATrainingInOrder) {
 
 TEST(Target, EndsATrainingThatReachesIt) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::none);
+  Config config = watched(directory, "none");
   config.train.target = 100;
-  config.train.target_metric = BestMetric::loss;
+  config.train.target_metric = "loss";
   const Outcome reached = train(config);
   EXPECT_EQ(reached.result.steps, 2) << "any loss is below it";
   ASSERT_TRUE(reached.result.target && reached.result.target->seconds);
@@ -162,10 +167,10 @@ TEST(Target, EndsATrainingThatReachesIt) {
 
 TEST(Target, CountsTheTimeOfTheRunsThatItGoesOnFrom) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::none);
+  Config config = watched(directory, "none");
   config.train.steps = 6;
   config.train.target = 1e-9;
-  config.train.target_metric = BestMetric::loss;
+  config.train.target_metric = "loss";
   train(config);
   config.resume = "auto";
   config.train.steps = 8;
@@ -177,7 +182,7 @@ TEST(Target, CountsTheTimeOfTheRunsThatItGoesOnFrom) {
 
 TEST(BestModel, EndsAllRanksAtOneStep) {
   const TemporaryDirectory directory;
-  Config config = watched(directory, BestMetric::top1);
+  Config config = watched(directory, "top1");
   config.data.batch_size = 2;
   config.train.optimizer.lr = 1e-30;
   config.train.patience = 1;

@@ -140,8 +140,8 @@ TEST(DataParallel, RanksKeepTheSameModelWithTheirOwnBatchStatistics) {
   config.eval.every_epochs = 1;
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(config, 2), 2);
   ASSERT_EQ(outcomes[1].result.evaluations.size(), 1u);
-  EXPECT_EQ(outcomes[0].result.evaluations[0].samples, 16);
-  EXPECT_EQ(outcomes[0].result.evaluations[0].top1, outcomes[1].result.evaluations[0].top1);
+  EXPECT_EQ(outcomes[0].result.evaluations[0].evaluation.eval_samples, 16);
+  EXPECT_EQ(value_of(outcomes[0].result.evaluations[0], "top1"), value_of(outcomes[1].result.evaluations[0], "top1"));
   EXPECT_TRUE(outcomes[1].result.checkpoint.empty()) << "rank 0 alone writes";
 }
 
@@ -151,16 +151,16 @@ TEST(DataParallel, EvaluationCountsEverySampleOnce) {
   config.eval.every_epochs = 1;
   config.data.synthetic_samples = 4 * 13;  // 13 samples to evaluate, for no world size a whole number of batches
   const EvalResult one = train(config).result.evaluations.at(0);
-  EXPECT_EQ(one.samples, 13);
+  EXPECT_EQ(one.evaluation.eval_samples, 13);
   for (const int world_size : {2, 4}) {
     for (const Outcome& outcome : train_on_ranks(shared_out(config, world_size), world_size)) {
       const EvalResult& many = outcome.result.evaluations.at(0);
-      EXPECT_EQ(many.samples, one.samples);
-      EXPECT_EQ(many.top1, one.top1);
-      EXPECT_EQ(many.balance.majority, 7.0 / 13);  // synthetic labels take turns
-      EXPECT_EQ(many.balance.mcc, one.balance.mcc);
-      EXPECT_EQ(many.balance.auc, one.balance.auc);
-      EXPECT_EQ(write_fields(many.classes), write_fields(one.classes));
+      EXPECT_EQ(many.evaluation.eval_samples, one.evaluation.eval_samples);
+      EXPECT_EQ(value_of(many, "top1"), value_of(one, "top1"));
+      EXPECT_EQ(value_of(many, "majority"), 7.0 / 13);  // synthetic labels take turns
+      EXPECT_EQ(value_of(many, "mcc"), value_of(one, "mcc"));
+      EXPECT_EQ(value_of(many, "auc"), value_of(one, "auc"));
+      EXPECT_EQ(write_fields(many.classes.value()), write_fields(one.classes.value()));
       EXPECT_NEAR(many.loss, one.loss, 1e-6);
     }
   }

@@ -50,7 +50,7 @@ double top1_of(const Config& config, Side side) {
   trainer.compile();
   trainer.prepare();
   trainer.train();
-  return trainer.result().evaluations.at(0).top1;
+  return value_of(trainer.result().evaluations.at(0), "top1");
 }
 
 TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {

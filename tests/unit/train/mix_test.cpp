@@ -157,7 +157,7 @@ TEST(Mix, LearnsAndEvaluatesPlainImages) {
   config.train.steps = 120;
   config.train.mixup = 0.2;
   config.eval.every_epochs = 100;
-  EXPECT_GT(train(config).result.evaluations.at(0).top1, 0.5);
+  EXPECT_GT(value_of(train(config).result.evaluations.at(0), "top1"), 0.5);
 }
 
 }  // namespace

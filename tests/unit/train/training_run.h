@@ -28,6 +28,12 @@ struct Outcome {
   std::map<std::string, std::vector<std::byte>> state;
 };
 
+/// The value of a metric of an evaluation; NaN, which equals nothing, where it has none.
+inline double value_of(const EvalResult& result, const std::string& metric) {
+  const MetricValue* found = result.evaluation.find(metric);
+  return found != nullptr && found->value ? *found->value : std::nan("");
+}
+
 /// Largest relative difference of two loss curves; NaN when there is one.
 inline double difference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());

@@ -229,7 +229,7 @@ TEST(Training, EvaluatesTheTrainedWeightsAtEveryPrecision) {
     config.eval.amp = level;
     const RunResult result = train(config).result;
     ASSERT_EQ(result.evaluations.size(), 1u);
-    EXPECT_EQ(result.evaluations[0].samples, 8);
+    EXPECT_EQ(result.evaluations[0].evaluation.eval_samples, 8);
     EXPECT_EQ(result.evaluations[0].step, 16);
     if (level == AmpLevel::O0) loss = result.evaluations[0].loss;
     EXPECT_NEAR(result.evaluations[0].loss, loss, 0.02 * loss) << choice_name(level);
@@ -241,7 +241,7 @@ TEST(Training, EvaluatesNoMoreSamplesThanAsked) {
   config.train.steps = 1;
   config.eval.every_epochs = 1;
   config.eval.max_samples = 6;
-  EXPECT_EQ(train(config).result.evaluations.at(0).samples, 6);
+  EXPECT_EQ(train(config).result.evaluations.at(0).evaluation.eval_samples, 6);
 }
 
 TEST(Training, DecodesOnNoDeviceThatCannot) {

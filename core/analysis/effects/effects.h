@@ -4,9 +4,11 @@
 #include "core/analysis/intervals.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/speed.h"
+#include "core/report/metric.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +20,11 @@ inline constexpr std::array all_responses{Response::throughput, Response::memory
                                           Response::time_to_accuracy};
 /// "throughput", "memory", "accuracy", "time to accuracy"
 std::string_view name_of(Response response);
-/// Of a change: "%" or "points".
-const char* unit_of(Response response);
-
 struct Effect {
   Response response = Response::throughput;
+  std::string unit = "%";            // of its interval; "points" of a metric of at most 1
   std::vector<std::string> changes;  // "level: O0 -> O1"; one for a main effect, two for an interaction
-  Interval interval;                 // percent, of an accuracy points
+  Interval interval;
   std::int64_t combinations = 0;
   std::int64_t runs = 0;  // of the case with the fewest
 
@@ -34,6 +34,7 @@ struct Effect {
 struct EffectsReport {
   std::string suite;
   SpeedEstimator estimator = SpeedEstimator::typical_step;
+  std::optional<MetricInfo> metric;  // the primary one, which Response::accuracy is of; absent: nothing was evaluated
   std::vector<Effect> effects;
   std::vector<std::string> notes;
 
@@ -41,6 +42,8 @@ struct EffectsReport {
     field.document("ptrain.effects/1", "What the axes of a benchmark do.");
     field("suite", suite, "");
     field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "what stands for a run's throughput");
+    std::string name = metric ? metric->name : std::string();
+    field("metric", name, "the primary one, which effects on the accuracy are of; empty: none");
     field("effects", effects, "");
     field("notes", notes, "what is missing and why");
   }
@@ -52,13 +55,13 @@ struct EffectsReport {
 /// the first. The 95 % intervals are Student's, around the change of means (in which what slows a round down cancels
 /// out), from what is left of every run after its case's mean (and its round's, where all cases have all rounds),
 /// pooled over the cases (Montgomery, "Design and Analysis of Experiments", 8th ed., 3.5 and 4.1); an accuracy's have
-/// the binomial error of its evaluation samples added. Listed cases are one axis. Throws Error{failed} when fewer than
-/// two cases have good runs.
+/// the error of its evaluation added, such as the binomial one of a part of the samples. Listed cases are one axis.
+/// Throws Error{failed} when fewer than two cases have good runs.
 EffectsReport find_effects(const RunSet& runs);
 
 /// Whether the interval says that there is an effect at all.
 bool is_clear(const Effect& effect);
-/// "throughput (typical step)"
+/// "throughput (typical step)"; of an accuracy that is no part of the samples its metric's title.
 std::string title_of(const EffectsReport& report, Response response);
 
 /// One line per effect, aligned; for a terminal.

@@ -1,5 +1,6 @@
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 
+#include "core/analysis/quality.h"
 #include "core/analysis/speed.h"
 #include "core/base/errors.h"
 #include "core/report/json_file.h"
@@ -23,18 +24,27 @@ struct Cell {
   std::vector<double> values;
   std::vector<std::int64_t> rounds;
   double mean = 0;
-  double centre = 0;         // that stands for the case
-  std::int64_t samples = 0;  // that each run evaluated
+  double centre = 0;        // that stands for the case
+  double own_variance = 0;  // of a metric's mean, from the evaluation itself
 };
 
 /// Weights of cells' means.
 using Contrast = std::map<std::size_t, double>;
 
-std::optional<double> value_of(const MeasuredRun& run, Response response, SpeedEstimator estimator) {
+/// How a response is measured: of an accuracy, by which metric.
+struct Measure {
+  Response response = Response::throughput;
+  SpeedEstimator estimator = SpeedEstimator::typical_step;
+  std::optional<MetricInfo> metric = {};
+
+  bool in_points() const { return response == Response::accuracy && metric && metric->is_bounded(); }
+};
+
+std::optional<double> value_of(const MeasuredRun& run, const Measure& measure) {
   const RunFigures& figures = *run.record.figures;
-  switch (response) {
+  switch (measure.response) {
     case Response::throughput:
-      return std::log(speed_of(figures, estimator));
+      return std::log(speed_of(figures, measure.estimator));
     case Response::memory:
       return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
     case Response::time_to_accuracy:
@@ -42,13 +52,13 @@ std::optional<double> value_of(const MeasuredRun& run, Response response, SpeedE
     case Response::accuracy:
       break;
   }
-  return figures.top1;
+  const MetricValue* primary = primary_metric_of(run);
+  if (primary == nullptr || primary->name != measure.metric->name) return std::nullopt;
+  return measure.in_points() ? *primary->value : std::log(std::max(*primary->value, 1e-9));
 }
 
-/// A change of a response as it is told: percent of a logarithm, points of an accuracy.
-double told(double change, Response response) {
-  return 100 * (response == Response::accuracy ? change : std::expm1(change));
-}
+/// A change of a response as it is told: percent of a logarithm, points of a metric of at most 1.
+double told(double change, const Measure& measure) { return 100 * (measure.in_points() ? change : std::expm1(change)); }
 
 class Factorial {
  public:
@@ -65,22 +75,22 @@ class Factorial {
   const std::vector<Cell>& cells() const { return cells_; }
 
   /// Fills the cells with one response of the good runs; cases without one are left out.
-  void measure(Response response, SpeedEstimator estimator) {
+  void measure(const Measure& measure) {
     cells_.clear();
     for (const MeasuredCase& item : runs_.cases) {
       Cell cell;
       cell.levels = levels_of(item);
       for (const MeasuredRun* run : item.good()) {
-        const auto value = value_of(*run, response, estimator);
+        const auto value = value_of(*run, measure);
         if (!value) continue;
-        cell.samples = run->record.figures->eval_samples;
         cell.values.push_back(*value);
         cell.rounds.push_back(run->record.repeat);
       }
       if (cell.values.empty()) continue;
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
-      const bool counted = response == Response::accuracy;
+      const bool counted = measure.in_points();
+      if (counted) cell.own_variance = quality_of(item.good()).own_variance.value_or(0);
       cell.centre = counted ? cell.mean : centre_interval(cell.values, interval_confidence).estimate;
       cells_.push_back(std::move(cell));
     }
@@ -163,18 +173,22 @@ class EffectFinder {
     for (const MeasuredCase& item : runs.cases) {
       if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
       for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
+      if (!report_.metric) report_.metric = quality_of(item.good()).metric;
     }
   }
 
   EffectsReport find() {
     for (const Response response : all_responses) {
-      factorial_.measure(response, report_.estimator);
+      if (response == Response::accuracy && !report_.metric) continue;
+      measure_ = {response, report_.estimator, report_.metric};
+      factorial_.measure(measure_);
       if (factorial_.cells().size() < 2) {
         if (response == Response::throughput) fail("{}: fewer than two cases with good runs", report_.suite);
         continue;
       }
       noise_ = run_noise(factorial_.cells());
-      if (response == Response::accuracy && seeds_.size() == 1) {
+      counted_ = measure_.in_points() && seeds_.size() == 1 && has_own_variance();
+      if (counted_) {
         noise_ = {};
         report_.notes.emplace_back(
             "accuracy: of one training seed (vary_seed: true varies it), so its intervals are of counting the "
@@ -191,6 +205,12 @@ class EffectFinder {
   }
 
  private:
+  bool has_own_variance() const {
+    if (measure_.metric->kind == MetricKind::fraction) return true;
+    return std::any_of(factorial_.cells().begin(), factorial_.cells().end(),
+                       [](const Cell& cell) { return cell.own_variance > 0; });
+  }
+
   void add_main(Response response) {
     const auto& axes = factorial_.axes();
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
@@ -246,37 +266,38 @@ class EffectFinder {
     }
     std::size_t fewest = factorial_.cells().front().values.size();
     for (const auto& [cell, weight] : contrast) fewest = std::min(fewest, factorial_.cells()[cell].values.size());
-    report_.effects.push_back({response, std::move(changes), interval_of(contrast, response),
-                               static_cast<std::int64_t>(parts.size()), static_cast<std::int64_t>(fewest)});
+    report_.effects.push_back({response, measure_.in_points() ? "points" : "%", std::move(changes),
+                               interval_of(contrast), static_cast<std::int64_t>(parts.size()),
+                               static_cast<std::int64_t>(fewest)});
   }
 
-  Interval interval_of(const Contrast& contrast, Response response) const {
+  Interval interval_of(const Contrast& contrast) const {
     double estimate = 0, mean = 0, run_parts = 0, counting_variance = 0;
     for (const auto& [index, weight] : contrast) {
       const Cell& cell = factorial_.cells()[index];
       estimate += weight * cell.centre;
       mean += weight * cell.mean;
       run_parts += weight * weight / static_cast<double>(cell.values.size());
-      if (response == Response::accuracy)
-        counting_variance += weight * weight * counting_error(cell.mean, cell.samples);
+      counting_variance += weight * weight * cell.own_variance;
     }
     Interval interval;
-    interval.estimate = told(estimate, response);
-    const bool counted = response == Response::accuracy && seeds_.size() == 1;
-    if (noise_.freedom == 0 && !counted) return interval;
+    interval.estimate = told(estimate, measure_);
+    if (noise_.freedom == 0 && !counted_) return interval;
     constexpr double part = (1 + interval_confidence) / 2;
     const double runs =
         noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
     const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));
-    interval.lower = told(std::min(mean - reach, estimate), response);
-    interval.upper = told(std::max(mean + reach, estimate), response);
+    interval.lower = told(std::min(mean - reach, estimate), measure_);
+    interval.upper = told(std::max(mean + reach, estimate), measure_);
     interval.bounded = true;
     return interval;
   }
 
   Factorial factorial_;
   std::set<std::int64_t> seeds_;
-  RunNoise noise_;  // of the response at hand
+  Measure measure_;       // of the response at hand
+  RunNoise noise_;        // likewise
+  bool counted_ = false;  // its intervals are of the evaluation's own error alone
   EffectsReport report_;
 };
 

@@ -1,5 +1,5 @@
 // Effects as text for a terminal, as markdown and as LaTeX.
-#include "core/analysis/effects.h"
+#include "core/analysis/effects/effects.h"
 #include "core/analysis/latex.h"
 #include "core/analysis/markdown.h"
 
@@ -24,7 +24,7 @@ const LatexColumn latex_columns[] = {{"Effect on"},           {"of"},         {"
 std::vector<std::string> cells_of(const EffectsReport& report, const Effect& effect) {
   return {title_of(report, effect.response),
           name_of_effect(effect),
-          fmt::format("{:+.2f} {}", effect.interval.estimate, unit_of(effect.response)),
+          fmt::format("{:+.2f} {}", effect.interval.estimate, effect.unit),
           range_text(effect),
           std::to_string(effect.combinations),
           std::to_string(effect.runs)};
@@ -32,13 +32,13 @@ std::vector<std::string> cells_of(const EffectsReport& report, const Effect& eff
 
 }  // namespace
 
-const char* unit_of(Response response) { return response == Response::accuracy ? "points" : "%"; }
-
 bool is_clear(const Effect& effect) {
   return effect.interval.bounded && (effect.interval.lower > 0 || effect.interval.upper < 0);
 }
 
 std::string title_of(const EffectsReport& report, Response response) {
+  const bool other = response == Response::accuracy && report.metric && report.metric->kind != MetricKind::fraction;
+  if (other) return report.metric->title;
   if (response != Response::throughput) return std::string(name_of(response));
   return fmt::format("{} ({})", name_of(response), name_of(report.estimator));
 }
@@ -53,7 +53,7 @@ std::string effects_text(const EffectsReport& report) {
       if (effect.response != response) continue;
       if (first) {
         text += fmt::format("effect on {}, {} (95 % interval; runs of each case; * clear of zero)\n",
-                            title_of(report, response), unit_of(response));
+                            title_of(report, response), effect.unit);
       }
       first = false;
       text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", name_of_effect(effect), width,
@@ -89,10 +89,9 @@ std::string effects_latex(const EffectsReport& report) {
 }
 
 void Effect::describe(Fields& field) {
-  std::string unit_name = unit_of(response);
   field.choice("response", response, Response::time_to_accuracy, "");
   field("changes", changes, "one: main effect; two: interaction");
-  field.one_of("unit", unit_name, {"%", "points"}, "");
+  field.one_of("unit", unit, {"%", "points"}, "");
   interval.describe_bounds(field, "of the 95 % interval; null without one");
   field("combinations", combinations, "of the other axes' values it is the mean over");
   field("runs", runs, "good runs of the case that has the fewest");

@@ -1,0 +1,19 @@
+#include "core/config/metric_catalog.h"
+
+namespace ptrain {
+namespace {
+
+FindMetricNames& finder() {
+  static FindMetricNames find = nullptr;
+  return find;
+}
+
+}  // namespace
+
+void use_metric_names(FindMetricNames find) { finder() = find; }
+
+std::vector<std::string> known_metric_names(DataKind kind, Head head, std::int64_t classes) {
+  return finder() == nullptr ? std::vector<std::string>{} : finder()(kind, head, classes);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,206 @@
+#include "core/tasks/classification/classification_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ptrain {
+namespace {
+
+double ratio(double part, double whole) { return whole == 0 ? 0.0 : part / whole; }
+double real(std::int64_t count) { return static_cast<double>(count); }  // exact below 2^53
+
+double matthews(const std::vector<ClassCounts>& classes) {
+  double samples = 0, right = 0, expected = 0, truths = 0, answers = 0;
+  for (const ClassCounts& one : classes) {
+    samples += real(one.truths);
+    right += real(one.right);
+    expected += real(one.truths) * real(one.answers);
+    truths += real(one.truths) * real(one.truths);
+    answers += real(one.answers) * real(one.answers);
+  }
+  const double spread = (samples * samples - truths) * (samples * samples - answers);
+  return spread <= 0 ? 0.0 : (right * samples - expected) / std::sqrt(spread);
+}
+
+double mean_f1(const std::vector<ClassCounts>& classes) {
+  double sum = 0, occurring = 0;
+  for (const ClassCounts& one : classes) {
+    sum += one.f1();
+    occurring += one.truths + one.answers > 0 ? 1 : 0;
+  }
+  return ratio(sum, occurring);
+}
+
+}  // namespace
+
+double ClassCounts::precision() const { return ratio(real(right), real(answers)); }
+double ClassCounts::recall() const { return ratio(real(right), real(truths)); }
+double ClassCounts::f1() const { return ratio(2 * real(right), real(truths + answers)); }
+
+ClassificationMetrics::ClassificationMetrics(std::int64_t classes, std::vector<std::string> names,
+                                             ClassMetricsOrder order)
+    : classes_(classes), names_(std::move(names)), order_(order) {}
+
+std::vector<MetricInfo> ClassificationMetrics::infos(std::int64_t classes, ClassMetricsOrder order) {
+  const bool any = classes == 0, two = any || classes == 2;
+  const char* of_1 = "of 1";
+  std::vector<MetricInfo> infos{
+      {"top1", "top-1", of_1, MetricKind::fraction, true, "part whose likeliest class is the true one"}};
+  const MetricInfo area{"auc", "AUC", of_1, MetricKind::score, true, "area under the ROC curve of class 1"};
+  if (any || classes > 5) {
+    infos.push_back({"top5", "top-5", of_1, MetricKind::fraction, true, "part with the truth among the five likeliest",
+                     MetricView::brief});
+  }
+  if (two) infos.push_back({"f1", "F1", of_1, MetricKind::score, true, "F1 of class 1"});
+  infos.push_back({"macro_f1", "macro F1", of_1, MetricKind::score, true,
+                   "mean F1 of the classes that occur, in truth or as an answer"});
+  infos.push_back({"mcc", "MCC", "", MetricKind::score, true, "Matthews correlation of truth and answers, -1 to 1"});
+  if (two) infos.insert(order == ClassMetricsOrder::ranking_first && !any ? infos.begin() : infos.end(), area);
+  infos.push_back({"majority", "majority class", of_1, MetricKind::reference, true,
+                   "part of the samples in their most frequent class: top-1 of always answering that"});
+  infos.push_back(loss_info());
+  return infos;
+}
+
+void ClassificationMetrics::add_loss(double mean_loss, std::int64_t samples) {
+  loss_sum_ += mean_loss * real(samples);
+  loss_samples_ += samples;
+}
+
+void ClassificationMetrics::add_rows(const EvaluatedRows& rows) {
+  add_loss(rows.loss, rows.count);
+  add(rows.outputs, rows.labels.first(static_cast<std::size_t>(rows.count)));
+}
+
+void ClassificationMetrics::add(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  const auto classes = static_cast<std::size_t>(classes_);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto scores = logits.subspan(row * classes, classes);
+    const auto label = static_cast<std::size_t>(labels[row]);
+    std::size_t rank = 0, best = 0;
+    for (std::size_t c = 0; c < classes; ++c) {
+      // Written so that NaN ranks above everything: a model that gives NaN is not counted as right.
+      const bool below = c < label ? scores[c] < scores[label] : scores[c] <= scores[label];
+      rank += c != label && !below ? 1 : 0;
+      if (scores[c] > scores[best]) best = c;
+    }
+    ++samples_;
+    top1_ += rank == 0 ? 1 : 0;
+    top5_ += rank < 5 ? 1 : 0;
+    ++confusion_[{labels[row], static_cast<std::int32_t>(best)}];
+    if (classes == 2) scored_.push_back({double{scores[1]} - double{scores[0]}, label == 1});
+  }
+}
+
+std::vector<double> ClassificationMetrics::state() const {
+  std::vector<double> state{real(samples_), real(top1_),         real(top5_),
+                            loss_sum_,      real(loss_samples_), static_cast<double>(confusion_.size())};
+  for (const auto& [cell, count] : confusion_) {
+    state.insert(state.end(), {static_cast<double>(cell.first), static_cast<double>(cell.second), real(count)});
+  }
+  for (const Scored& one : scored_) state.insert(state.end(), {one.score, one.positive ? 1.0 : 0.0});
+  return state;
+}
+
+void ClassificationMetrics::merge(std::span<const double> state) {
+  samples_ += std::llround(state[0]);
+  top1_ += std::llround(state[1]);
+  top5_ += std::llround(state[2]);
+  loss_sum_ += state[3];
+  loss_samples_ += std::llround(state[4]);
+  const auto cells = static_cast<std::size_t>(state[5]);
+  state = state.subspan(6);
+  for (std::size_t i = 0; i < cells; ++i) {
+    confusion_[{static_cast<std::int32_t>(state[3 * i]), static_cast<std::int32_t>(state[3 * i + 1])}] +=
+        std::llround(state[3 * i + 2]);
+  }
+  state = state.subspan(3 * cells);
+  for (std::size_t i = 0; i + 1 < state.size(); i += 2) scored_.push_back({state[i], state[i + 1] > 0});
+}
+
+std::vector<ClassCounts> ClassificationMetrics::by_class() const {
+  std::vector<ClassCounts> classes(static_cast<std::size_t>(classes_));
+  for (const auto& [cell, count] : confusion_) {
+    ClassCounts& truth = classes[static_cast<std::size_t>(cell.first)];
+    truth.truths += count;
+    truth.right += cell.first == cell.second ? count : 0;
+    classes[static_cast<std::size_t>(cell.second)].answers += count;
+  }
+  return classes;
+}
+
+ClassificationMetrics::Area ClassificationMetrics::area_under_curve() const {
+  std::vector<Scored> sorted = scored_;
+  if (std::any_of(sorted.begin(), sorted.end(), [](const Scored& one) { return std::isnan(one.score); })) return {};
+  std::sort(sorted.begin(), sorted.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
+  double positives = 0, negatives = 0, won = 0;  // pairs of one of each in which the positive scores higher
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = std::find_if(begin, sorted.end(), [&](const Scored& one) { return one.score != begin->score; });
+    const auto tied = static_cast<double>(std::count_if(begin, end, [](const Scored& one) { return one.positive; }));
+    const double others = static_cast<double>(end - begin) - tied;
+    won += tied * (negatives + others / 2);
+    positives += tied;
+    negatives += others;
+    begin = end;
+  }
+  if (positives == 0 || negatives == 0) return {};
+  const double area = won / (positives * negatives);
+  const double two_positives = area / (2 - area),
+               two_negatives = 2 * area * area / (1 + area);  // of one negative, of one positive
+  const double variance = area * (1 - area) + (positives - 1) * (two_positives - area * area) +
+                          (negatives - 1) * (two_negatives - area * area);
+  return {area, std::sqrt(std::max(0.0, variance) / (positives * negatives))};
+}
+
+MetricValue ClassificationMetrics::fraction(const MetricInfo& info, std::int64_t part) const {
+  const double share = ratio(real(part), real(samples_));
+  return measured(info, share, std::sqrt(share * (1 - share) / real(samples_)));
+}
+
+std::vector<MetricValue> ClassificationMetrics::values() const {
+  std::vector<MetricValue> values;
+  for (const MetricInfo& info : infos(classes_, order_)) values.push_back(measured(info, std::nullopt));
+  if (samples_ == 0) return values;
+  const std::vector<ClassCounts> classes = by_class();
+  const auto largest = std::max_element(classes.begin(), classes.end(),
+                                        [](const ClassCounts& a, const ClassCounts& b) { return a.truths < b.truths; });
+  for (MetricValue& one : values) {
+    if (one.name == "top1") one = fraction(one, top1_);
+    if (one.name == "top5") one = fraction(one, top5_);
+    if (one.name == "f1") one.value = classes[1].f1();
+    if (one.name == "macro_f1") one.value = mean_f1(classes);
+    if (one.name == "mcc") one.value = matthews(classes);
+    if (one.name == "majority") one = fraction(one, largest->truths);
+    if (one.name == loss_info().name && loss_samples_ > 0) one.value = mean_loss();
+    if (one.name == "auc") {
+      const Area area = area_under_curve();
+      one.value = area.value;
+      one.standard_error = area.standard_error;
+    }
+  }
+  return values;
+}
+
+std::optional<ClassificationReport> ClassificationMetrics::details() const {
+  constexpr std::int64_t most_confused = 100;  // classes whose confusion matrix is kept
+  ClassificationReport details = report();
+  if (classes_ > most_confused) details.confusion.clear();
+  return details;
+}
+
+ClassificationReport ClassificationMetrics::report() const {
+  const auto name = [&](std::int64_t index) {
+    const auto at = static_cast<std::size_t>(index);
+    return at < names_.size() ? names_[at] : std::to_string(index);
+  };
+  ClassificationReport report;
+  for (const ClassCounts& one : by_class()) {
+    report.classes.push_back({name(static_cast<std::int64_t>(report.classes.size())), one.truths, one.answers,
+                              one.precision(), one.recall(), one.f1()});
+  }
+  for (const auto& [cell, count] : confusion_) report.confusion.push_back({name(cell.first), name(cell.second), count});
+  return report;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,31 @@
+#include "core/tasks/language_model/language_model_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+std::vector<MetricInfo> LanguageModelMetrics::infos() {
+  return {{"perplexity", "perplexity", "", MetricKind::amount, false, "e to the loss of a token"}, loss_info()};
+}
+
+void LanguageModelMetrics::add_rows(const EvaluatedRows& rows) {
+  loss_sum_ += rows.loss * static_cast<double>(rows.count);
+  samples_ += rows.count;
+}
+
+std::vector<double> LanguageModelMetrics::state() const { return {static_cast<double>(samples_), loss_sum_}; }
+
+void LanguageModelMetrics::merge(std::span<const double> state) {
+  samples_ += std::llround(state[0]);
+  loss_sum_ += state[1];
+}
+
+std::vector<MetricValue> LanguageModelMetrics::values() const {
+  constexpr double most = 700;  // whose exponential is a number
+  const std::vector<MetricInfo> all = infos();
+  if (samples_ == 0) return {measured(all[0], {}), measured(all[1], {})};
+  return {measured(all[0], std::exp(std::min(mean_loss(), most))), measured(all[1], mean_loss())};
+}
+
+}  // namespace ptrain

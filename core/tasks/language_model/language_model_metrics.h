@@ -1,0 +1,27 @@
+// How well running text is foretold, token by token.
+#pragma once
+
+#include "core/tasks/metrics.h"
+
+namespace ptrain {
+
+class LanguageModelMetrics final : public Metrics {
+ public:
+  static std::vector<MetricInfo> infos();
+
+  bool reads_outputs() const override { return false; }
+  /// Weighs a batch's mean loss by its samples.
+  void add_rows(const EvaluatedRows& rows) override;
+  std::vector<double> state() const override;
+  void merge(std::span<const double> state) override;
+  std::int64_t samples() const override { return samples_; }
+  double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
+  /// Perplexity is e to the mean loss of a token.
+  std::vector<MetricValue> values() const override;
+
+ private:
+  std::int64_t samples_ = 0;
+  double loss_sum_ = 0;
+};
+
+}  // namespace ptrain
