@@ -9,6 +9,9 @@
 #include <numeric>
 
 namespace ptrain {
+
+using nlohmann::json;
+
 namespace {
 
 constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
