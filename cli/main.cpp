@@ -7,7 +7,7 @@
 #include "core/config/text.h"
 #include "core/data/registry.h"
 #include "core/report/build_info.h"
-#include "core/tasks/task_metrics.h"
+#include "core/tasks/find_metric.h"
 #include "models/registry.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Linked into a test program that reads configurations: they know models, data sources and metrics before main, as a
 // program's do in main.
 #include "core/data/registry.h"
-#include "core/tasks/task_metrics.h"
+#include "core/tasks/find_metric.h"
 #include "models/registry.h"
 
 namespace ptrain {

@@ -66,7 +66,8 @@ Session::Session(Settings settings)
 }
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
-  if (data().kind != DataKind::image || data().frames > 0) fail_usage("the model reads no single images");
+  if (data().kind != DataKind::image) fail_usage("the model reads no images");
+  if (data().frames > 0) fail_usage("the model reads clips, no single images");
   Scratch scratch;
   SampleRandom random(0, 0, 0);  // an evaluation draws nothing
   ImageTransform(data().image_size, Augmentation::none).apply_encoded(file, "the image", random, scratch, pixels);

@@ -12,8 +12,8 @@ FindMetricNames& finder() {
 
 void use_metric_names(FindMetricNames find) { finder() = find; }
 
-std::vector<std::string> known_metric_names(DataKind kind, Head head, std::int64_t classes) {
-  return finder() == nullptr ? std::vector<std::string>{} : finder()(kind, head, classes);
+std::vector<std::string> known_metric_names(std::string_view task, std::int64_t classes) {
+  return finder() == nullptr ? std::vector<std::string>{} : finder()(task, classes);
 }
 
 }  // namespace ptrain

@@ -2,9 +2,6 @@
 // hands over who knows them before it reads its first configuration.
 #pragma once
 
-#include "core/base/choices.h"
-#include "core/base/data_kind.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,12 +14,12 @@ inline constexpr std::string_view primary_metric = "primary";
 /// What stands for no metric at all.
 inline constexpr std::string_view no_metric = "none";
 
-/// The names of the metrics of samples of this kind under this head; `classes` 0: not known yet.
-using FindMetricNames = std::vector<std::string> (*)(DataKind kind, Head head, std::int64_t classes);
+/// The names of a task's metrics; `classes` 0: not known yet.
+using FindMetricNames = std::vector<std::string> (*)(std::string_view task, std::int64_t classes);
 
 /// From now on keys that name a metric take the names that `find` gives.
 void use_metric_names(FindMetricNames find);
 /// Empty where none were handed over: then any name will do.
-std::vector<std::string> known_metric_names(DataKind kind, Head head, std::int64_t classes);
+std::vector<std::string> known_metric_names(std::string_view task, std::int64_t classes);
 
 }  // namespace ptrain

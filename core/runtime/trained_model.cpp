@@ -275,7 +275,7 @@ void require_classes(const TrainedModel& trained, const std::string& what) {
 
 void require_answers(const TrainedModel& trained, const std::string& what) {
   if (trained.data.kind != DataKind::tokens) return;
-  fail_usage("{}: goes on with texts, and {} gives each input one answer; ptrain infer and bench infer take it",
+  fail_usage("{}: reads running text, and {} gives each input one answer; ptrain infer and bench infer take it",
              trained.folder.string(), what);
 }
 

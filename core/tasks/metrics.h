@@ -1,6 +1,7 @@
 // What measures a model's answers: an object that is given rows and tells metrics. Each task has one of its own.
 #pragma once
 
+#include "core/data/batch.h"
 #include "core/report/evaluation_figures.h"
 #include "core/report/metric.h"
 
@@ -11,15 +12,6 @@
 
 namespace ptrain {
 
-/// One batch of an evaluation, without the rows that fill it up.
-struct EvaluatedRows {
-  std::int64_t count = 0;
-  double loss = 0;                         // mean of the rows
-  std::span<const float> outputs;          // [count, outputs of a row]; empty where the metrics read none
-  std::span<const std::int32_t> labels{};  // [count] of classes
-  std::span<const float> values{};         // [count] of true values
-};
-
 class Metrics {
  public:
   Metrics() = default;
@@ -29,10 +21,10 @@ class Metrics {
   Metrics& operator=(Metrics&&) = default;
   virtual ~Metrics() = default;
 
-  /// Whether add_rows reads outputs; else the loss is all that it needs.
+  /// Whether add_batch reads outputs; else the loss is all that it needs.
   virtual bool reads_outputs() const { return true; }
-  /// Adds a batch to what was counted.
-  virtual void add_rows(const EvaluatedRows& rows) = 0;
+  /// Adds the samples of a batch, whose targets it holds: their mean loss and outputs [rows, outputs of a row].
+  virtual void add_batch(const Batch& batch, double loss, std::span<const float> outputs) = 0;
 
   /// Everything counted, as numbers that merge() of another rank's object adds to its own.
   virtual std::vector<double> state() const = 0;

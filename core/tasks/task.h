@@ -4,7 +4,9 @@
 
 #include "core/data/batch.h"
 #include "core/model/model.h"
+#include "core/tasks/metrics.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,14 @@ class Task {
   virtual bool reads_outputs(Mode /*mode*/) const { return true; }
   /// Makes targets that samples do not have by themselves, for a batch's rows in the order that they have.
   virtual void collate(Batch& /*batch*/) const {}
+
+  /// What its metrics are, the primary one first; `classes` 0: not known yet.
+  virtual std::vector<MetricInfo> metrics(std::int64_t classes) const = 0;
+  /// What measures answers; classes that `names` does not name are told by their number.
+  virtual std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const = 0;
+  /// What metrics and answers read of a model's logits [rows, n] (n: `per_row`): the same, unless the task says
+  /// otherwise.
+  virtual std::vector<float> to_scores(std::vector<float> logits, std::int64_t /*per_row*/) const { return logits; }
 
  protected:
   /// Those of training; none in other modes.

@@ -30,11 +30,14 @@ Batch mirrored(const Batch& batch) {
 
 Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
                      Ranks& ranks, TrainObserver& observer)
-    : config_(config), plans_(plans), data_(data), decoders_(decoders), ranks_(ranks), observer_(observer) {
-  const DatasetInfo& info = data.info();
-  task_ = {info.kind, info.head, config.model.classes, info.class_names};
-  metrics_ = find_metrics(task_);
-}
+    : config_(config),
+      plans_(plans),
+      data_(data),
+      decoders_(decoders),
+      ranks_(ranks),
+      observer_(observer),
+      task_(plans.task()),
+      metrics_(task_.metrics(config.model.classes)) {}
 
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
@@ -62,10 +65,8 @@ EvalResult Evaluator::evaluate() {
   options.make_decoder = decoders_;
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
-  if (task_.kind != DataKind::tokens) task_.classes = class_count(plans.largest());
-  const std::unique_ptr<Metrics> metrics = make_metrics(task_);
-  const bool classifies = task_.head == Head::classification;
-  const auto answers = [&](const Plan& plan) { return classifies ? read_class_logits(plan) : read_logits(plan); };
+  const std::unique_ptr<Metrics> metrics = make_metrics();
+  const auto answers = [&](const Plan& plan) { return task_.to_scores(read_logits(plan), count_logits(plan)); };
   const std::int64_t at_once = options.batch_size * options.world_size;
   for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
     if (SignalGuard::received() != 0) break;
@@ -79,7 +80,7 @@ EvalResult Evaluator::evaluate() {
     plan.read_output(tensor_names::loss, &loss, sizeof loss);
     observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
     if (!metrics->reads_outputs()) {
-      metrics->add_rows({valid, loss, {}});
+      metrics->add_batch(batch, loss, {});
       continue;
     }
     std::vector<float> logits = answers(plan);
@@ -90,10 +91,7 @@ EvalResult Evaluator::evaluate() {
       std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
                      [](float one, float other) { return (one + other) / 2; });
     }
-    EvaluatedRows rows{valid, loss, logits};
-    if (classifies) rows.labels = batch.values<std::int32_t>(tensor_names::labels);
-    if (!classifies) rows.values = batch.values<float>(tensor_names::values);
-    metrics->add_rows(rows);
+    metrics->add_batch(batch, loss, logits);
     if (config_.output.predictions) keep_predictions(batch, logits, valid);
   }
   EvalResult result = result_of(*metrics);
@@ -128,8 +126,12 @@ std::vector<Prediction> Evaluator::predictions() const {
   return all;
 }
 
+std::unique_ptr<Metrics> Evaluator::make_metrics() const {
+  return task_.make_metrics(config_.model.classes, data_.info().class_names);
+}
+
 EvalResult Evaluator::result_of(const Metrics& counted) const {
-  const std::unique_ptr<Metrics> all = make_metrics(task_);
+  const std::unique_ptr<Metrics> all = make_metrics();
   for (const std::vector<double>& rank : ranks_.collect(counted.state())) all->merge(rank);
   EvalResult result;
   result.loss = all->mean_loss();

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/report/evaluation_figures.h"
-#include "core/tasks/task_metrics.h"
+#include "core/tasks/task.h"
 #include "core/train/plans/run_plans.h"
 #include "core/train/predictions.h"
 #include "core/train/ranks.h"
@@ -44,6 +44,7 @@ class Evaluator {
 
  private:
   EvalResult evaluate();
+  std::unique_ptr<Metrics> make_metrics() const;
   /// Adds up every rank's counts.
   EvalResult result_of(const Metrics& counted) const;
   void keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid);
@@ -54,7 +55,7 @@ class Evaluator {
   const MakeImageDecoder& decoders_;
   Ranks& ranks_;
   TrainObserver& observer_;
-  TaskTraits task_;
+  const Task& task_;
   std::vector<MetricInfo> metrics_;
   std::vector<EvalResult> results_;
   std::vector<Prediction> predictions_;  // this rank's

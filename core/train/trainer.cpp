@@ -7,6 +7,7 @@
 #include "core/io/atomic_file.h"
 #include "core/runtime/trained_model.h"
 #include "core/runtime/weights.h"
+#include "core/tasks/find_metric.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/input/phased_loader.h"
 #include "core/train/plans/estimate.h"

@@ -162,8 +162,7 @@ AskedKeys keys_of_classes(const Config& config) {
 
 /// Metrics that the task does not have.
 void check_metrics(const Config& config, const Refusal& refuse) {
-  const std::vector<std::string> known =
-      known_metric_names(find_model(config.model.name).reads, config.model.head, config.model.classes);
+  const std::vector<std::string> known = known_metric_names(task_name(config), config.model.classes);
   if (known.empty()) return;
   const auto check = [&](const char* key, const std::string& metric) {
     if (metric == primary_metric || has(known, metric)) return;

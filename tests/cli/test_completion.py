@@ -75,7 +75,8 @@ class Completion(ProgramTest):
         self.assertEqual(ask(script, "table", "--format", "m"), {"markdown"})
         self.assertEqual(ask(script, "run", "-o", "train.sch"),
                          {f"train.schedule.{key}=" for key in
-                          ("name", "warmup_steps", "warmup_ratio", "milestones", "gamma", "end_lr")})
+                          ("name", "warmup_steps", "warmup_ratio", "milestones", "gamma", "end_lr", "power", "stable_ratio",
+                           "decay_shape")})
         for command in every_command():
             options = help_of(*command)[1]
             self.assertIn("--help", options)

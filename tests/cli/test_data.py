@@ -141,7 +141,7 @@ class Clips(ProgramTest):
         self.assert_one_line_error(run("infer", model, self.folder / "none"), 1, "no such folder of frames")
         short = self.write_clip("other", "red", 0, 2)
         self.assert_one_line_error(run("infer", model, short), 1, "clip0: has 2 frames")
-        for command in (("export", model, "--out", self.folder / "out", "--format", "onnx"), ("serve", model),
+        for command in (("export", model, "--out", self.folder / "out", "--format", "onnx"),
                         ("quantize", model, "--calibrate", self.clips / "val", "--out", self.folder / "out")):
             self.assert_one_line_error(run(*command), 2, "reads clips of 3 frames")
         self.assertEqual(run("export", model, "--out", self.folder / "exported").returncode, 0)

@@ -21,4 +21,13 @@ std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
   return {{"cross_entropy", graph.add(tensor_names::loss, op, std::move(inputs))}};
 }
 
+std::vector<MetricInfo> Classification::metrics(std::int64_t classes) const {
+  return ClassificationMetrics::infos(classes, order());
+}
+
+std::unique_ptr<Metrics> Classification::make_metrics(std::int64_t classes,
+                                                      const std::vector<std::string>& names) const {
+  return std::make_unique<ClassificationMetrics>(classes, names, order());
+}
+
 }  // namespace ptrain

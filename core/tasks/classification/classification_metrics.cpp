@@ -1,5 +1,7 @@
 #include "core/tasks/classification/classification_metrics.h"
 
+#include "core/data/tensor_names.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -68,9 +70,9 @@ void ClassificationMetrics::add_loss(double mean_loss, std::int64_t samples) {
   loss_samples_ += samples;
 }
 
-void ClassificationMetrics::add_rows(const EvaluatedRows& rows) {
-  add_loss(rows.loss, rows.count);
-  add(rows.outputs, rows.labels.first(static_cast<std::size_t>(rows.count)));
+void ClassificationMetrics::add_batch(const Batch& batch, double loss, std::span<const float> outputs) {
+  add_loss(loss, batch.count);
+  add(outputs, batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(batch.count)));
 }
 
 void ClassificationMetrics::add(std::span<const float> logits, std::span<const std::int32_t> labels) {

@@ -42,7 +42,7 @@ class ClassificationMetrics final : public Metrics {
   /// Weighs a batch's mean loss by its samples.
   void add_loss(double mean_loss, std::int64_t samples);
 
-  void add_rows(const EvaluatedRows& rows) override;
+  void add_batch(const Batch& batch, double loss, std::span<const float> outputs) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }

@@ -2,6 +2,7 @@
 
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
+#include "core/tasks/language_model/language_model_metrics.h"
 
 namespace ptrain {
 
@@ -26,6 +27,13 @@ void LanguageModel::collate(Batch& batch) const {
     const auto length = static_cast<std::size_t>(lengths[static_cast<std::size_t>(row)]);
     std::ranges::copy(ids.row<std::int32_t>(row).subspan(1, length - 1), next.row<std::int32_t>(row).begin());
   }
+}
+
+std::vector<MetricInfo> LanguageModel::metrics(std::int64_t /*classes*/) const { return LanguageModelMetrics::infos(); }
+
+std::unique_ptr<Metrics> LanguageModel::make_metrics(std::int64_t /*classes*/,
+                                                     const std::vector<std::string>& /*names*/) const {
+  return std::make_unique<LanguageModelMetrics>();
 }
 
 }  // namespace ptrain

@@ -12,6 +12,8 @@ class LanguageModel final : public Task {
   std::string_view name() const override { return "language_model"; }
   /// Softmax cross entropy of logits [N, S, vocabulary] against next tokens [N * S].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
+  std::vector<MetricInfo> metrics(std::int64_t classes) const override;
+  std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   /// Logits of a vocabulary are by far the largest value: in training gradients take their place.
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   /// The tokens of each row are its targets, one further on.

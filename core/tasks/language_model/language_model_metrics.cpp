@@ -9,9 +9,9 @@ std::vector<MetricInfo> LanguageModelMetrics::infos() {
   return {{"perplexity", "perplexity", "", MetricKind::amount, false, "e to the loss of a token"}, loss_info()};
 }
 
-void LanguageModelMetrics::add_rows(const EvaluatedRows& rows) {
-  loss_sum_ += rows.loss * static_cast<double>(rows.count);
-  samples_ += rows.count;
+void LanguageModelMetrics::add_batch(const Batch& batch, double loss, std::span<const float> /*outputs*/) {
+  loss_sum_ += loss * static_cast<double>(batch.count);
+  samples_ += batch.count;
 }
 
 std::vector<double> LanguageModelMetrics::state() const { return {static_cast<double>(samples_), loss_sum_}; }

@@ -11,7 +11,7 @@ class LanguageModelMetrics final : public Metrics {
 
   bool reads_outputs() const override { return false; }
   /// Weighs a batch's mean loss by its samples.
-  void add_rows(const EvaluatedRows& rows) override;
+  void add_batch(const Batch& batch, double loss, std::span<const float> outputs) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }

@@ -12,6 +12,8 @@ class Regression final : public Task {
   std::string_view name() const override { return "regression"; }
   /// Mean squared error of predictions [N, 1] against values [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
+  std::vector<MetricInfo> metrics(std::int64_t classes) const override;
+  std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
 };
 
 }  // namespace ptrain

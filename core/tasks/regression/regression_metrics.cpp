@@ -1,5 +1,7 @@
 #include "core/tasks/regression/regression_metrics.h"
 
+#include "core/data/tensor_names.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -60,9 +62,9 @@ void RegressionMetrics::add(std::span<const float> values, std::span<const float
   truths_.insert(truths_.end(), truths.begin(), truths.end());
 }
 
-void RegressionMetrics::add_rows(const EvaluatedRows& rows) {
-  const auto count = static_cast<std::size_t>(rows.count);
-  add(rows.outputs.first(count), rows.values.first(count));
+void RegressionMetrics::add_batch(const Batch& batch, double /*loss*/, std::span<const float> outputs) {
+  const auto count = static_cast<std::size_t>(batch.count);
+  add(outputs.first(count), batch.values<float>(tensor_names::values).first(count));
 }
 
 std::vector<double> RegressionMetrics::state() const {

@@ -48,6 +48,7 @@ class RunPlans {
   /// differ from the first batches' where text is packed or phases differ.
   void note_trained(double flops, std::int64_t samples);
 
+  const Task& task() const { return *task_; }
   Variables& variables() { return variables_; }
   const Variables& variables() const { return variables_; }
   PlanSet& training() { return *training_; }

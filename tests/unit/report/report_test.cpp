@@ -253,7 +253,7 @@ TEST(SchemaCheck, FindsEachKindOfProblem) {
     return schema_problem(content, schema);
   };
   EXPECT_NE(problem_after("/status", "fine"), "");
-  EXPECT_NE(problem_after("/schema", "ptrain.report/2"), "");
+  EXPECT_NE(problem_after("/schema", "ptrain.report/3"), "");
   EXPECT_NE(problem_after("/surprise", 1), "");
   EXPECT_NE(problem_after("/throughput/value", -1), "");
   EXPECT_NE(problem_after("/throughput/samples", 1.5), "");

@@ -1,8 +1,9 @@
 #include "core/report/json_file.h"
 #include "core/tasks/classification/classification_metrics.h"
+#include "core/tasks/find_metric.h"
 #include "core/tasks/language_model/language_model_metrics.h"
+#include "core/tasks/registry.h"
 #include "core/tasks/regression/regression_metrics.h"
-#include "core/tasks/task_metrics.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,10 @@ TEST(Metrics, NeverCountNaNAsRight) {
   EXPECT_DOUBLE_EQ(value_of(of(2, {nan, 1}, {0}), "top1"), 0.0);
 }
 
-TEST(Metrics, TwoClassesAlwaysHaveTheLabelInTheTop5) { EXPECT_DOUBLE_EQ(value_of(of(2, {1, 0}, {1}), "top5"), 1.0); }
+TEST(Metrics, FiveClassesHaveNoTop5) {
+  EXPECT_FALSE(figure_of(of(2, {1, 0}, {1}), "top5"));
+  EXPECT_FALSE(figure_of(of(5, {1, 0, 2, 3, 4}, {1}), "top5"));
+}
 
 TEST(Metrics, F1IsTheHarmonicMeanOfPrecisionAndRecall) {
   // Predicted 1,1,1,0,0; actual 1,1,0,1,0: precision 2/3, recall 2/3.
@@ -195,10 +199,16 @@ TEST(Metrics, OfValuesThatAreNoneHaveNoCorrelation) {
   EXPECT_FALSE(figure_of(metrics, "spearman"));
 }
 
+Batch batch_of(std::int64_t samples) {
+  Batch batch;
+  batch.count = samples;
+  return batch;
+}
+
 TEST(Metrics, OfRunningTextArePerplexityAndLoss) {
   LanguageModelMetrics metrics;
-  metrics.add_rows({3, 2.0, {}});
-  metrics.add_rows({1, 4.0, {}});
+  metrics.add_batch(batch_of(3), 2.0, {});
+  metrics.add_batch(batch_of(1), 4.0, {});
   LanguageModelMetrics all;
   all.merge(metrics.state());
   EXPECT_EQ(all.samples(), 4);
@@ -225,30 +235,32 @@ TEST(Metrics, HaveTheirOwnErrorsWhereThereAreFormulas) {
 }
 
 TEST(TaskMetrics, AreThoseThatAreMeasured) {
-  for (const TaskTraits& task :
-       {TaskTraits{DataKind::image, Head::classification, 10}, TaskTraits{DataKind::text, Head::classification, 2},
-        TaskTraits{DataKind::text, Head::regression, 1}, TaskTraits{DataKind::tokens, Head::classification, 1},
-        TaskTraits{DataKind::table, Head::classification, 2}}) {
-    const std::vector<MetricInfo> told = find_metrics(task);
-    const Evaluation measured = make_metrics(task)->evaluation();
-    ASSERT_EQ(told.size(), measured.metrics.size());
-    for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].name, measured.metrics[i].name);
-    EXPECT_EQ(&find_metric(told, "primary", "key"), &told.front());
+  for (const std::string& name : task_names()) {
+    for (const std::int64_t classes : {2, 10}) {
+      const std::unique_ptr<Task> task = make_task(name);
+      const std::vector<MetricInfo> told = task->metrics(classes);
+      const Evaluation measured = task->make_metrics(classes, {})->evaluation();
+      ASSERT_EQ(told.size(), measured.metrics.size()) << name;
+      for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].name, measured.metrics[i].name);
+      EXPECT_EQ(&find_metric(told, "primary", "key"), &told.front());
+    }
   }
 }
 
 TEST(TaskMetrics, ThePrimaryOneIsTheTasks) {
-  const auto primary = [](const TaskTraits& task) { return find_metrics(task).front().name; };
-  EXPECT_EQ(primary({DataKind::image, Head::classification, 2}), "top1");
-  EXPECT_EQ(primary({DataKind::text, Head::regression, 1}), "pearson");
-  EXPECT_EQ(primary({DataKind::tokens, Head::classification, 1}), "perplexity");
-  EXPECT_EQ(primary({DataKind::table, Head::classification, 2}), "auc");
-  EXPECT_EQ(primary({DataKind::table, Head::classification, 3}), "top1");
+  const auto primary = [](const char* task, std::int64_t classes) {
+    return make_task(task)->metrics(classes).front().name;
+  };
+  EXPECT_EQ(primary("classification", 2), "top1");
+  EXPECT_EQ(primary("regression", 1), "pearson");
+  EXPECT_EQ(primary("language_model", 1), "perplexity");
+  EXPECT_EQ(primary("clicks", 2), "auc");
+  EXPECT_EQ(primary("clicks", 3), "top1");
 }
 
 TEST(TaskMetrics, NamesThatTheTaskDoesNotHaveAreRefusedWithThoseItHas) {
-  const std::vector<MetricInfo> metrics = find_metrics({DataKind::tokens, Head::classification, 1});
-  const std::string message = error_of([&] { find_metric(metrics, "top1", "output.keep_best"); });
+  const std::vector<MetricInfo> metrics = make_task("language_model")->metrics(1);
+  const std::string message = error_of([&] { find_metric(metrics, "top1", "output.keep_best"); }, ExitCode::usage);
   EXPECT_NE(message.find("output.keep_best: expected one of primary, perplexity, loss, got \"top1\""),
             std::string::npos)
       << message;
