@@ -8,12 +8,12 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t grain = 1 << 13;
+constexpr std::int64_t elements_a_task = 1 << 13;
 
 /// Calls body(first, count) on runs of at most run_length of `total` elements, on all threads.
 template <typename Body>
 void for_runs(std::int64_t total, Body&& body) {
-  parallel_for(total, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(total, elements_a_task, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += run_length) body(first, std::min(run_length, end - first));
   });
 }
