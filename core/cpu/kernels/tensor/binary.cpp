@@ -7,14 +7,14 @@ namespace ptrain::cpu {
 namespace {
 
 template <typename Math>
-void value_loop(const float* const* inputs, float* y, std::int64_t count, PointwiseConstants) {
+void binary_values(const float* const* inputs, float* y, std::int64_t count, PointwiseConstants) {
   const float *a = inputs[Binary::a], *b = inputs[Binary::b];
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] = Math::value(a[i], b[i]);
 }
 
 template <typename Math, Operand operand>
-void gradient_loop(const float* const* inputs, float* dx, std::int64_t count, PointwiseConstants) {
+void binary_gradients(const float* const* inputs, float* dx, std::int64_t count, PointwiseConstants) {
   const float *dy = inputs[BinaryGrad::dy], *a = inputs[BinaryGrad::a], *b = inputs[BinaryGrad::b];
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
@@ -25,17 +25,18 @@ void gradient_loop(const float* const* inputs, float* dx, std::int64_t count, Po
 
 }  // namespace
 
-LoopWithConstants binary_loop(const Op& op) {
+LoopWithConstants binary_loop(const ptrain::Op& op) {
   LoopWithConstants result{nullptr};
   if (op.kernel() == "binary") {
     visit_binary(static_cast<const Binary&>(op).function(),
-                 [&](auto math) { result.loop = value_loop<decltype(math)>; });
+                 [&](auto math) { result.loop = binary_values<decltype(math)>; });
     return result;
   }
   const auto& gradient = static_cast<const BinaryGrad&>(op);
   visit_binary(gradient.function(), [&](auto math) {
     using Math = decltype(math);
-    result.loop = gradient.operand() == Operand::a ? gradient_loop<Math, Operand::a> : gradient_loop<Math, Operand::b>;
+    result.loop =
+        gradient.operand() == Operand::a ? binary_gradients<Math, Operand::a> : binary_gradients<Math, Operand::b>;
   });
   return result;
 }

@@ -5,10 +5,12 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t grain = 1 << 13;
+constexpr std::int64_t outputs_a_task = 1 << 13;
 constexpr std::size_t most_values = PointwiseChain::most_inputs + PointwiseChain::most_steps;
 
-LoopWithConstants loop_of(const Op& op) { return op.kernel().starts_with("unary") ? unary_loop(op) : binary_loop(op); }
+LoopWithConstants loop_of(const ptrain::Op& op) {
+  return op.kernel().starts_with("unary") ? unary_loop(op) : binary_loop(op);
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ PointwiseKernel::PointwiseKernel(const KernelContext& context) : output_(context
 }
 
 void PointwiseKernel::run(const KernelArgs& args) {
-  parallel_for(output_.count(), grain, [&](std::int64_t begin, std::int64_t end) { run_part(args, begin, end); });
+  parallel_for(output_.count(), outputs_a_task,
+               [&](std::int64_t begin, std::int64_t end) { run_part(args, begin, end); });
 }
 
 /// Where they lie, if as floats in their order; otherwise in the buffer.

@@ -18,8 +18,8 @@ struct LoopWithConstants {
 };
 
 /// The loops of a Unary or UnaryGrad, and of a Binary or BinaryGrad.
-LoopWithConstants unary_loop(const Op& op);
-LoopWithConstants binary_loop(const Op& op);
+LoopWithConstants unary_loop(const ptrain::Op& op);
+LoopWithConstants binary_loop(const ptrain::Op& op);
 
 /// Of one output, to which all inputs are broadcast. Loops read zeros of inputs that are absent.
 class PointwiseKernel final : public Kernel {
