@@ -21,8 +21,8 @@ template <typename Copy>
 void for_parts(std::int64_t rows, const std::vector<std::size_t>& parts, std::byte* whole, Copy&& copy) {
   std::size_t width = 0;
   for (const std::size_t bytes : parts) width += bytes;
-  const std::int64_t grain = std::clamp<std::int64_t>((1 << 16) / static_cast<std::int64_t>(width + 1), 1, 64);
-  parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t rows_a_task = std::clamp<std::int64_t>((1 << 16) / static_cast<std::int64_t>(width + 1), 1, 64);
+  parallel_for(rows, rows_a_task, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
       std::byte* place = whole + row * width;
       for (std::size_t part = 0; part < parts.size(); place += parts[part++]) copy(part, row, place, parts[part]);
