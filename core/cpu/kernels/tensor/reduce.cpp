@@ -151,9 +151,9 @@ class ReduceKernel final : public Kernel {
     const double factor =
         kind_ == ReduceKind::mean ? static_cast<double>(extent_.results) / static_cast<double>(x_.count()) : 1;
     const auto put = [&](std::int64_t result, double value) { y[result] = T(static_cast<float>(value * factor)); };
-    const std::int64_t task =
+    const std::int64_t tasks_at_once =
         std::max<std::int64_t>(1, (1 << 14) / std::max<std::int64_t>(1, x_.count() / extent_.tasks()));
-    parallel_for(extent_.tasks(), task, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(extent_.tasks(), tasks_at_once, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
         double results[most_columns];
         const std::int64_t part = task % extent_.parts, block = task / extent_.parts;
