@@ -21,7 +21,7 @@ Shape broadcast_shape(std::span<const Shape> shapes) {
   std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
   for (const Shape& shape : shapes) {
     for (int axis = -shape.rank(); axis < 0; ++axis) {
-      std::int64_t& extent = dims[static_cast<std::size_t>(rank + axis)];
+      std::int64_t& extent = *(dims.end() + axis);
       require(extent == 1 || shape[axis] == 1 || extent == shape[axis], "{} cannot be broadcast to {}",
               shape.to_string(), Shape(dims).to_string());
       if (shape[axis] != 1) extent = shape[axis];
