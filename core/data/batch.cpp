@@ -53,16 +53,6 @@ void Batch::append(const Batch& other) {
   count += other.count;
 }
 
-Batch Batch::slice(std::int64_t first, std::int64_t rows) const {
-  Batch part;
-  part.epoch = epoch, part.index = index, part.rows_ = rows, part.count = rows, part.common_ = common_;
-  for (const Entry& entry : entries_) part.entries_.push_back({entry.spec, entry.tensor.slice(first, rows)});
-  if (!sample_indices.empty()) {
-    part.sample_indices.assign(sample_indices.begin() + first, sample_indices.begin() + first + rows);
-  }
-  return part;
-}
-
 void Batch::pad(std::int64_t rows) {
   if (rows <= rows_) return;
   for (Entry& entry : entries_) entry.tensor.resize_rows(rows);

@@ -49,14 +49,12 @@ class Batch {
   /// The same with values [rows, shape]; the first tensor of a batch decides how many rows that is.
   template <typename T>
   void add(std::string_view name, Shape shape, const std::vector<T>& values);
-  /// What all rows have in common, which is not padded, joined or parted.
+  /// What all rows have in common, which is not padded or joined.
   HostTensor& add_common(std::string_view name, DType dtype, const Shape& shape);
   const std::vector<Entry>& common() const { return common_; }
 
   /// Adds the rows of `other`, which has the same tensors.
   void append(const Batch& other);
-  /// Rows `first` and on, `rows` of them, all of samples.
-  Batch slice(std::int64_t first, std::int64_t rows) const;
   /// Makes it that many rows; those behind the present ones hold what each tensor's spec says.
   void pad(std::int64_t rows);
   /// Fills the rows from `count` on as the specs say.

@@ -42,16 +42,6 @@ void HostTensor::append(const HostTensor& other) {
   set_rows(rows() + other.rows());
 }
 
-HostTensor HostTensor::slice(std::int64_t first, std::int64_t count) const {
-  HostTensor part;
-  part.dtype_ = dtype_;
-  part.shape_ = shape_;
-  const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(first) * row_bytes());
-  part.bytes_.assign(begin, begin + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(count) * row_bytes()));
-  part.set_rows(count);
-  return part;
-}
-
 void HostTensor::fill_rows(std::int64_t first, double value) {
   const auto from = static_cast<std::size_t>(first * row_count());
   switch (dtype_) {

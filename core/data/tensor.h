@@ -61,8 +61,6 @@ class HostTensor {
   void resize_rows(std::int64_t rows);
   /// Adds the rows of `other`, of the same dtype and shape of a row.
   void append(const HostTensor& other);
-  /// Rows `first` and on, `count` of them.
-  HostTensor slice(std::int64_t first, std::int64_t count) const;
   /// Sets every element of the rows from `first` on.
   void fill_rows(std::int64_t first, double value);
 

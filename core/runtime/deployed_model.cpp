@@ -104,8 +104,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
   const Plan& largest = plans_of(options.batch_size).largest();
-  classes_ = has_one_logit() ? class_count(largest)
-                             : largest.graph().desc(largest.graph().find_output(tensor_names::logits)).shape[-1];
+  classes_ = has_one_logit() ? 2 : count_logits(largest);
   variables_.allocate();
 }
 
@@ -173,7 +172,8 @@ std::vector<float> DeployedModel::run(const Batch& batch) {
   last_plan_ = &plan;
   feed(plan, batch);
   plan.run(Phase::forward, Phase::forward);
-  return has_one_logit() ? read_class_logits(plan) : read_logits(plan);
+  std::vector<float> logits = read_logits(plan);
+  return has_one_logit() ? class_logits(std::move(logits), count_logits(plan)) : logits;
 }
 
 double DeployedModel::compile_seconds() const {

@@ -84,17 +84,6 @@ std::int64_t count_logits(const Plan& plan) {
   return plan.graph().desc(plan.graph().find_output(tensor_names::logits)).shape[-1];
 }
 
-std::int64_t class_count(const Plan& plan) { return std::max<std::int64_t>(2, count_logits(plan)); }
-
-std::vector<float> read_class_logits(const Plan& plan) {
-  std::vector<float> logits = read_logits(plan);
-  if (count_logits(plan) > 1) return logits;
-  std::vector<float> both;
-  both.reserve(2 * logits.size());
-  for (const float second : logits) both.insert(both.end(), {0.0f, second});
-  return both;
-}
-
 void feed(Plan& plan, const Batch& batch) {
   const bool packs = plan.has_input(tensor_names::offsets);
   if (packs) feed_packed(plan, batch);

@@ -16,11 +16,6 @@ std::vector<float> read_logits(const Plan& plan);
 /// The last axis of the logits: of a row, or of each of its tokens.
 std::int64_t count_logits(const Plan& plan);
 
-/// The logits of a classifier. One that has a single logit, of the second of two classes, gives the first class 0.
-std::vector<float> read_class_logits(const Plan& plan);
-/// How many logits of each row that gives.
-std::int64_t class_count(const Plan& plan);
-
 /// Tokens of one or several batches.
 struct TokenCounts {
   std::int64_t valid = 0;     // of the samples

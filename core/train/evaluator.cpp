@@ -101,14 +101,19 @@ EvalResult Evaluator::evaluate() {
 
 void Evaluator::keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid) {
   const std::size_t classes = logits.size() / static_cast<std::size_t>(batch.rows());
-  const bool values = batch.has(tensor_names::values);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(valid); ++row) {
-    const std::int64_t index = batch.sample_indices[row];
-    predictions_.push_back(values
-                               ? Prediction{static_cast<double>(index),
-                                            double{batch.values<float>(tensor_names::values)[row]}, double{logits[row]}}
-                               : make_prediction(index, batch.values<std::int32_t>(tensor_names::labels)[row],
-                                                 logits.subspan(row * classes, classes)));
+  const auto rows = static_cast<std::size_t>(valid);
+  if (batch.has(tensor_names::values)) {
+    const auto values = batch.values<float>(tensor_names::values);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto index = static_cast<double>(batch.sample_indices[row]);
+      predictions_.push_back({index, double{values[row]}, double{logits[row]}});
+    }
+    return;
+  }
+  const auto labels = batch.values<std::int32_t>(tensor_names::labels);
+  for (std::size_t row = 0; row < rows; ++row) {
+    predictions_.push_back(
+        make_prediction(batch.sample_indices[row], labels[row], logits.subspan(row * classes, classes)));
   }
 }
 

@@ -13,11 +13,7 @@ std::vector<Loss> Clicks::add_losses(Graph& graph, Mode mode) const {
 }
 
 std::vector<float> Clicks::to_scores(std::vector<float> logits, std::int64_t per_row) const {
-  if (per_row > 1) return logits;
-  std::vector<float> both;
-  both.reserve(2 * logits.size());
-  for (const float second : logits) both.insert(both.end(), {0.0f, second});
-  return both;
+  return class_logits(std::move(logits), per_row);
 }
 
 }  // namespace ptrain
