@@ -18,6 +18,17 @@ inline Graph with_losses(const Model& model, const BatchShape& batch, Mode mode,
   return build_with_losses(model, *make_task(task, options), batch, mode);
 }
 
+/// The task of a model with classes, by what it reads.
+inline std::unique_ptr<Task> task_of(const Model& model) {
+  if (model.reads() == DataKind::table) return make_task("clicks");
+  return make_task(model.reads() == DataKind::tokens ? "language_model" : "classification");
+}
+
+inline std::vector<float> floats_of(const ptrain::HostTensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
 /// 4 classes. Images of 64 px and above get the ImageNet stem.
 inline ResNetSpec small_resnet(int depth, std::int64_t image_size) {
   ResNetSpec spec;

@@ -67,7 +67,7 @@ void bench_infer(const BenchInferArguments& arguments) {
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.batch_size = query_samples(scenario, options.batch_size);
   options.per_op = arguments.per_op;
-  Predictor ready(*backend, *opened.model, opened.trained.weights(), options);
+  Predictor ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   const DataKind kind = opened.trained.data.kind;
   ScenarioOptions asked = arguments.mlperf ? mlperf_options(scenario, kind)
                                            : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};

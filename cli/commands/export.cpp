@@ -29,7 +29,7 @@ std::filesystem::path export_onnx(const OpenedModel& opened, const std::filesyst
   DeployOptions options;
   options.kernels.exhaustive_search = false;
   options.max_length = opened.trained.data.max_length;
-  DeployedModel deployed(*backend, *model, opened.trained.weights(), options);
+  DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
   make_folder(folder);
   write_onnx(folder / "model.onnx", deployed, opened.trained);
   return folder / "model.onnx";

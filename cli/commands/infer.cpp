@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/infer/answers.h"
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
 #include "core/report/json_file.h"
@@ -53,14 +54,12 @@ void print_summary(const InferenceReport& report) {
 InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,
                        AnswerFormat format) {
   const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
-  InferenceOptions options;
-  const bool values = inputs.info().head == Head::regression;
-  options.top = values ? 0 : std::min(arguments.top, static_cast<std::size_t>(ready.classes()));
-  fmt::print("{}", answers_header(format, options.top));
+  const InferenceOptions options{.form = {arguments.top, inputs.info().class_names}};
+  fmt::print("{}", answers_header(format, ready.task().columns(options.form)));
   const Stopwatch watch;
   InferenceReport report = run_inference(
       ready, inputs, options,
-      [&](const Answer& one) { fmt::print("{}", answer_line(format, one, inputs.info().class_names)); },
+      [&](const std::string& input, const Prediction& one) { fmt::print("{}", answer_line(format, input, one)); },
       [&](std::int64_t done) {
         progress->show(done, inputs.size(), [&](double eta_seconds) {
           return fmt::format("{}/{} inputs  {:.1f}/s{}", done, inputs.size(),
@@ -114,11 +113,11 @@ void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFor
 void infer(const InferArguments& arguments) {
   const auto format = choice_of<AnswerFormat>("--format", arguments.format);
   const OpenedModel opened = open_model(arguments.deploy.model);
-  if (opened.trained.data.kind == DataKind::tokens) return go_on(opened, arguments, format);
+  if (!opened.task->answers_samples()) return go_on(opened, arguments, format);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployedModel ready(*backend, *opened.model, opened.trained.weights(),
+  DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
                       options_for(inputs->size(), opened, *backend, arguments));
   InferenceReport report = answer(ready, *inputs, arguments, format);
   report.model = opened.trained.folder.string();

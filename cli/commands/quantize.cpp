@@ -66,7 +66,7 @@ void show(const QuantizeReport& report) {
 std::vector<std::string> notes_on(const InputSet& calibration) {
   std::vector<std::string> notes;
   std::set<std::int32_t> truths;
-  for (std::int64_t i = 0; i < calibration.size(); ++i) truths.insert(calibration.truth(i));
+  for (std::int64_t i = 0; i < calibration.size(); ++i) truths.insert(calibration.label(i));
   if (truths.size() == 1 && !truths.contains(no_truth)) {
     notes.push_back(fmt::format("every calibration sample is of one class, {}: scales may not fit the others",
                                 calibration.info().class_names[static_cast<std::size_t>(*truths.begin())]));
@@ -88,7 +88,7 @@ void quantize(const QuantizeArguments& arguments) {
                                 choice_of<LayerChoice>("--layers", arguments.layers), arguments.max_drop,
                                 arguments.max_logit_error};
   const OpenedModel opened = open_model(arguments.model);
-  require_classes(opened.trained, "quantize holds the accuracy of");
+  require_answers(opened, "quantize");
   require_images_or_sentences(opened.trained, "quantize is not made for");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
@@ -102,8 +102,8 @@ void quantize(const QuantizeArguments& arguments) {
   make_folder(arguments.out);
   require_other_folder(opened.trained, arguments.out);
   QuantizedModel quantized =
-      quantize_model(*backend, *opened.model, opened.trained.weights(), deploy_options, options, *calibration,
-                     others ? *others : *calibration, [](const std::string& line) { print_error_line(line); });
+      quantize_model(*backend, opened, deploy_options, options, *calibration, others ? *others : *calibration,
+                     [](const std::string& line) { print_error_line(line); });
   const std::filesystem::path weights = std::filesystem::path(arguments.out) / model_files::weights;
   save_quantized(*quantized.model, weights);
   copy_as_quantized(opened.trained, quantized.record, arguments.out);
@@ -119,7 +119,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.notes = notes_on(*calibration);
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
-    DeployedModel before(*backend, *opened.model, opened.trained.weights(), deploy_options);
+    DeployedModel before(*backend, *opened.model, *opened.task, opened.trained.weights(), deploy_options);
     report.speed = compare_speed(before, *quantized.model, *calibration, arguments.speed_seconds);
   }
   if (!arguments.report.empty()) write_document(report, arguments.report);
@@ -150,7 +150,7 @@ void add_quantize_command(CLI::App& program) {
   command->add_option("--layers", arguments->layers, "those that are faster in 8 bits on this machine, or all")
       ->capture_default_str()
       ->type_name("faster|all");
-  command->add_option("--max-drop", arguments->max_drop, "points of top-1 accuracy that may be lost")
+  command->add_option("--max-drop", arguments->max_drop, "points of accuracy that may be lost")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--max-logit-error", arguments->max_logit_error, "relative error allowed where no class is known")

@@ -28,7 +28,7 @@ std::string name_of(const ServeArguments& arguments, const OpenedModel& opened) 
 
 void serve(const ServeArguments& arguments) {
   const OpenedModel opened = open_model(arguments.deploy.model);
-  require_answers(opened.trained, "ptrain serve");
+  require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.kernels.exhaustive_search = false;  // as infer, whose answers these are
@@ -41,11 +41,11 @@ void serve(const ServeArguments& arguments) {
     if (const int granted = set_thread_count(threads); granted < threads) {
       fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a limit of processes)", granted, threads);
     }
-    predictor.emplace(*backend, *opened.model, opened.trained.weights(), options);
+    predictor.emplace(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
     predictor->prepare(opened.trained.data);
   };
   Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
-  const ModelService service(opened, name_of(arguments, opened), batcher, batching.most, metrics);
+  const ModelService service(opened, predictor->outputs(), name_of(arguments, opened), batcher, batching.most, metrics);
   HttpOptions http = arguments.http;
   http.max_body = arguments.max_body_mib << 20;
   http.threads =

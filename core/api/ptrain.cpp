@@ -2,11 +2,13 @@
 
 #include "core/api/session.h"
 #include "core/base/errors.h"
+#include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 #include "core/report/build_info.h"
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -138,12 +140,37 @@ std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t cou
   return tensors;
 }
 
-/// Each row of logits becomes probabilities.
-void to_probabilities(std::span<float> values, std::size_t classes) {
-  for (std::size_t from = 0; from < values.size(); from += classes) {
-    const std::vector<float> row = softmax(values.subspan(from, classes));
-    std::copy(row.begin(), row.end(), values.begin() + static_cast<std::ptrdiff_t>(from));
+ptrain_type public_type(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return PTRAIN_UINT8;
+    case DType::i32:
+      return PTRAIN_INT32;
+    case DType::i64:
+      return PTRAIN_INT64;
+    default:
+      return PTRAIN_FLOAT32;
   }
+}
+
+/// Answers the inputs with that tensor, whose elements are so large as `room` counts them.
+void run(api::Session& session, std::span<const InputTensor> inputs, std::string_view answer, void* to,
+         std::size_t room, std::size_t element_bytes) {
+  const auto spec = std::ranges::find(session.answers(), answer, &TensorSpec::name);
+  if (spec == session.answers().end()) {
+    std::vector<std::string> names;
+    for (const TensorSpec& one : session.answers()) names.push_back(one.name);
+    fail_usage("the model has no answer {}, expected {}", quoted_name(std::string(answer)), fmt::join(names, " or "));
+  }
+  const std::size_t each = static_cast<std::size_t>(spec->shape.count()) * size_of(spec->dtype) / element_bytes;
+  if (!inputs.empty() && !inputs[0].shape.empty() && inputs[0].shape[0] > 0 &&
+      static_cast<std::size_t>(inputs[0].shape[0]) > room / each) {
+    fail_usage("room: {} {}, expected {} for each of {} inputs", room, element_bytes == 1 ? "bytes" : "values", each,
+               inputs[0].shape[0]);
+  }
+  const Batch answers = session.run(inputs);
+  const auto bytes = answers.at(answer).bytes();
+  std::memcpy(to, bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -177,8 +204,8 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
     const DatasetInfo& data = session.data();
-    given(description, "description") = {kind_of(data),   session.classes(), session.settings().max_batch,
-                                         data.image_size, data.max_length,   data.vocab_size};
+    given(description, "description") = {kind_of(data),   data.classes,    session.settings().max_batch,
+                                         data.image_size, data.max_length, data.vocab_size};
   });
 }
 
@@ -192,6 +219,21 @@ ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input
     given(description, "description") = {input.name.c_str(), public_type(input.type),
                                          static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
                                          input.limit};
+  });
+}
+
+size_t ptrain_answer_count(const ptrain_model* model) { return model == nullptr ? 0 : model->session.answers().size(); }
+
+ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answer_description* description) {
+  return guarded([&] {
+    const api::Session& session = given(model, "model").session;
+    if (index >= session.answers().size()) {
+      fail_usage("index: the model answers with {} tensors, got {}", session.answers().size(), index);
+    }
+    const TensorSpec& answer = session.answers()[index];
+    const std::vector<std::int64_t>& shape = session.answer_shape(index);
+    given(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
+                                         static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
   });
 }
 
@@ -239,18 +281,19 @@ ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_
       fail_usage("output: {} is no ptrain_output", static_cast<int>(output));
     }
     given(values, "values");
-    if (output == PTRAIN_PROBABILITIES && session.data().head == Head::regression) {
-      fail_usage("output: the model answers with values, which have no probabilities: ask for PTRAIN_LOGITS");
-    }
-    const std::vector<InputTensor> tensors = tensors_of(inputs, count);
-    const auto classes = static_cast<std::size_t>(session.classes());
-    if (!tensors.empty() && !tensors[0].shape.empty() && tensors[0].shape[0] > 0 &&
-        static_cast<std::size_t>(tensors[0].shape[0]) > room / classes) {
-      fail_usage("room: {} values, expected {} for each of {} inputs", room, classes, tensors[0].shape[0]);
-    }
-    std::vector<float> logits = session.run(tensors);
-    if (output == PTRAIN_PROBABILITIES) to_probabilities(logits, classes);
-    std::memcpy(values, logits.data(), logits.size() * sizeof(float));
+    const bool logits = output == PTRAIN_LOGITS;
+    run(session, tensors_of(inputs, count), logits ? tensor_names::logits : tensor_names::probabilities, values, room,
+        sizeof(float));
+  });
+}
+
+ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs, size_t count, const char* answer,
+                                void* data, size_t bytes) {
+  return guarded([&] {
+    api::Session& session = given(model, "model").session;
+    given(answer, "answer");
+    given(static_cast<std::byte*>(data), "data");
+    run(session, tensors_of(inputs, count), answer, data, bytes, 1);
   });
 }
 

@@ -60,7 +60,8 @@ typedef struct ptrain_options {
  * Clips are "images" [N, frames, image_size, image_size, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
  * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: each word's number. ptrain_input tells the shapes of any model.
  *
- * Answers are float [N, classes]: logits, or the values of a regression, which has one class. N is 1 to max_batch. */
+ * Answers are PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
+ * tells what other models answer. N is 1 to max_batch. */
 typedef struct ptrain_description {
   ptrain_kind kind;
   int64_t classes, max_batch;
@@ -68,7 +69,7 @@ typedef struct ptrain_description {
   int64_t max_length, vocabulary; /* of texts, else 0 */
 } ptrain_description;
 
-/* One tensor that a model reads. */
+/* One tensor that a model reads or answers with. */
 typedef struct ptrain_input_description {
   const char* name;
   ptrain_type type;     /* the one to prefer */
@@ -76,6 +77,7 @@ typedef struct ptrain_input_description {
   const int64_t* shape; /* -1: N, or an axis of a text that may be shorter than max_length */
   int64_t limit;        /* integers are from 0 to below it; 0: numbers */
 } ptrain_input_description;
+typedef ptrain_input_description ptrain_answer_description;
 
 typedef struct ptrain_tensor {
   const char* name;
@@ -108,6 +110,10 @@ PTRAIN_API ptrain_status ptrain_describe(const ptrain_model* model, ptrain_descr
 PTRAIN_API size_t ptrain_input_count(const ptrain_model* model);
 PTRAIN_API ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input_description* description);
 
+/* How many tensors it answers with, the logits or what stands for them first, and each by its place from 0. */
+PTRAIN_API size_t ptrain_answer_count(const ptrain_model* model);
+PTRAIN_API ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answer_description* description);
+
 /* NULL where `index` is no class; lives as long as the model. */
 PTRAIN_API const char* ptrain_class_name(const ptrain_model* model, int64_t index);
 
@@ -124,6 +130,10 @@ PTRAIN_API ptrain_status ptrain_encode_text(const ptrain_model* model, const cha
 /* Answers N inputs. `values` has room for `room` floats, N * classes or more. */
 PTRAIN_API ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_t count,
                                     ptrain_output output, float* values, size_t room);
+
+/* The same of any tensor that it answers with, by name and of its own type. `data` has room for `bytes`. */
+PTRAIN_API ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs, size_t count,
+                                           const char* answer, void* data, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -55,14 +55,19 @@ Session::Session(Settings settings)
     : settings_(completed(std::move(settings))),
       opened_(open_model(settings_.folder, make_model)),
       inputs_(client_tensors(opened_.trained.data)) {
-  require_answers(opened_.trained, "this interface");
+  require_answers(opened_, "this interface");
   const CallingThread thread(settings_.threads);
   if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
     encoder_.emplace(opened_.trained);
   }
   backend_ = make_backend(settings_.device);
-  predictor_.emplace(*backend_, *opened_.model, opened_.trained.weights(),
+  predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
                      deploy_options(settings_, opened_, *backend_));
+  for (const TensorSpec& answer : answers()) {
+    answer_shapes_.push_back({-1});
+    const std::vector<std::int64_t>& row = answer.shape.dims();
+    answer_shapes_.back().insert(answer_shapes_.back().end(), row.begin(), row.end());
+  }
 }
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
@@ -82,11 +87,11 @@ std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t>
   return encoder_->encode(sentences_of(text), scratch, ids, types);
 }
 
-std::vector<float> Session::run(std::span<const InputTensor> inputs) {
+Batch Session::run(std::span<const InputTensor> inputs) {
   Batch batch = batch_of(data(), inputs, settings_.max_batch);
   const std::lock_guard lock(running_);
   const CallingThread thread(settings_.threads);
-  return predictor_->run(batch);
+  return opened_.task->answers(predictor_->run(batch));
 }
 
 }  // namespace ptrain::api

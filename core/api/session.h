@@ -29,20 +29,24 @@ class Session {
   const Settings& settings() const { return settings_; }
   const DatasetInfo& data() const { return opened_.trained.data; }
   const std::vector<ClientTensor>& inputs() const { return inputs_; }
-  std::int64_t classes() const { return predictor_->classes(); }
+  /// What a row of the answers holds.
+  const std::vector<TensorSpec>& answers() const { return predictor_->outputs(); }
+  /// The shape of one of them, -1 for N.
+  const std::vector<std::int64_t>& answer_shape(std::size_t index) const { return answer_shapes_[index]; }
 
   /// Pixels [size, size, 3] of an image file's bytes. Throws BadSample; Error{usage} where the model reads text.
   void encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const;
   /// Ids and token types [max_length]; returns the tokens. Throws Error{usage} where the model reads images or the text
   /// is no UTF-8, Error{failed} where the model has no vocabulary.
   std::int32_t encode_text(std::string_view text, std::span<std::int32_t> ids, std::span<std::int32_t> types) const;
-  /// Logits [N, classes]. Throws as batch_of and Predictor::run do.
-  std::vector<float> run(std::span<const InputTensor> inputs);
+  /// The task's answers(). Throws as batch_of and Predictor::run do.
+  Batch run(std::span<const InputTensor> inputs);
 
  private:
   Settings settings_;
   OpenedModel opened_;
   std::vector<ClientTensor> inputs_;
+  std::vector<std::vector<std::int64_t>> answer_shapes_;
   std::optional<TextEncoder> encoder_;
   std::unique_ptr<Backend> backend_;
   std::optional<Predictor> predictor_;

@@ -53,6 +53,17 @@ void Batch::append(const Batch& other) {
   count += other.count;
 }
 
+Batch Batch::slice(std::int64_t first, std::int64_t rows) const {
+  Batch part;
+  part.rows_ = part.count = rows;
+  for (const auto& [spec, tensor] : entries_) part.entries_.push_back({spec, tensor.slice(first, rows)});
+  part.common_ = common_;
+  if (!sample_indices.empty()) {
+    part.sample_indices.assign(sample_indices.begin() + first, sample_indices.begin() + first + rows);
+  }
+  return part;
+}
+
 void Batch::pad(std::int64_t rows) {
   if (rows <= rows_) return;
   for (Entry& entry : entries_) entry.tensor.resize_rows(rows);

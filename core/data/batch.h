@@ -55,6 +55,8 @@ class Batch {
 
   /// Adds the rows of `other`, which has the same tensors.
   void append(const Batch& other);
+  /// Rows `first` up to `first + rows`, all of which count, of every tensor.
+  Batch slice(std::int64_t first, std::int64_t rows) const;
   /// Makes it that many rows; those behind the present ones hold what each tensor's spec says.
   void pad(std::int64_t rows);
   /// Fills the rows from `count` on as the specs say.

@@ -22,6 +22,16 @@ void HostTensor::set_rows(std::int64_t rows) {
   shape_ = Shape(std::move(dims));
 }
 
+HostTensor HostTensor::slice(std::int64_t first, std::int64_t rows) const {
+  HostTensor part;
+  part.dtype_ = dtype_;
+  part.shape_ = shape_;
+  const auto each = static_cast<std::ptrdiff_t>(row_bytes());
+  part.bytes_.assign(bytes_.begin() + first * each, bytes_.begin() + (first + rows) * each);
+  part.set_rows(rows);
+  return part;
+}
+
 void HostTensor::copy_row(std::int64_t from, std::int64_t to) {
   const std::size_t each = row_bytes();
   if (from == to || each == 0) return;

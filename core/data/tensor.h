@@ -54,7 +54,10 @@ class HostTensor {
     return row_of(values<T>(), index);
   }
   std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<std::byte> writable_bytes() { return bytes_; }
 
+  /// Rows `first` up to `first + rows`.
+  HostTensor slice(std::int64_t first, std::int64_t rows) const;
   /// Copies row `from` over row `to`.
   void copy_row(std::int64_t from, std::int64_t to);
   /// Rows that are new hold zeros.

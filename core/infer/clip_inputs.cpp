@@ -24,12 +24,13 @@ class ClipInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(clips_.size()); }
   const std::string& name(std::int64_t index) const override { return clip(index).folder; }
-  std::int32_t truth(std::int64_t index) const override { return clip(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return clip(index).truth; }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     try {
       load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch,
                 out.at<std::uint8_t>(tensor_names::images));
+      out.set(tensor_names::labels, clip(index).truth);
     } catch (const Error& error) {
       refuse(index, error.what());
     }

@@ -61,17 +61,17 @@ class Texts {
     return batch;
   }
 
-  /// Adds to each open text the token that follows its row of `logits`.
-  void add(std::span<const float> logits) {
-    const std::size_t vocabulary = logits.size() / texts_.size();
+  /// Adds to each open text the token that follows its row of the scores.
+  void add(const Batch& scores) {
+    const HostTensor& logits = scores.at(tensor_names::logits);
     for (std::size_t row = 0; row < texts_.size(); ++row) {
       Text& text = texts_[row];
       if (!text.open) continue;
-      const auto scores = logits.subspan(row * vocabulary, vocabulary);
-      require_finite(scores, shown(text.result.prompt));
+      const auto place = static_cast<std::int64_t>(row);
+      require_finite(scores, place, shown(text.result.prompt));
       const RandomStream random{options_.seed, first_index_ + row, 0};
-      const std::int32_t id =
-          next_token(scores, options_, random.uniform(static_cast<std::uint64_t>(text.result.tokens)));
+      const std::int32_t id = next_token(logits.row<float>(place), options_,
+                                         random.uniform(static_cast<std::uint64_t>(text.result.tokens)));
       text.result.ended = id == tokenizer_.end_id();
       if (!text.result.ended) {
         text.ids.push_back(id);
@@ -145,7 +145,7 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
 TextGenerator::TextGenerator(const OpenedModel& opened, Backend& backend, const DeployOptions& options)
     : tokenizer_(open_vocabulary(opened.trained)),
       data_(opened.trained.data),
-      model_(backend, *opened.model, opened.trained.weights(), options) {}
+      model_(backend, *opened.model, *opened.task, opened.trained.weights(), options) {}
 
 void TextGenerator::run(const std::vector<std::string>& prompts, const GenerationOptions& options,
                         const std::function<void(const Generation&)>& done) {

@@ -30,7 +30,7 @@ class ImageInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
   const std::string& name(std::int64_t index) const override { return image(index).name; }
-  std::int32_t truth(std::int64_t index) const override { return image(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return image(index).truth; }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const Image& one = image(index);
@@ -41,6 +41,7 @@ class ImageInputs final : public InputSet {
         read_file(one.name, scratch.file);
         transform_.apply_encoded(scratch.file, one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
       }
+      out.set(tensor_names::labels, one.truth);
     } catch (const Error& error) {
       refuse(index, error.what());
     }

@@ -2,22 +2,17 @@
 
 #include "core/base/clock.h"
 #include "core/base/signals.h"
-#include "core/data/loader/loader.h"
+#include "core/data/loader/for_each_batch.h"
 #include "core/report/keep_worst.h"
-#include "core/tasks/classification/classification_metrics.h"
-#include "core/tasks/regression/regression_metrics.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace ptrain {
 
 void MistakeRecord::describe(Fields& field) {
   field("input", input, "");
-  field("truth", truth, "class");
-  field("answer", answer, "class");
-  field("probability", probability, "of the answer");
-  field("of_truth", of_truth, "probability of the truth");
+  field("truth", truth, "class or value");
+  field("answer", answer, "class or value");
+  field("probability", probability, "of the answer; null of values");
+  field("of_truth", of_truth, "probability of the truth; null of values");
 }
 
 void InferenceReport::describe(Fields& field) {
@@ -36,7 +31,7 @@ void InferenceReport::describe(Fields& field) {
   field("class_names", class_names, "");
   field("classes", classes, "how each was answered; empty where no truth is known");
   field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
-  field("mistakes", mistakes, "the surest of them first");
+  field("mistakes", mistakes, "the surest of them first, of values the farthest off");
 }
 
 namespace {
@@ -44,33 +39,32 @@ namespace {
 /// Counts right and wrong answers.
 class Tally {
  public:
-  explicit Tally(const std::vector<std::string>& names)
-      : names_(names), metrics_(static_cast<std::int64_t>(names.size()), names) {}
+  Tally(const Task& task, const DatasetInfo& data) : metrics_(task.make_metrics(data.classes, data.class_names)) {}
 
-  void add(const std::string& input, std::int32_t truth, std::span<const float> probabilities) {
-    metrics_.add(probabilities, {&truth, 1});
-    const RankedClass best = rank_classes(probabilities, 1).front();
-    if (best.index == truth) return;
-    mistakes_.push_back({input, name(truth), name(best.index), static_cast<double>(best.probability),
-                         static_cast<double>(probabilities[static_cast<std::size_t>(truth)])});
-    if (mistakes_.size() >= 2 * most_mistakes) keep_worst(mistakes_, &MistakeRecord::probability);
+  void add(const Batch& batch, const Batch& scores) {
+    if (metrics_->reads_outputs()) metrics_->add_batch(batch, std::nullopt, scores);
+  }
+
+  void add(const std::string& input, const Prediction& one) {
+    if (!one.is_wrong()) return;
+    mistakes_.push_back({input, text_of_answer(one.truth), text_of_answer(one.answer), one.probability,
+                         one.probability_of_truth, one.error});
+    if (mistakes_.size() >= 2 * most_mistakes) keep_worst(mistakes_, &MistakeRecord::error);
   }
 
   void fill(InferenceReport& report) {
-    if (metrics_.samples() == 0) return;
-    report.evaluation = metrics_.evaluation();
-    ClassificationReport found = metrics_.report();
-    report.classes = std::move(found.classes);
-    report.confusion = std::move(found.confusion);
-    keep_worst(mistakes_, &MistakeRecord::probability);
+    if (metrics_->samples() == 0) return;
+    report.evaluation = metrics_->evaluation();
+    if (std::optional<ClassificationReport> found = metrics_->details()) {
+      report.classes = std::move(found->classes);
+      report.confusion = std::move(found->confusion);
+    }
+    keep_worst(mistakes_, &MistakeRecord::error);
     report.mistakes = std::move(mistakes_);
   }
 
  private:
-  const std::string& name(std::int32_t index) const { return names_[static_cast<std::size_t>(index)]; }
-
-  const std::vector<std::string>& names_;
-  ClassificationMetrics metrics_;
+  std::unique_ptr<Metrics> metrics_;
   std::vector<MistakeRecord> mistakes_;
 };
 
@@ -88,52 +82,42 @@ LoaderOptions every_input_once(const DeployedModel& model, const InputSet& input
 }
 
 InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
-                              const std::function<void(const Answer&)>& answered,
+                              const std::function<void(const std::string&, const Prediction&)>& answered,
                               const std::function<void(std::int64_t)>& progress) {
   const InterruptibleWork interruptible;
   InferenceReport report;
   report.class_names = inputs.info().class_names;
   report.batch_size = model.batch_size();
-  Tally tally(report.class_names);
-  RegressionMetrics values;
+  Tally tally(model.task(), inputs.info());
   Loader loader(inputs, every_input_once(model, inputs, options.workers));
   std::vector<double> batch_ms;
-  const auto classes = static_cast<std::size_t>(model.classes());
-  const Stopwatch watch;
-  for (std::int64_t done = 0; done < inputs.size(); done += model.batch_size()) {
-    InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
-    const Batch& batch = loader.next();
-    if (batch.count > 0) {
-      const Stopwatch computing;
-      const std::vector<float> logits = model.run(batch);
-      batch_ms.push_back(computing.seconds() * 1e3);
-      for (std::int64_t row = 0; row < batch.count; ++row) {
-        const std::int64_t index = batch.sample_indices[static_cast<std::size_t>(row)];
-        const auto scores = std::span(logits).subspan(static_cast<std::size_t>(row) * classes, classes);
-        require_finite(scores, inputs.name(index));
-        if (inputs.info().head == Head::regression) {
-          const float truth = inputs.value(index);
-          const bool known = !std::isnan(truth);
-          answered({inputs.name(index), {}, no_truth, scores[0], known ? std::optional(truth) : std::nullopt});
-          if (known) values.add(scores, {&truth, 1});
-          continue;
-        }
-        const std::vector<float> probabilities = softmax(scores);
-        const std::int32_t truth = inputs.truth(index);
-        answered({inputs.name(index), rank_classes(probabilities, options.top), truth});
-        if (truth != no_truth) tally.add(inputs.name(index), truth, probabilities);
-      }
-      report.inputs += batch.count;
+  const auto answer = [&](const Batch& batch) {
+    const Stopwatch computing;
+    const Batch scores = model.run(batch);
+    batch_ms.push_back(computing.seconds() * 1e3);
+    for (std::int64_t row = 0; row < batch.count; ++row) {
+      require_finite(scores, row, inputs.name(index_of_row(batch, row)));
     }
-    progress(std::min(done + model.batch_size(), inputs.size()));
-  }
+    for (const Prediction& one : model.task().predictions(batch, scores, options.form)) {
+      answered(inputs.name(one.index), one);
+      tally.add(inputs.name(one.index), one);
+    }
+    tally.add(batch, scores);
+    report.inputs += batch.count;
+  };
+  const Stopwatch watch;
+  for_each_batch(loader, inputs.size(), model.batch_size(), [&](const Batch& batch, std::int64_t done) {
+    InterruptibleWork::check(fmt::format("after {} of {} inputs", report.inputs, inputs.size()));
+    if (batch.count > 0) answer(batch);
+    progress(done);
+    return true;
+  });
   report.seconds = watch.seconds();
   report.inputs_per_second = report.seconds > 0 ? static_cast<double>(report.inputs) / report.seconds : 0;
   report.compile_seconds = model.compile_seconds();
   report.batch_ms = summarize(batch_ms);
   for (const auto& [index, problem] : inputs.unread()) report.unread.push_back(problem);
   tally.fill(report);
-  if (values.samples() > 0) report.evaluation = values.evaluation();
   return report;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/data/loader/loader.h"
-#include "core/infer/answers.h"
 #include "core/infer/inputs.h"
 #include "core/report/evaluation_figures.h"
 #include "core/report/statistics.h"
@@ -14,7 +13,8 @@ namespace ptrain {
 
 struct MistakeRecord {
   std::string input, truth, answer;
-  double probability = 0, of_truth = 0;
+  std::optional<double> probability, of_truth;
+  double error = 0;  // Prediction's
 
   void describe(Fields& field);
 };
@@ -39,14 +39,14 @@ struct InferenceReport {
 LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers);
 
 struct InferenceOptions {
-  std::size_t top = 5;
+  AnswerForm form;
   int workers = 2;  // threads that read inputs ahead
 };
 
 /// Calls `answered` for every input that could be read, in order, and `progress` with how many are done. Fills what the
-/// inputs decide in the report. Throws Error{failed} naming an input whose logits are not finite, Interrupted.
+/// inputs decide in the report. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
 InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
-                              const std::function<void(const Answer&)>& answered,
+                              const std::function<void(const std::string& input, const Prediction& answer)>& answered,
                               const std::function<void(std::int64_t done)>& progress);
 
 }  // namespace ptrain

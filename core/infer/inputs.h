@@ -12,17 +12,11 @@ namespace ptrain {
 /// Where there is no truth to hold an answer to.
 inline constexpr std::int32_t no_truth = -1;
 
-/// Samples have no labels; their truth is a matter of their own.
+/// Samples whose label or value may not be known: then it is no_truth, or NaN.
 class InputSet : public Dataset {
  public:
   /// A path, or the text itself.
   virtual const std::string& name(std::int64_t index) const = 0;
-  /// The class, or no_truth.
-  virtual std::int32_t truth(std::int64_t index) const = 0;
-  /// Of what answers with values: the true one; NaN where it is not known.
-  virtual float value(std::int64_t) const { return std::numeric_limits<float>::quiet_NaN(); }
-  std::int32_t label(std::int64_t) const final { return 0; }
-  std::vector<TensorSpec> tensors(const ImageForm& form) const final { return input_tensors(info_, form.size); }
   /// Inputs that could not be read so far, a line each, by index.
   std::map<std::int64_t, std::string> unread() const;
 

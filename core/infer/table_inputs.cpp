@@ -16,12 +16,13 @@ class TableInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
   const std::string& name(std::int64_t index) const override { return row(index).name; }
-  std::int32_t truth(std::int64_t index) const override { return row(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return row(index).truth; }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const Row& one = row(index);
     std::ranges::copy(one.numbers, out.at<float>(tensor_names::numbers).begin());
     std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categories).begin());
+    out.set(tensor_names::labels, one.truth);
   }
 
  private:

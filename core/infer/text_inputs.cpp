@@ -23,14 +23,14 @@ class TextInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(texts_.size()); }
   const std::string& name(std::int64_t index) const override { return text(index).sentences.first; }
-  std::int32_t truth(std::int64_t index) const override { return text(index).truth; }
-
-  float value(std::int64_t index) const override { return text(index).value; }
+  std::int32_t label(std::int64_t index) const override { return text(index).truth; }
 
   void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
     out.set<std::int32_t>(tensor_names::lengths,
                           encoder_.encode(text(index).sentences, scratch, out.at<std::int32_t>(tensor_names::ids),
                                           out.at<std::int32_t>(tensor_names::token_types)));
+    out.set(tensor_names::labels, text(index).truth);
+    out.set(tensor_names::values, text(index).value);
   }
 
  private:

@@ -70,14 +70,6 @@ void initialize(const Initializer& initializer, const Shape& shape, std::string_
   });
 }
 
-std::vector<float> class_logits(std::vector<float> logits, std::int64_t per_row) {
-  if (per_row > 1) return logits;
-  std::vector<float> both;
-  both.reserve(2 * logits.size());
-  for (const float second : logits) both.insert(both.end(), {0.0f, second});
-  return both;
-}
-
 bool is_running_statistic(std::string_view name) {
   return name.ends_with(".running_mean") || name.ends_with(".running_var");
 }

@@ -101,10 +101,6 @@ class Model {
 void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
                 std::span<float> values);
 
-/// A classifier's logits [rows, classes] from a model's (`per_row` to each): one that has a single logit, of the second
-/// of two classes, gives the first class 0.
-std::vector<float> class_logits(std::vector<float> logits, std::int64_t per_row);
-
 /// True for the names of batch norms' running means and variances.
 bool is_running_statistic(std::string_view name);
 

@@ -7,7 +7,7 @@
 #include "core/passes/fuse_casts.h"
 #include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
-#include "core/passes/keep_output.h"
+#include "core/passes/keep_outputs.h"
 #include "core/passes/pointwise/fuse_pointwise.h"
 
 #include <algorithm>
@@ -70,20 +70,21 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   return {std::move(amp.graph), amp.summary};
 }
 
-DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options) {
+DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
+                                   const PipelineOptions& options) {
   check("model", forward, options);
-  FoldedGraph deployed{keep_output(forward, output), {}};
-  check("keep_output", deployed.graph, options);
+  FoldedGraph deployed{keep_outputs(forward, outputs), {}};
+  check("keep_outputs", deployed.graph, options);
   if (options.fusion != Fusion::off) {
     deployed.graph = fuse(deployed.graph);
     check("fuse", deployed.graph, options);
     deployed = fold_batch_norms(deployed.graph);
     check("fold_batch_norms", deployed.graph, options);
-    deployed.graph = keep_output(fuse_epilogues(deployed.graph), output);
+    deployed.graph = keep_outputs(fuse_epilogues(deployed.graph), outputs);
     check("fuse_epilogues", deployed.graph, options);
   }
   if (options.quantization) {
-    deployed.graph = keep_output(quantize_layers(deployed.graph, *options.quantization), output);
+    deployed.graph = keep_outputs(quantize_layers(deployed.graph, *options.quantization), outputs);
     check("quantize_layers", deployed.graph, options);
   }
   AmpResult amp = lower_precision(deployed.graph, options);

@@ -53,9 +53,10 @@ struct DeployedGraph {
   std::vector<FoldedNorm> folded;
 };
 
-/// From an evaluation graph: `output` and what it needs, without loss and labels; batch norms folded into convolutions,
-/// and activations and residuals joined to what makes their inputs; with a quantization, its layers in 8 bits. Throws
-/// as quantize_layers does.
-DeployedGraph build_deployed_graph(const Graph& forward, std::string_view output, const PipelineOptions& options);
+/// From an evaluation graph: `outputs` and what they need, without loss and labels; batch norms folded into
+/// convolutions, and activations and residuals joined to what makes their inputs; with a quantization, its layers in 8
+/// bits. Throws as quantize_layers does.
+DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
+                                   const PipelineOptions& options);
 
 }  // namespace ptrain

@@ -97,20 +97,26 @@ void write_quantized(const Variables& from, Variables& to) {
 
 }  // namespace
 
-DeployedModel::DeployedModel(Backend& backend, const Model& model, std::optional<QuantizationScheme> scheme,
-                             const DeployOptions& options)
-    : backend_(backend), model_(model), scheme_(std::move(scheme)), options_(options), variables_(backend) {
+DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& task,
+                             std::optional<QuantizationScheme> scheme, const DeployOptions& options)
+    : backend_(backend),
+      model_(model),
+      task_(task),
+      scheme_(std::move(scheme)),
+      options_(options),
+      variables_(backend) {
   if (scheme_ && backend.int8_arithmetic() == Int8Arithmetic::none) {
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
-  const Plan& largest = plans_of(options.batch_size).largest();
-  classes_ = has_one_logit() ? 2 : count_logits(largest);
+  Batch scores = task_.scores(empty_outputs(plans_of(options.batch_size).largest(), output_names_));
+  if (task_.answers_samples()) scores = task_.answers(std::move(scores));
+  for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
   variables_.allocate();
 }
 
-DeployedModel::DeployedModel(Backend& backend, const Model& model, const TrainedWeights& weights,
+DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
                              const DeployOptions& options)
-    : DeployedModel(backend, model, weights.quantization, options) {
+    : DeployedModel(backend, model, task, weights.quantization, options) {
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
@@ -119,9 +125,9 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Trained
   finish();
 }
 
-DeployedModel::DeployedModel(Backend& backend, const Model& model, const DeployedModel& precise,
-                             const QuantizationScheme& scheme, const DeployOptions& options)
-    : DeployedModel(backend, model, std::optional(scheme), options) {
+DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, const QuantizationScheme& scheme,
+                             const DeployOptions& options)
+    : DeployedModel(backend, precise.model_, precise.task_, std::optional(scheme), options) {
   write_quantized(precise.variables_, variables_);
   finish();
 }
@@ -157,7 +163,9 @@ Graph DeployedModel::build(const BatchShape& shape) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  DeployedGraph deployed = build_deployed_graph(model_.build(shape, Mode::deployment), tensor_names::logits, options);
+  const Graph forward = model_.build(shape, Mode::deployment);
+  output_names_ = names_of_outputs(forward);
+  DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
   folded_ = std::move(deployed.folded);
   for (const std::string& name : options_.readable) {
     deployed.graph.set_output(name, deployed.graph.find_value(name));
@@ -165,15 +173,14 @@ Graph DeployedModel::build(const BatchShape& shape) {
   return std::move(deployed.graph);
 }
 
-std::vector<float> DeployedModel::run(const Batch& batch) {
+Batch DeployedModel::run(const Batch& batch) {
   const std::int64_t rows = batch.rows();
   invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
   Plan& plan = plans_of(rows).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
   plan.run(Phase::forward, Phase::forward);
-  std::vector<float> logits = read_logits(plan);
-  return has_one_logit() ? class_logits(std::move(logits), count_logits(plan)) : logits;
+  return task_.scores(read_outputs(plan, output_names_));
 }
 
 double DeployedModel::compile_seconds() const {
@@ -182,21 +189,12 @@ double DeployedModel::compile_seconds() const {
   return sum;
 }
 
-void require_finite(std::span<const float> logits, const std::string& input) {
-  const bool finite = std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
-  if (!finite) fail("{}: the model's logits are not finite (in a low precision, --amp O0 may hold them)", input);
-}
-
-std::vector<float> softmax(std::span<const float> logits) {
-  const float most = *std::max_element(logits.begin(), logits.end());
-  std::vector<float> probabilities;
-  double sum = 0;
-  for (const float logit : logits) {
-    probabilities.push_back(std::exp(logit - most));
-    sum += static_cast<double>(probabilities.back());
+void require_finite(const Batch& scores, std::int64_t row, const std::string& input) {
+  for (const auto& [spec, tensor] : scores.entries()) {
+    if (tensor.dtype() != DType::f32) continue;
+    if (std::ranges::all_of(tensor.row<float>(row), [](float value) { return std::isfinite(value); })) continue;
+    fail("{}: the model's {} are not finite (in a low precision, --amp O0 may hold them)", input, spec.name);
   }
-  for (float& value : probabilities) value = static_cast<float>(static_cast<double>(value) / sum);
-  return probabilities;
 }
 
 }  // namespace ptrain

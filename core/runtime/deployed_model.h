@@ -6,6 +6,7 @@
 #include "core/passes/pipeline.h"
 #include "core/runtime/plan_set.h"
 #include "core/runtime/trained_model.h"
+#include "core/tasks/task.h"
 
 #include <set>
 
@@ -22,24 +23,26 @@ struct DeployOptions {
 
 class DeployedModel {
  public:
-  /// Reads the weights and compiles. Backend and model outlive it. Throws Error{failed} naming the file and the tensor
-  /// that is missing, of another shape or not finite; OutOfMemory.
-  DeployedModel(Backend& backend, const Model& model, const TrainedWeights& weights, const DeployOptions& options);
+  /// Reads the weights and compiles. Backend, model and task outlive it. Throws Error{failed} naming the file and the
+  /// tensor that is missing, of another shape or not finite; OutOfMemory.
+  DeployedModel(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
+                const DeployOptions& options);
   /// `precise`, of the same model at AMP level O0 and not quantized, with what `scheme` says in 8 bits.
-  DeployedModel(Backend& backend, const Model& model, const DeployedModel& precise, const QuantizationScheme& scheme,
+  DeployedModel(Backend& backend, const DeployedModel& precise, const QuantizationScheme& scheme,
                 const DeployOptions& options);
   DeployedModel(const DeployedModel&) = delete;
   DeployedModel& operator=(const DeployedModel&) = delete;
 
-  /// Logits [rows, classes] (of running text [rows, vocabulary], of the token behind each) of a batch of so many rows
-  /// at most batch_size, of which `count` mean something. The first batch of so many rows compiles plans
-  /// for them.
-  std::vector<float> run(const Batch& batch);
+  /// The task's scores() of a batch of at most batch_size rows (of running text those of the token behind each). The
+  /// first batch of so many rows compiles plans for them.
+  Batch run(const Batch& batch);
+  /// What a row of the task's answers() holds.
+  const std::vector<TensorSpec>& outputs() const { return outputs_; }
+  const Task& task() const { return task_; }
 
-  /// The plan of the last run(), whose outputs are the logits and DeployOptions::readable.
+  /// The plan of the last run(), whose outputs are the model's and DeployOptions::readable.
   const Plan& last_plan() const { return *last_plan_; }
 
-  std::int64_t classes() const { return classes_; }
   std::int64_t batch_size() const { return options_.batch_size; }
   const Graph& graph() { return plans_.at(options_.batch_size).largest().graph(); }
   const Variables& variables() const { return variables_; }
@@ -49,14 +52,13 @@ class DeployedModel {
  private:
   PlanSet& plans_of(std::int64_t rows);
   Graph build(const BatchShape& shape);
-  DeployedModel(Backend& backend, const Model& model, std::optional<QuantizationScheme> scheme,
+  DeployedModel(Backend& backend, const Model& model, const Task& task, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);
   void finish();
-  /// For two classes.
-  bool has_one_logit() const { return model_.reads() == DataKind::table; }
 
   Backend& backend_;
   const Model& model_;
+  const Task& task_;
   std::optional<QuantizationScheme> scheme_;
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
@@ -65,13 +67,11 @@ class DeployedModel {
   std::map<std::int64_t, PlanSet> plans_;  // by rows
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
-  std::int64_t classes_ = 0;
+  std::vector<std::string> output_names_;  // the model's own
+  std::vector<TensorSpec> outputs_;
 };
 
-/// Throws Error{failed} naming the input whose logits they are.
-void require_finite(std::span<const float> logits, const std::string& input);
-
-/// The probabilities of one row of logits: exp(logit - max) over their sum.
-std::vector<float> softmax(std::span<const float> logits);
+/// Throws Error{failed} naming the input where a number that a row of the scores holds is not finite.
+void require_finite(const Batch& scores, std::int64_t row, const std::string& input);
 
 }  // namespace ptrain

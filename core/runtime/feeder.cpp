@@ -59,6 +59,18 @@ void feed_packed(Plan& plan, const Batch& batch) {
   if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, last_tokens_of(offsets));
 }
 
+Shape shape_of_row(const Shape& shape) { return Shape(std::vector(shape.dims().begin() + 1, shape.dims().end())); }
+
+void read_output(const Plan& plan, const std::string& name, const TensorDesc& desc, HostTensor& to) {
+  if (!is_low_precision(desc.dtype)) return plan.read_output(name, to.writable_bytes().data(), desc.bytes());
+  visit_floating(desc.dtype, [&](auto zero) {
+    std::vector<decltype(zero)> raw(static_cast<std::size_t>(desc.count()));
+    plan.read_output(name, raw.data(), desc.bytes());
+    std::transform(raw.begin(), raw.end(), to.values<float>().begin(),
+                   [](auto value) { return static_cast<float>(value); });
+  });
+}
+
 bool is_packed(std::string_view name) { return name == tensor_names::ids || name == tensor_names::token_types; }
 
 }  // namespace
@@ -69,19 +81,24 @@ TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
   return {std::accumulate(lengths.begin(), lengths.begin() + batch.count, std::int64_t{0}), capacity_of(plan)};
 }
 
-std::vector<float> read_logits(const Plan& plan) {
-  const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(tensor_names::logits));
-  std::vector<float> logits(static_cast<std::size_t>(desc.count()));
-  visit_floating(desc.dtype, [&](auto zero) {
-    std::vector<decltype(zero)> raw(logits.size());
-    plan.read_output(tensor_names::logits, raw.data(), desc.bytes());
-    std::transform(raw.begin(), raw.end(), logits.begin(), [](auto value) { return static_cast<float>(value); });
-  });
-  return logits;
+Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names) {
+  Batch outputs;
+  for (const std::string& name : names) {
+    const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
+    if (outputs.entries().empty()) outputs = Batch({}, desc.shape[0]);
+    invariant(outputs.rows() == desc.shape[0], "a model's outputs have different numbers of rows");
+    outputs.add({name, is_low_precision(desc.dtype) ? DType::f32 : desc.dtype, shape_of_row(desc.shape)});
+  }
+  outputs.count = outputs.rows();
+  return outputs;
 }
 
-std::int64_t count_logits(const Plan& plan) {
-  return plan.graph().desc(plan.graph().find_output(tensor_names::logits)).shape[-1];
+Batch read_outputs(const Plan& plan, const std::vector<std::string>& names) {
+  Batch outputs = empty_outputs(plan, names);
+  for (const std::string& name : names) {
+    read_output(plan, name, plan.graph().desc(plan.graph().find_output(name)), outputs.at(name));
+  }
+  return outputs;
 }
 
 void feed(Plan& plan, const Batch& batch) {

@@ -10,11 +10,10 @@ namespace ptrain {
 /// it takes sequence offsets.
 void feed(Plan& plan, const Batch& batch);
 
-/// The logits [N, classes] of a plan's last run, as fp32; waits for it.
-std::vector<float> read_logits(const Plan& plan);
-
-/// The last axis of the logits: of a row, or of each of its tokens.
-std::int64_t count_logits(const Plan& plan);
+/// The outputs [N, ...] of those names of a plan's last run, real numbers as fp32; waits for it. All rows count.
+Batch read_outputs(const Plan& plan, const std::vector<std::string>& names);
+/// The same of a plan that has not run: zeros.
+Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names);
 
 /// Tokens of one or several batches.
 struct TokenCounts {

@@ -1,6 +1,8 @@
 #include "core/runtime/opened_model.h"
 
 #include "core/base/errors.h"
+#include "core/config/model_catalog.h"
+#include "core/tasks/registry.h"
 
 namespace ptrain {
 
@@ -13,7 +15,14 @@ OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make) {
     fail("{}: {}", (opened.trained.folder / model_files::document).string(), error.what());
   }
   require_same_model(opened.trained, *opened.model);
+  opened.task = make_task(task_name(opened.trained.config));
   return opened;
+}
+
+void require_answers(const OpenedModel& opened, const std::string& what) {
+  if (opened.task->answers_samples()) return;
+  fail_usage("{}: reads running text, and {} gives each input one answer; ptrain infer and bench infer take it",
+             opened.trained.folder.string(), what);
 }
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 
 #include "core/model/model.h"
 #include "core/runtime/trained_model.h"
+#include "core/tasks/task.h"
 
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,7 @@ namespace ptrain {
 struct OpenedModel {
   TrainedModel trained;
   std::unique_ptr<Model> model;
+  std::unique_ptr<Task> task;
 };
 
 /// models/registry.h has it.
@@ -19,5 +21,8 @@ using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const Datase
 
 /// Throws as open_trained_model does, and Error{failed} where model.json makes no model or another one.
 OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make);
+
+/// Throws Error{usage} when the model goes on with texts: `what` gives one answer to each input.
+void require_answers(const OpenedModel& opened, const std::string& what);
 
 }  // namespace ptrain

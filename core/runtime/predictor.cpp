@@ -43,16 +43,11 @@ void Predictor::prepare(const DatasetInfo& data) {
   }
 }
 
-std::vector<float> Predictor::run(Batch& batch) {
+Batch Predictor::run(Batch& batch) {
   batch.pad(rows_for(batch.count));
-  std::vector<float> logits = model_.run(batch);
-  logits.resize(static_cast<std::size_t>(batch.count * model_.classes()));
-  for (std::int64_t row = 0; row < batch.count; ++row) {
-    require_finite(
-        std::span(logits).subspan(static_cast<std::size_t>(row * classes()), static_cast<std::size_t>(classes())),
-        fmt::format("input {}", row));
-  }
-  return logits;
+  Batch scores = model_.run(batch);
+  for (std::int64_t row = 0; row < batch.count; ++row) require_finite(scores, row, fmt::format("input {}", row));
+  return scores.rows() == batch.count ? std::move(scores) : scores.slice(0, batch.count);
 }
 
 }  // namespace ptrain

@@ -13,20 +13,22 @@ Batch made_up_batch(const DatasetInfo& data, std::int64_t rows);
 class Predictor {
  public:
   /// As DeployedModel; options.batch_size is the most inputs at once.
-  Predictor(Backend& backend, const Model& model, const TrainedWeights& weights, const DeployOptions& options)
-      : model_(backend, model, weights, options) {}
+  Predictor(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
+            const DeployOptions& options)
+      : model_(backend, model, task, weights, options) {}
 
   /// Compiles every plan that run() may need, and runs each once.
   void prepare(const DatasetInfo& data);
 
-  /// Logits [batch.count, classes] of a batch of that many rows or more, which is padded to the rows of a plan. The
-  /// same inputs give the same bits. Throws Error{failed} where logits are not finite.
-  std::vector<float> run(Batch& batch);
+  /// The task's scores() of the `count` rows of a batch, which is padded to the rows of a plan. The same inputs give
+  /// the same bits. Throws Error{failed} where scores are not finite.
+  Batch run(Batch& batch);
 
   /// Rows of the plan that answers so many inputs.
   std::int64_t rows_for(std::int64_t inputs) const;
   std::int64_t most() const { return model_.batch_size(); }
-  std::int64_t classes() const { return model_.classes(); }
+  /// As DeployedModel's.
+  const std::vector<TensorSpec>& outputs() const { return model_.outputs(); }
   /// The ops of the plan that ran last, with their times if DeployOptions::per_op.
   std::vector<NodeProfile> profile() const { return model_.last_plan().profile(); }
 

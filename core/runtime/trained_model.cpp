@@ -268,17 +268,6 @@ void require_same_model(const TrainedModel& trained, const Model& made) {
        quoted_name(trained.document.signature), made.signature());
 }
 
-void require_classes(const TrainedModel& trained, const std::string& what) {
-  if (trained.data.head == Head::classification) return;
-  fail_usage("{}: answers with values (model.head regression), and {} classes", trained.folder.string(), what);
-}
-
-void require_answers(const TrainedModel& trained, const std::string& what) {
-  if (trained.data.kind != DataKind::tokens) return;
-  fail_usage("{}: reads running text, and {} gives each input one answer; ptrain infer and bench infer take it",
-             trained.folder.string(), what);
-}
-
 void require_images_or_sentences(const TrainedModel& trained, const std::string& what) {
   const DatasetInfo& data = trained.data;
   std::string reads;

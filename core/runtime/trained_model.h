@@ -117,12 +117,6 @@ TrainedModel open_trained_model(const std::filesystem::path& folder);
 /// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
 void require_same_model(const TrainedModel& trained, const Model& made);
 
-/// Throws Error{usage} when the model answers with values: `what` is of classes alone.
-void require_classes(const TrainedModel& trained, const std::string& what);
-
-/// Throws Error{usage} when the model goes on with texts: `what` gives one answer to each input.
-void require_answers(const TrainedModel& trained, const std::string& what);
-
 /// Throws Error{usage} when the model reads neither images nor sentences: `what` says what has no place for clips, rows
 /// of tables and running text.
 void require_images_or_sentences(const TrainedModel& trained, const std::string& what);

@@ -36,8 +36,8 @@ Batcher::~Batcher() {
   worker_.join();
 }
 
-std::vector<float> Batcher::ask(Batch batch) {
-  std::future<std::vector<float>> logits;
+Batch Batcher::ask(Batch batch) {
+  std::future<Batch> scores;
   {
     const std::lock_guard lock(mutex_);
     if (ending_) throw QueueFull("the server is ending");
@@ -45,10 +45,10 @@ std::vector<float> Batcher::ask(Batch batch) {
       throw QueueFull(fmt::format("{} requests wait already, which is as many as may", waiting_.size()));
     }
     waiting_.push_back({std::move(batch), Clock::now(), {}});
-    logits = waiting_.back().logits.get_future();
+    scores = waiting_.back().scores.get_future();
   }
   changed_.notify_all();
-  return logits.get();
+  return scores.get();
 }
 
 std::size_t Batcher::queue_length() const {
@@ -96,18 +96,16 @@ void Batcher::answer_all(std::vector<Request> requests) {
       counts.push_back(requests[i].batch.count);
     }
     metrics_.count_batch(batch.count);
-    const std::vector<float> logits = answer_(batch);
-    const auto classes = static_cast<std::ptrdiff_t>(logits.size()) / batch.count;
-    auto from = logits.begin();
+    const Batch scores = answer_(batch);
+    std::int64_t from = 0;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      const auto to = from + counts[i] * classes;
-      requests[i].logits.set_value({from, to});
-      from = to;
+      requests[i].scores.set_value(scores.slice(from, counts[i]));
+      from += counts[i];
     }
   } catch (...) {
     for (Request& request : requests) {
       try {
-        request.logits.set_exception(std::current_exception());
+        request.scores.set_exception(std::current_exception());
       } catch (const std::future_error&) {  // it has its answer
       }
     }

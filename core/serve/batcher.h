@@ -28,8 +28,8 @@ class QueueFull : public std::runtime_error {
 
 class Batcher {
  public:
-  /// Logits [batch.count, classes].
-  using Answerer = std::function<std::vector<float>(Batch& batch)>;
+  /// Scores of the rows of a batch that count.
+  using Answerer = std::function<Batch(Batch& batch)>;
 
   /// `start` runs in the thread that computes, before anything else does. Metrics outlive it. Throws what `start`
   /// throws, Error{failed} where the system grants no thread.
@@ -39,8 +39,8 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// Logits of the batch's rows, at most options.most of them; waits. Throws QueueFull, or what computing threw.
-  std::vector<float> ask(Batch batch);
+  /// Scores of the batch's rows, at most options.most of them; waits. Throws QueueFull, or what computing threw.
+  Batch ask(Batch batch);
   std::size_t queue_length() const;
   /// From now on no request waits for others to join it.
   void hurry();
@@ -50,7 +50,7 @@ class Batcher {
   struct Request {
     Batch batch;
     Clock::time_point arrived;
-    std::promise<std::vector<float>> logits;
+    std::promise<Batch> scores;
   };
 
   void work();

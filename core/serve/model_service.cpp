@@ -6,8 +6,9 @@
 #include "core/data/tensor_names.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
-#include "core/runtime/deployed_model.h"
 #include "core/serve/request_tensors.h"
+
+#include <fmt/ranges.h>
 
 namespace ptrain {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* text_input = "text";
-constexpr const char* logits_output = "logits";
-constexpr const char* probabilities_output = "probabilities";
 constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
 std::string text_of_json(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -33,6 +32,41 @@ const char* datatype_name(TensorType type) {
       return "FP32";
   }
   return nullptr;
+}
+
+const char* datatype_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "FP32";
+    case DType::i64:
+      return "INT64";
+    case DType::i32:
+      return "INT32";
+    case DType::u8:
+      return "UINT8";
+    default:
+      fail_invariant("an answer of a type that no client reads");
+  }
+}
+
+/// Shape of so many answers.
+std::vector<std::int64_t> shape_of_answers(std::int64_t rows, const Shape& row) {
+  std::vector<std::int64_t> shape{rows};
+  shape.insert(shape.end(), row.dims().begin(), row.dims().end());
+  return shape;
+}
+
+json data_of(const HostTensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return tensor.values<float>();
+    case DType::i64:
+      return tensor.values<std::int64_t>();
+    case DType::i32:
+      return tensor.values<std::int32_t>();
+    default:
+      return tensor.values<std::uint8_t>();
+  }
 }
 
 json tensor_metadata(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
@@ -66,28 +100,21 @@ bool asks_for(const json& request, std::string_view name) {
   return std::any_of(outputs->begin(), outputs->end(), [&](const json& output) { return output.at("name") == name; });
 }
 
-void require_outputs(const json& request, bool probabilities) {
-  const auto outputs = request.find("outputs");
-  if (outputs == request.end()) return;
-  if (!outputs->is_array()) fail_usage("outputs: expected a list");
-  for (const json& output : *outputs) {
-    const bool known = output.is_object() && output.contains("name") &&
-                       (output["name"] == logits_output || (probabilities && output["name"] == probabilities_output));
-    if (known) continue;
-    if (!probabilities) fail_usage("outputs: expected objects named {}, which are values here", logits_output);
-    fail_usage("outputs: expected objects named {} or {}", logits_output, probabilities_output);
-  }
-}
-
 }  // namespace
 
 ServiceAnswer error_answer(int status, const std::string& message) {
   return {status, text_of_json({{"error", message}})};
 }
 
-ModelService::ModelService(const OpenedModel& opened, std::string name, Batcher& batcher, std::int64_t most,
-                           ServeMetrics& metrics)
-    : data_(opened.trained.data), name_(std::move(name)), batcher_(batcher), most_(most), metrics_(metrics) {
+ModelService::ModelService(const OpenedModel& opened, std::vector<TensorSpec> outputs, std::string name,
+                           Batcher& batcher, std::int64_t most, ServeMetrics& metrics)
+    : data_(opened.trained.data),
+      task_(*opened.task),
+      outputs_(std::move(outputs)),
+      name_(std::move(name)),
+      batcher_(batcher),
+      most_(most),
+      metrics_(metrics) {
   if (data_.kind == DataKind::text && opened.trained.has_vocabulary()) encoder_.emplace(opened.trained);
 }
 
@@ -101,9 +128,10 @@ ServiceAnswer ModelService::model() const {
   for (const ClientTensor& tensor : client_tensors(data_)) {
     inputs.push_back(tensor_metadata(tensor.name, datatype_name(tensor.type), tensor.shape));
   }
-  const std::vector<std::int64_t> answers{-1, data_.classes};
-  json outputs = json::array({tensor_metadata(logits_output, "FP32", answers)});
-  if (has_classes()) outputs.push_back(tensor_metadata(probabilities_output, "FP32", answers));
+  json outputs = json::array();
+  for (const TensorSpec& output : outputs_) {
+    outputs.push_back(tensor_metadata(output.name, datatype_name(output.dtype), shape_of_answers(-1, output.shape)));
+  }
   return {200, text_of_json({{"name", name_},
                              {"versions", json::array()},
                              {"platform", "ptrain"},
@@ -120,7 +148,7 @@ Batch ModelService::batch_of_body(const json& request) const {
   }
   constexpr std::size_t most_inputs = 8;
   if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors: no model reads so many", inputs->size());
-  require_outputs(request, has_classes());
+  require_outputs(request);
   std::vector<RequestTensor> tensors;
   for (const json& input : *inputs) tensors.push_back(tensor_of(input, largest_tensor));
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
@@ -135,23 +163,27 @@ Batch ModelService::batch_of_body(const json& request) const {
   return batch_of(data_, views, most_);
 }
 
-ServiceAnswer ModelService::answered(const json& request, std::span<const float> logits) const {
-  const auto classes = static_cast<std::size_t>(data_.classes);
-  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(logits.size() / classes), data_.classes};
+void ModelService::require_outputs(const json& request) const {
+  const auto outputs = request.find("outputs");
+  if (outputs == request.end()) return;
+  if (!outputs->is_array()) fail_usage("outputs: expected a list");
+  for (const json& output : *outputs) {
+    const bool known = output.is_object() && output.contains("name") &&
+                       std::ranges::any_of(outputs_, [&](const TensorSpec& one) { return output["name"] == one.name; });
+    if (known) continue;
+    std::vector<std::string> names;
+    for (const TensorSpec& one : outputs_) names.push_back(one.name);
+    fail_usage("outputs: expected objects named {}", fmt::join(names, " or "));
+  }
+}
+
+ServiceAnswer ModelService::answered(const json& request, const Batch& answers) const {
   json outputs = json::array();
-  const auto add = [&](const char* name, std::span<const float> values) {
-    json output = tensor_metadata(name, "FP32", shape);
-    output["data"] = std::vector<float>(values.begin(), values.end());
+  for (const auto& [spec, tensor] : answers.entries()) {
+    if (!asks_for(request, spec.name)) continue;
+    json output = tensor_metadata(spec.name, datatype_name(spec.dtype), tensor.shape().dims());
+    output["data"] = data_of(tensor);
     outputs.push_back(std::move(output));
-  };
-  if (asks_for(request, logits_output)) add(logits_output, logits);
-  if (has_classes() && asks_for(request, probabilities_output)) {
-    std::vector<float> probabilities;
-    for (std::size_t from = 0; from < logits.size(); from += classes) {
-      const std::vector<float> row = softmax(logits.subspan(from, classes));
-      probabilities.insert(probabilities.end(), row.begin(), row.end());
-    }
-    add(probabilities_output, probabilities);
   }
   json answer{{"model_name", name_}, {"outputs", std::move(outputs)}};
   if (const auto id = request.find("id"); id != request.end() && id->is_string()) answer["id"] = *id;
@@ -166,7 +198,7 @@ ServiceAnswer ModelService::infer(std::string_view body) const {
       if (request.is_discarded())
         return error_answer(400, fmt::format("the body is no whole JSON of at most {} levels", deepest_json));
       Batch batch = batch_of_body(request);
-      return answered(request, batcher_.ask(std::move(batch)));
+      return answered(request, task_.answers(batcher_.ask(std::move(batch))));
     } catch (const QueueFull& full) {
       return error_answer(503, full.what());
     } catch (const Error& error) {

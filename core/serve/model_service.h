@@ -21,8 +21,10 @@ ServiceAnswer error_answer(int status, const std::string& message);
 /// For several threads at once.
 class ModelService {
  public:
-  /// `name`: what the model is called in URLs. All outlive it. Throws as TextEncoder where the vocabulary is damaged.
-  ModelService(const OpenedModel& opened, std::string name, Batcher& batcher, std::int64_t most, ServeMetrics& metrics);
+  /// `outputs`: what a row of the answers holds; `name`: what the model is called in URLs. All others outlive it.
+  /// Throws as TextEncoder where the vocabulary is damaged.
+  ModelService(const OpenedModel& opened, std::vector<TensorSpec> outputs, std::string name, Batcher& batcher,
+               std::int64_t most, ServeMetrics& metrics);
 
   const std::string& name() const { return name_; }
   ServiceAnswer server() const;  // /v2
@@ -36,12 +38,12 @@ class ModelService {
 
  private:
   Batch batch_of_body(const nlohmann::json& request) const;
-  ServiceAnswer answered(const nlohmann::json& request, std::span<const float> logits) const;
-
-  /// Logits are values otherwise, which have no probabilities.
-  bool has_classes() const { return data_.head == Head::classification; }
+  ServiceAnswer answered(const nlohmann::json& request, const Batch& answers) const;
+  void require_outputs(const nlohmann::json& request) const;
 
   const DatasetInfo& data_;
+  const Task& task_;
+  std::vector<TensorSpec> outputs_;
   std::string name_;
   std::optional<TextEncoder> encoder_;
   Batcher& batcher_;

@@ -23,8 +23,8 @@ class Metrics {
 
   /// Whether add_batch reads outputs; else the loss is all that it needs.
   virtual bool reads_outputs() const { return true; }
-  /// Adds the samples of a batch, whose targets it holds: their mean loss and outputs [rows, outputs of a row].
-  virtual void add_batch(const Batch& batch, double loss, std::span<const float> outputs) = 0;
+  /// Adds the samples of a batch whose targets it holds, by their mean loss (none: not known) and the task's scores().
+  virtual void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) = 0;
 
   /// Everything counted, as numbers that merge() of another rank's object adds to its own.
   virtual std::vector<double> state() const = 0;

@@ -9,13 +9,15 @@
 namespace ptrain {
 namespace {
 
+const std::string loss_prefix = "loss.";
+
 /// The weighted sum; one loss that weighs 1 is taken as it is.
 ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
   ValueId sum = no_value;
   for (const Loss& loss : losses) {
     ValueId term = loss.value;
     if (loss.weight != 1) {
-      term = graph.add("loss." + loss.name + ".weighted", std::make_shared<Scale>(loss.weight), {term});
+      term = graph.add(loss_prefix + loss.name + ".weighted", std::make_shared<Scale>(loss.weight), {term});
     }
     sum = sum == no_value ? term : graph.add("loss.with_" + loss.name, std::make_shared<Add>(), {sum, term});
   }
@@ -30,9 +32,17 @@ Graph build_with_losses(const Model& model, const Task& task, const BatchShape& 
   if (!task.reads_outputs(mode)) graph.clear_outputs();
   graph.set_output(tensor_names::loss, add_sum(graph, losses));
   for (const Loss& loss : losses) {
-    if (losses.size() > 1) graph.set_output("loss." + loss.name, loss.value);
+    if (losses.size() > 1) graph.set_output(loss_prefix + loss.name, loss.value);
   }
   return graph;
+}
+
+std::vector<std::string> names_of_outputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : graph.outputs()) {
+    if (name != tensor_names::loss && !name.starts_with(loss_prefix)) names.push_back(name);
+  }
+  return names;
 }
 
 ValueId require_output(const Graph& graph, std::string_view name) {

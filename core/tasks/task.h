@@ -5,6 +5,7 @@
 #include "core/data/batch.h"
 #include "core/model/model.h"
 #include "core/tasks/metrics.h"
+#include "core/tasks/prediction.h"
 
 #include <memory>
 #include <string>
@@ -46,9 +47,20 @@ class Task {
   virtual std::vector<MetricInfo> metrics(std::int64_t classes) const = 0;
   /// What measures answers; classes that `names` does not name are told by their number.
   virtual std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const = 0;
-  /// What metrics and answers read of a model's logits [rows, n] (n: `per_row`): the same, unless the task says
-  /// otherwise.
-  virtual std::vector<float> to_scores(std::vector<float> logits, std::int64_t /*per_row*/) const { return logits; }
+
+  /// What metrics and predictions read, from a model's outputs: the same, unless the task says otherwise.
+  virtual Batch scores(Batch outputs) const { return outputs; }
+  /// Whether a deployed model answers each sample by itself, as the functions below tell it.
+  virtual bool answers_samples() const { return true; }
+  /// What programs that ask a model get: scores(), and tensors that the task makes of them, the scores first.
+  virtual Batch answers(Batch scores) const { return scores; }
+  /// The columns of Prediction::cells.
+  virtual std::vector<std::string> columns(const AnswerForm& /*form*/) const { return {}; }
+  /// Of a batch's `count` first rows, from their scores(). The truth is known where the batch holds it.
+  virtual std::vector<Prediction> predictions(const Batch& /*batch*/, const Batch& /*scores*/,
+                                              const AnswerForm& /*form*/) const {
+    return {};
+  }
 
  protected:
   /// Those of training; none in other modes.
@@ -61,6 +73,9 @@ class Task {
 /// The model's graph with the task's losses: outputs "loss", the weighted sum, and the model's own where they are read.
 /// Of several losses each is an output too, "loss.NAME".
 Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode);
+
+/// The outputs of such a graph that are the model's own, in their order.
+std::vector<std::string> names_of_outputs(const Graph& graph);
 
 /// The output of that name. Throws std::logic_error where the model has none.
 ValueId require_output(const Graph& graph, std::string_view name);

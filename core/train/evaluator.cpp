@@ -1,7 +1,7 @@
 #include "core/train/evaluator.h"
 
 #include "core/base/clock.h"
-#include "core/data/loader/loader.h"
+#include "core/data/loader/for_each_batch.h"
 #include "core/data/tensor_names.h"
 #include "core/model/model.h"
 #include "core/runtime/feeder.h"
@@ -14,6 +14,8 @@
 namespace ptrain {
 namespace {
 
+constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is kept
+
 /// Every image of the batch from right to left.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
@@ -24,6 +26,16 @@ Batch mirrored(const Batch& batch) {
     for (auto pixel = row; pixel != row + width; pixel += 3) std::swap(pixel[0], pixel[2]);
   }
   return mirror;
+}
+
+/// Number by number, what lies in the middle of both.
+void average(Batch& scores, const Batch& others) {
+  for (const auto& [spec, tensor] : others.entries()) {
+    if (tensor.dtype() != DType::f32) continue;
+    const auto mine = scores.values<float>(spec.name);
+    const auto other = tensor.values<float>();
+    std::ranges::transform(mine, other, mine.begin(), [](float one, float two) { return (one + two) / 2; });
+  }
 }
 
 }  // namespace
@@ -66,67 +78,35 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
-  const auto answers = [&](const Plan& plan) { return task_.to_scores(read_logits(plan), count_logits(plan)); };
-  const std::int64_t at_once = options.batch_size * options.world_size;
-  for (std::int64_t b = 0; b < (total + at_once - 1) / at_once; ++b) {
-    if (SignalGuard::received() != 0) break;
-    const Batch& batch = loader.next();
-    const std::int64_t valid = batch.count;
-    if (valid == 0) continue;
-    Plan& plan = plans.for_batch(batch).plan;
+  const AnswerForm form{.class_names = data_.info().class_names};
+  const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Phase::forward, Phase::forward);
+    return metrics->reads_outputs() ? task_.scores(read_outputs(plan, names_of_outputs(plan.graph()))) : Batch();
+  };
+  for_each_batch(loader, total, options.batch_size * options.world_size, [&](const Batch& batch, std::int64_t done) {
+    if (SignalGuard::received() != 0) return false;
+    if (batch.count == 0) return true;
+    Plan& plan = plans.for_batch(batch).plan;
+    Batch scores = run(plan, batch);
     float loss = 0;
     plan.read_output(tensor_names::loss, &loss, sizeof loss);
-    observer_.on_activity("evaluating", std::min(total, (b + 1) * at_once), total);
-    if (!metrics->reads_outputs()) {
-      metrics->add_batch(batch, loss, {});
-      continue;
-    }
-    std::vector<float> logits = answers(plan);
-    if (config_.eval.flip) {
-      feed(plan, mirrored(batch));
-      plan.run(Phase::forward, Phase::forward);
-      const std::vector<float> others = answers(plan);
-      std::transform(logits.begin(), logits.end(), others.begin(), logits.begin(),
-                     [](float one, float other) { return (one + other) / 2; });
-    }
-    metrics->add_batch(batch, loss, logits);
-    if (config_.output.predictions) keep_predictions(batch, logits, valid);
-  }
+    observer_.on_activity("evaluating", done, total);
+    if (config_.eval.flip) average(scores, run(plan, mirrored(batch)));
+    metrics->add_batch(batch, loss, scores);
+    if (config_.output.predictions)
+      std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));
+    return true;
+  });
   EvalResult result = result_of(*metrics);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
 }
 
-void Evaluator::keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid) {
-  const std::size_t classes = logits.size() / static_cast<std::size_t>(batch.rows());
-  const auto rows = static_cast<std::size_t>(valid);
-  if (batch.has(tensor_names::values)) {
-    const auto values = batch.values<float>(tensor_names::values);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto index = static_cast<double>(batch.sample_indices[row]);
-      predictions_.push_back({index, double{values[row]}, double{logits[row]}});
-    }
-    return;
-  }
-  const auto labels = batch.values<std::int32_t>(tensor_names::labels);
-  for (std::size_t row = 0; row < rows; ++row) {
-    predictions_.push_back(
-        make_prediction(batch.sample_indices[row], labels[row], logits.subspan(row * classes, classes)));
-  }
-}
-
 std::vector<Prediction> Evaluator::predictions() const {
-  constexpr std::size_t numbers = sizeof(Prediction) / sizeof(double);
-  std::vector<double> mine;
-  for (const Prediction& one : predictions_) {
-    mine.insert(mine.end(), {one.index, one.truth, one.answer, one.probability});
-  }
   std::vector<Prediction> all;
-  for (const std::vector<double>& rank : ranks_.collect(mine)) {
-    for (std::size_t i = 0; i < rank.size(); i += numbers)
-      all.push_back({rank[i], rank[i + 1], rank[i + 2], rank[i + 3]});
+  for (const std::string& rank : ranks_.collect(pack_predictions(predictions_))) {
+    std::ranges::move(unpack_predictions(rank), std::back_inserter(all));
   }
   return all;
 }
@@ -142,6 +122,7 @@ EvalResult Evaluator::result_of(const Metrics& counted) const {
   result.loss = all->mean_loss();
   result.evaluation = all->evaluation();
   result.classes = all->details();
+  if (result.classes && result.classes->classes.size() > most_confused) result.classes->confusion.clear();
   return result;
 }
 

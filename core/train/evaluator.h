@@ -47,7 +47,6 @@ class Evaluator {
   std::unique_ptr<Metrics> make_metrics() const;
   /// Adds up every rank's counts.
   EvalResult result_of(const Metrics& counted) const;
-  void keep_predictions(const Batch& batch, std::span<const float> logits, std::int64_t valid);
 
   const Config& config_;
   RunPlans& plans_;

@@ -6,27 +6,21 @@
 #include "core/io/base64.h"
 #include "core/report/keep_worst.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 #include <set>
 
 namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-using Line = nlohmann::ordered_json;
-
-std::int64_t index_of(const Prediction& one) { return std::llround(one.index); }
+using Json = Prediction::Json;
 
 /// The samples whose pictures people are shown.
 std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
   std::vector<Prediction> wrong;
-  std::ranges::copy_if(predictions, std::back_inserter(wrong),
-                       [](const Prediction& one) { return one.truth != one.answer; });
-  keep_worst(wrong, &Prediction::probability);
+  std::ranges::copy_if(predictions, std::back_inserter(wrong), &Prediction::is_wrong);
+  keep_worst(wrong, &Prediction::error);
   std::set<std::int64_t> worst;
-  for (const Prediction& one : wrong) worst.insert(index_of(one));
+  for (const Prediction& one : wrong) worst.insert(one.index);
   return worst;
 }
 
@@ -41,38 +35,46 @@ std::string picture_of(const Dataset& data, std::int64_t index) {
   return data_uri("image/png", encode_png(batch.values<std::uint8_t>(tensor_names::images), size, images * size));
 }
 
-Line line_of(const Dataset& data, const Prediction& one, bool shown) {
-  const std::int64_t index = index_of(one);
-  const SampleOrigin origin = data.origin(index);
-  const auto name = [&](double label) { return data.info().class_names.at(static_cast<std::size_t>(label)); };
-  Line line{{"index", index}};
+Json line_of(const Dataset& data, const Prediction& one, bool shown) {
+  const SampleOrigin origin = data.origin(one.index);
+  Json line{{"index", one.index}};
   if (!origin.file.empty()) {
     line[origin.is_picture ? "picture" : "file"] = fs::absolute(origin.file).lexically_normal().string();
   }
   if (origin.line) line["line"] = *origin.line;
   if (origin.record) line["record"] = *origin.record;
-  if (data.info().head == Head::regression) {
-    line["truth"] = one.truth;
-    line["prediction"] = one.answer;
-  } else {
-    line["truth"] = name(one.truth);
-    line["prediction"] = name(one.answer);
-    line["probability"] = one.probability;
-  }
+  line["truth"] = one.truth;
+  line["prediction"] = one.answer;
+  if (one.probability) line["probability"] = *one.probability;
   if (!origin.text.empty()) line["text"] = origin.text;
   if (!origin.second.empty()) line["second"] = origin.second;
-  if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = picture_of(data, index);
+  if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = picture_of(data, one.index);
   return line;
 }
 
 }  // namespace
 
-Prediction make_prediction(std::int64_t index, std::int32_t truth, std::span<const float> logits) {
-  std::size_t best = 0;
-  for (std::size_t c = 1; c < logits.size(); ++c) best = logits[c] > logits[best] ? c : best;
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(double{logit} - double{logits[best]});
-  return {static_cast<double>(index), static_cast<double>(truth), static_cast<double>(best), 1 / sum};
+std::string pack_predictions(const std::vector<Prediction>& predictions) {
+  Json list = Json::array();
+  for (const Prediction& one : predictions) {
+    list.push_back({one.index, one.answer, one.truth, one.probability ? Json(*one.probability) : Json(), one.error});
+  }
+  std::string packed;
+  Json::to_cbor(list, packed);
+  return packed;
+}
+
+std::vector<Prediction> unpack_predictions(const std::string& packed) {
+  std::vector<Prediction> predictions;
+  for (Json& one : Json::from_cbor(packed)) {
+    Prediction& made = predictions.emplace_back();
+    made.index = one[0].get<std::int64_t>();
+    made.answer = std::move(one[1]);
+    made.truth = std::move(one[2]);
+    if (!one[3].is_null()) made.probability = one[3].get<double>();
+    made.error = one[4].get<double>();
+  }
+  return predictions;
 }
 
 void write_predictions(const fs::path& path, const Dataset& data, std::vector<Prediction> predictions) {
@@ -81,8 +83,8 @@ void write_predictions(const fs::path& path, const Dataset& data, std::vector<Pr
   make_folder(path.parent_path());
   AtomicFile file(path);
   for (const Prediction& one : predictions) {
-    const Line line = line_of(data, one, worst.contains(index_of(one)));
-    file.write(line.dump(-1, ' ', false, Line::error_handler_t::replace) + "\n");
+    const Json line = line_of(data, one, worst.contains(one.index));
+    file.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   file.commit();
 }

@@ -3,22 +3,17 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
+#include "core/tasks/prediction.h"
 
 #include <filesystem>
-#include <span>
+#include <string>
 #include <vector>
 
 namespace ptrain {
 
-/// What ranks tell each other of one sample; numbers all, which a double holds exactly.
-struct Prediction {
-  double index = 0;              // in the data set
-  double truth = 0, answer = 0;  // classes, or values
-  double probability = 0;        // of the answer; not a number where the logits are none
-};
-
-/// The likeliest class by `logits` [classes], of equal ones the first.
-Prediction make_prediction(std::int64_t index, std::int32_t truth, std::span<const float> logits);
+/// What ranks tell each other of them: all that write_predictions() reads.
+std::string pack_predictions(const std::vector<Prediction>& predictions);
+std::vector<Prediction> unpack_predictions(const std::string& packed);
 
 /// Where a run leaves them.
 inline std::filesystem::path predictions_path(const Config& config) {
@@ -27,7 +22,7 @@ inline std::filesystem::path predictions_path(const Config& config) {
 
 /// Writes a line per prediction, in the samples' order, whole or not at all: index, where the sample comes from (the
 /// picture's file, or file and line or record), truth, prediction, probability, and the text. Pictures that lie in no
-/// files of their own are given, as data URIs, for the surest of the wrong answers. Throws Error{failed}.
+/// files of their own are given, as data URIs, for the worst of the wrong answers. Throws Error{failed}.
 void write_predictions(const std::filesystem::path& path, const Dataset& data, std::vector<Prediction> predictions);
 
 }  // namespace ptrain

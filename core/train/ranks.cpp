@@ -6,6 +6,7 @@
 #include "core/passes/optimizer.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ptrain {
 
@@ -70,6 +71,25 @@ std::vector<std::vector<double>> Ranks::collect(std::span<const double> mine) co
     collected.emplace_back(rank + 1, rank + 1 + static_cast<std::ptrdiff_t>(*rank));
   }
   return collected;
+}
+
+std::vector<std::string> Ranks::collect(std::string_view mine) const {
+  constexpr std::size_t bytes_each = 6;  // whose integers a double holds exactly
+  std::vector<double> packed{static_cast<double>(mine.size())};
+  for (std::size_t from = 0; from < mine.size(); from += bytes_each) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, mine.data() + from, std::min(bytes_each, mine.size() - from));
+    packed.push_back(static_cast<double>(word));
+  }
+  std::vector<std::string> texts;
+  for (const std::vector<double>& rank : collect(packed)) {
+    std::string& text = texts.emplace_back(static_cast<std::size_t>(rank[0]), '\0');
+    for (std::size_t from = 0; from < text.size(); from += bytes_each) {
+      const auto word = static_cast<std::uint64_t>(rank[1 + from / bytes_each]);
+      std::memcpy(text.data() + from, &word, std::min(bytes_each, text.size() - from));
+    }
+  }
+  return texts;
 }
 
 void Ranks::broadcast(std::span<double> values) const {

@@ -55,6 +55,7 @@ class Ranks {
   double largest(double mine) const;
   /// Everybody's values, of any number each, by rank.
   std::vector<std::vector<double>> collect(std::span<const double> mine) const;
+  std::vector<std::string> collect(std::string_view mine) const;
   /// Rank 0's values on every rank.
   void broadcast(std::span<double> values) const;
   /// Rank 0's variables on every rank, but for gradients.

@@ -1,6 +1,7 @@
 // A deployed model answers on a GPU as it does on the CPU, whichever kind of model it is.
 #include "core/cpu/backend.h"
 #include "core/cuda/backend.h"
+#include "core/data/tensor_names.h"
 #include "core/runtime/deployed_model.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/weights.h"
@@ -50,9 +51,10 @@ std::vector<float> answers(Backend& backend, const Model& model, const std::file
   options.amp.level = level;
   options.amp.dtype = DType::f16;
   options.kernels.exhaustive_search = false;
-  Predictor ready(backend, model, file, options);
+  const std::unique_ptr<Task> task = task_of(model);
+  Predictor ready(backend, model, *task, file, options);
   Batch batch = made_up_batch(info, rows);
-  return ready.run(batch);
+  return floats_of(ready.run(batch).at(tensor_names::logits));
 }
 
 void expect_same_answers(const Model& model, AmpLevel level, float tolerance) {

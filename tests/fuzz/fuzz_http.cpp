@@ -23,7 +23,7 @@ class Service {
       : opened_(open_model(folder, make_model)),
         batcher_([this](Batch& batch) { return predictor_->run(batch); }, [this] { prepare(); }, {most, 0, 2},
                  metrics_),
-        service_(opened_, "fuzz", batcher_, most, metrics_) {}
+        service_(opened_, predictor_->outputs(), "fuzz", batcher_, most, metrics_) {}
 
   void ask(std::string_view body) const {
     const ServiceAnswer answer = service_.infer(body);
@@ -43,7 +43,7 @@ class Service {
     options.batch_size = most;
     options.max_length = opened_.trained.data.max_length;
     options.kernels.exhaustive_search = false;
-    predictor_.emplace(*backend_, *opened_.model, opened_.trained.weights(), options);
+    predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(), options);
     predictor_->prepare(opened_.trained.data);
   }
 

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/base/hash.h"
 #include "core/cpu/backend.h"
+#include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 #include "core/runtime/predictor.h"
@@ -59,9 +60,10 @@ void open_and_ask(const fs::path& folder) {
   DeployOptions options;
   options.max_length = opened.trained.data.max_length;
   options.kernels.exhaustive_search = false;
-  Predictor predictor(*backend, *opened.model, opened.trained.weights(), options);
+  Predictor predictor(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   Batch batch = made_up_batch(opened.trained.data, 1);
-  if (predictor.run(batch).size() != opened.trained.data.class_names.size()) std::abort();
+  const Shape& shape = predictor.run(batch).at(tensor_names::logits).shape();
+  if (shape.count() != static_cast<std::int64_t>(opened.trained.data.class_names.size())) std::abort();
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ void make_int8_model(const std::filesystem::path& texts, const std::filesystem::
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   DeployOptions options;
   options.max_length = opened.trained.data.max_length;
-  DeployedModel precise(*backend, *opened.model, opened.trained.weights(), options);
+  DeployedModel precise(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   QuantizationScheme scheme;
   QuantizationRecord record{.method = "minmax", .calibration_hash = "fnv1a64:0", .calibration_samples = 1};
   for (const Node& node : precise.graph().nodes()) {
@@ -83,7 +83,7 @@ void make_int8_model(const std::filesystem::path& texts, const std::filesystem::
     scheme.formats[name] = {DType::s8, 0.03125f};
   }
   make_folder(folder);
-  const DeployedModel quantized(*backend, *opened.model, precise, scheme, options);
+  const DeployedModel quantized(*backend, precise, scheme, options);
   save_quantized(quantized, folder / model_files::weights);
   copy_as_quantized(opened.trained, record, folder);
 }

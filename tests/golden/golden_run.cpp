@@ -6,10 +6,10 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
-#include "core/tasks/registry.h"
 #include "models/registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/vision_blocks.h"
+#include "tests/small_models.h"
 #include "tests/test_backend.h"
 
 #include <nlohmann/json.hpp>
@@ -168,21 +168,8 @@ Golden load_golden(const std::string& name, Padding padding) {
 
 namespace {
 
-std::unique_ptr<Task> task_of(const Golden& golden) {
-  switch (golden.model->reads()) {
-    case DataKind::image:
-    case DataKind::text:
-      return make_task("classification");
-    case DataKind::table:
-      return make_task("clicks");
-    case DataKind::tokens:
-      return make_task("language_model");
-  }
-  throw std::logic_error("a model that reads nothing");
-}
-
 Graph forward_graph(const Golden& golden, const BatchShape& shape, Mode mode) {
-  return build_with_losses(*golden.model, *task_of(golden), shape, mode);
+  return build_with_losses(*golden.model, *testing::task_of(*golden.model), shape, mode);
 }
 
 }  // namespace
@@ -245,7 +232,7 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
   }
-  task_of(golden_)->collate(batch);
+  testing::task_of(*golden_.model)->collate(batch);
   return batch;
 }
 
@@ -276,7 +263,7 @@ std::vector<float> GoldenRun::evaluate() {
   Plan& plan = plans.for_batch(fed).plan;
   feed(plan, fed);
   plan.run(Phase::forward, Phase::forward);
-  return read_logits(plan);
+  return testing::floats_of(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
 }
 
 void GoldenRun::save(const std::filesystem::path& path) const {

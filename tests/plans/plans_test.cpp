@@ -165,7 +165,7 @@ TEST_P(ResNetPlans, ADeployedConvolutionIsOneOperation) {
   options.amp.level = GetParam() == DType::f32 ? AmpLevel::O0 : AmpLevel::O2;
   options.amp.dtype = GetParam();
   const Graph graph =
-      build_deployed_graph(make_resnet(resnet50())->build(32, Mode::deployment), tensor_names::logits, options).graph;
+      build_deployed_graph(make_resnet(resnet50())->build(32, Mode::deployment), {tensor_names::logits}, options).graph;
   EXPECT_GT(check_nodes(graph, "conv2d", 512, /*compile=*/true), 20u);
 }
 

@@ -63,9 +63,11 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const T
     if (translate == nullptr) fail("{}: {} has no ONNX form here", node.name, node.op->type());
     translate(node, translation);
   }
-  const std::string& logits = translation.name(graph.find_output(tensor_names::logits));
-  translation.to().add_output(translation.to().add(tensor_names::logits, "Identity", {logits}), OnnxType::f32,
-                              {"N", model.classes()});
+  for (const auto& [name, value] : graph.outputs()) {
+    std::vector<OnnxAxis> axes(graph.desc(value).shape.dims().begin(), graph.desc(value).shape.dims().end());
+    axes.front() = "N";
+    translation.to().add_output(translation.to().add(name, "Identity", {translation.name(value)}), OnnxType::f32, axes);
+  }
   const ProtoMessage message = model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail("{}: {} MiB do not fit into an ONNX file, which protobuf bounds at 2 GiB", path.string(),

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
+#include "core/data/loader/for_each_batch.h"
 
 namespace ptrain {
 namespace {
@@ -17,8 +18,10 @@ std::span<const float> valid_part(const Plan& plan, const std::string& name, con
   return all.first(all.size() / static_cast<std::size_t>(rows) * static_cast<std::size_t>(batch.count));
 }
 
-std::uint64_t hash_on(std::uint64_t before, const Batch& batch) {
+/// Of what the model reads.
+std::uint64_t hash_on(std::uint64_t before, const Plan& plan, const Batch& batch) {
   for (const auto& [spec, tensor] : batch.entries()) {
+    if (!plan.has_input(spec.name)) continue;
     const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
     before = fnv1a64(fmt::format("{:016x}{:016x}", before, fnv1a64(bytes)));
   }
@@ -47,21 +50,20 @@ Answers answer_all(DeployedModel& model, const InputSet& inputs, int workers,
   LoaderOptions options = every_input_once(model, inputs, workers);
   options.max_bad_samples = 0;
   Loader loader(inputs, options);
+  const AnswerForm form{.class_names = inputs.info().class_names};
   Answers answers;
-  const auto classes = static_cast<std::size_t>(model.classes());
-  for (std::int64_t done = 0; done < inputs.size(); done += model.batch_size()) {
+  for_each_batch(loader, inputs.size(), model.batch_size(), [&](const Batch& batch, std::int64_t done) {
     InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
-    const Batch& batch = loader.next();
-    const std::vector<float> logits = model.run(batch);
+    const Batch scores = model.run(batch);
     for (std::int64_t row = 0; row < batch.count; ++row) {
-      const std::int64_t index = batch.sample_indices[static_cast<std::size_t>(row)];
-      const auto scores = std::span(logits).subspan(static_cast<std::size_t>(row) * classes, classes);
-      require_finite(scores, inputs.name(index));
-      answers.logits.insert(answers.logits.end(), scores.begin(), scores.end());
-      answers.truths.push_back(inputs.truth(index));
+      require_finite(scores, row, inputs.name(index_of_row(batch, row)));
+      const auto numbers = scores.entries().front().tensor.row<float>(row);
+      answers.scores.insert(answers.scores.end(), numbers.begin(), numbers.end());
     }
+    for (Prediction& one : model.task().predictions(batch, scores, form)) answers.predictions.push_back(std::move(one));
     if (seen) seen(batch);
-  }
+    return true;
+  });
   return answers;
 }
 
@@ -78,7 +80,7 @@ Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names
       fail("{}: among inputs up to this one, the values of {} are not finite, and have no scale",
            inputs.name(batch.sample_indices[static_cast<std::size_t>(batch.count - 1)]), bad);
     }
-    hash = hash_on(hash, batch);
+    hash = hash_on(hash, precise.last_plan(), batch);
   });
   calibration.hash = fmt::format("fnv1a64:{:016x}", hash);
   return calibration;

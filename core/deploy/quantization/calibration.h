@@ -2,17 +2,13 @@
 #pragma once
 
 #include "core/deploy/quantization/distribution.h"
+#include "core/deploy/quantization/report.h"
 #include "core/infer/inference.h"
 
 namespace ptrain {
 
-struct Answers {
-  std::vector<float> logits;         // [N, classes]
-  std::vector<std::int32_t> truths;  // [N], no_truth where there is none
-};
-
 /// The model's answers to every input. Calls `seen`, if there is one, after each batch. Throws Error{failed} naming the
-/// input that cannot be read or whose logits are not finite, Interrupted.
+/// input that cannot be read or whose scores are not finite, Interrupted.
 Answers answer_all(DeployedModel& model, const InputSet& inputs, int workers,
                    const std::function<void(const Batch&)>& seen);
 

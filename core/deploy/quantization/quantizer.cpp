@@ -17,12 +17,12 @@ constexpr std::array methods{CalibrationMethod::minmax, CalibrationMethod::perce
 
 class Quantizer {
  public:
-  Quantizer(Backend& backend, const Model& model, const DeployOptions& deploy, const QuantizeOptions& options,
+  Quantizer(Backend& backend, const OpenedModel& opened, const DeployOptions& deploy, const QuantizeOptions& options,
             const TellProgress& tell)
-      : backend_(backend), model_(model), deploy_(deploy), options_(options), tell_(tell) {}
+      : backend_(backend), opened_(opened), deploy_(deploy), options_(options), tell_(tell) {}
 
-  QuantizedModel run(const TrainedWeights& weights, const InputSet& calibration, const InputSet& evaluation) {
-    deploy_precise(weights);
+  QuantizedModel run(const InputSet& calibration, const InputSet& evaluation) {
+    deploy_precise();
     tell_(fmt::format("calibrating {} layers on {} samples", layers_.size(), calibration.size()));
     const std::set<std::string> names = values_to_calibrate(precise_->graph(), names_of_layers());
     Calibration calibrated = calibrate(*precise_, names, calibration, options_.workers);
@@ -42,11 +42,12 @@ class Quantizer {
 
  private:
   /// The model in fp32, whose layers' inputs and results stay readable.
-  void deploy_precise(const TrainedWeights& weights) {
+  void deploy_precise() {
+    const TrainedWeights weights = opened_.trained.weights();
     DeployOptions options = deploy_;
     options.amp.level = AmpLevel::O0;
     options.kernels.exhaustive_search = false;
-    DeployedModel first(backend_, model_, weights, options);
+    DeployedModel first(backend_, *opened_.model, *opened_.task, weights, options);
     const Graph& graph = first.graph();
     for (const Node& node : graph.nodes()) {
       if (!has_int8_form(graph, node)) continue;
@@ -59,9 +60,9 @@ class Quantizer {
       }
       options.readable.insert(graph.value(node.outputs.front()).name);
     }
-    if (layers_.empty()) fail("{} has no convolution or linear layer to compute in 8 bits", model_.name());
+    if (layers_.empty()) fail("{} has no convolution or linear layer to compute in 8 bits", opened_.model->name());
     options.readable.merge(values_to_calibrate(graph, names_of_layers()));
-    precise_ = std::make_unique<DeployedModel>(backend_, model_, weights, options);
+    precise_ = std::make_unique<DeployedModel>(backend_, *opened_.model, *opened_.task, weights, options);
   }
 
   std::set<std::string> names_of_layers() const {
@@ -152,7 +153,7 @@ class Quantizer {
     const auto deployed = [&](const std::set<std::string>& layers) {
       QuantizationScheme scheme = scheme_;
       scheme.layers = layers;
-      return std::make_unique<DeployedModel>(backend_, model_, *precise_, scheme, deploy_);
+      return std::make_unique<DeployedModel>(backend_, *precise_, scheme, deploy_);
     };
     const auto first = deployed(a), second = deployed(b);
     return compare_speed(*first, *second, batch, round_seconds).ratio > 1 ? b : a;
@@ -169,12 +170,12 @@ class Quantizer {
     for (std::size_t give_back = 1;; give_back *= 2) {
       scheme_.layers = names_of_layers();
       if (scheme_.layers.empty()) fail_without_layers(result.report);
-      result.model = std::make_unique<DeployedModel>(backend_, model_, *precise_, scheme_, deploy_);
+      result.model = std::make_unique<DeployedModel>(backend_, *precise_, scheme_, deploy_);
       tell_(fmt::format("evaluating {} of {} layers in 8 bits on {} samples", scheme_.layers.size(), layers_.size(),
                         evaluation.size()));
       const Answers after = answer_all(*result.model, evaluation, options_.workers, {});
-      result.report.accuracy = pair_accuracy(before.logits, after.logits, before.truths, precise_->classes());
-      result.report.logits = compare_logits(before.logits, after.logits, precise_->classes());
+      result.report.accuracy = pair_accuracy(before, after);
+      result.report.logits = compare_logits(before, after);
       if (allowed(result.report)) return;
       leave_worst(std::min(give_back, (scheme_.layers.size() + 1) / 2));
     }
@@ -212,7 +213,7 @@ class Quantizer {
   }
 
   Backend& backend_;
-  const Model& model_;
+  const OpenedModel& opened_;
   const DeployOptions& deploy_;
   const QuantizeOptions& options_;
   const TellProgress& tell_;
@@ -225,10 +226,10 @@ class Quantizer {
 
 }  // namespace
 
-QuantizedModel quantize_model(Backend& backend, const Model& model, const TrainedWeights& weights,
-                              const DeployOptions& deploy, const QuantizeOptions& options, const InputSet& calibration,
-                              const InputSet& evaluation, const TellProgress& tell) {
-  return Quantizer(backend, model, deploy, options, tell).run(weights, calibration, evaluation);
+QuantizedModel quantize_model(Backend& backend, const OpenedModel& opened, const DeployOptions& deploy,
+                              const QuantizeOptions& options, const InputSet& calibration, const InputSet& evaluation,
+                              const TellProgress& tell) {
+  return Quantizer(backend, opened, deploy, options, tell).run(calibration, evaluation);
 }
 
 void save_quantized(const DeployedModel& model, const std::filesystem::path& path) {

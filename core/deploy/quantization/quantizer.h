@@ -4,6 +4,7 @@
 #include "core/deploy/quantization/distribution.h"
 #include "core/deploy/quantization/report.h"
 #include "core/infer/inference.h"
+#include "core/runtime/opened_model.h"
 
 namespace ptrain {
 
@@ -17,7 +18,7 @@ struct Choices<LayerChoice> {
 struct QuantizeOptions {
   CalibrationMethod method = CalibrationMethod::automatic;
   LayerChoice layers = LayerChoice::faster;
-  double max_drop = 0.3;         // points of top-1 accuracy, where truths are known
+  double max_drop = 0.3;         // points of accuracy, where true classes are known
   double max_logit_error = 0.1;  // LogitError::relative, where none is
   int workers = 2;               // threads that read inputs ahead
 };
@@ -34,9 +35,9 @@ using TellProgress = std::function<void(const std::string&)>;
 /// Finds scales on `calibration`, and gives back layers to `deploy.amp`'s precision, those of the largest error first,
 /// until what the quantized model loses on `evaluation` is allowed. Throws Error{failed} naming the input that cannot
 /// be read or whose activations are not finite, or when no layer is left; Interrupted.
-QuantizedModel quantize_model(Backend& backend, const Model& model, const TrainedWeights& weights,
-                              const DeployOptions& deploy, const QuantizeOptions& options, const InputSet& calibration,
-                              const InputSet& evaluation, const TellProgress& tell);
+QuantizedModel quantize_model(Backend& backend, const OpenedModel& opened, const DeployOptions& deploy,
+                              const QuantizeOptions& options, const InputSet& calibration, const InputSet& evaluation,
+                              const TellProgress& tell);
 
 /// The variables of a quantized model, which open_trained_model's weights() then names. Throws Error{failed} on I/O.
 void save_quantized(const DeployedModel& model, const std::filesystem::path& path);

@@ -68,28 +68,19 @@ double mcnemar_p_value(std::int64_t lost, std::int64_t won) {
   return std::min(1.0, 2 * sum);
 }
 
-namespace {
+namespace {}  // namespace
 
-std::int32_t best_class(std::span<const float> logits) {
-  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-}  // namespace
-
-std::optional<PairedAccuracy> pair_accuracy(std::span<const float> before, std::span<const float> after,
-                                            std::span<const std::int32_t> truths, std::int64_t classes) {
+std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers& after) {
   PairedAccuracy paired;
   std::int64_t right_before = 0, right_after = 0;
-  const auto each = static_cast<std::size_t>(classes);
-  for (std::size_t row = 0; row < truths.size(); ++row) {
-    if (truths[row] < 0) continue;
-    const bool was = best_class(before.subspan(row * each, each)) == truths[row],
-               is = best_class(after.subspan(row * each, each)) == truths[row];
+  for (std::size_t i = 0; i < before.predictions.size(); ++i) {
+    const Prediction &was = before.predictions[i], &is = after.predictions[i];
+    if (!was.truth_is_known() || !was.probability) continue;
     ++paired.samples;
-    right_before += was ? 1 : 0;
-    right_after += is ? 1 : 0;
-    paired.lost += was && !is ? 1 : 0;
-    paired.won += is && !was ? 1 : 0;
+    right_before += was.is_wrong() ? 0 : 1;
+    right_after += is.is_wrong() ? 0 : 1;
+    paired.lost += !was.is_wrong() && is.is_wrong() ? 1 : 0;
+    paired.won += was.is_wrong() && !is.is_wrong() ? 1 : 0;
   }
   if (paired.samples == 0) return std::nullopt;
   paired.before = static_cast<double>(right_before) / static_cast<double>(paired.samples);
@@ -98,23 +89,21 @@ std::optional<PairedAccuracy> pair_accuracy(std::span<const float> before, std::
   return paired;
 }
 
-LogitError compare_logits(std::span<const float> before, std::span<const float> after, std::int64_t classes) {
-  const auto each = static_cast<std::size_t>(classes);
+LogitError compare_logits(const Answers& before, const Answers& after) {
   double changed = 0, whole = 0;
   std::int64_t same = 0;
   LogitError error;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const double difference = static_cast<double>(after[i]) - static_cast<double>(before[i]);
+  for (std::size_t i = 0; i < before.scores.size(); ++i) {
+    const double was{before.scores[i]}, difference = double{after.scores[i]} - was;
     changed += difference * difference;
-    whole += static_cast<double>(before[i]) * static_cast<double>(before[i]);
+    whole += was * was;
     error.largest = std::max(error.largest, std::abs(difference));
   }
-  for (std::size_t i = 0; i < before.size(); i += each) {
-    same += best_class(before.subspan(i, each)) == best_class(after.subspan(i, each)) ? 1 : 0;
+  for (std::size_t i = 0; i < before.predictions.size(); ++i) {
+    same += before.predictions[i].answer == after.predictions[i].answer ? 1 : 0;
   }
   error.relative = whole > 0 ? std::sqrt(changed / whole) : 0;
-  const std::size_t rows = before.size() / each;
-  error.agreement = static_cast<double>(same) / static_cast<double>(rows);
+  error.agreement = static_cast<double>(same) / static_cast<double>(before.predictions.size());
   return error;
 }
 

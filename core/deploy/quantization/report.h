@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/report/fields.h"
+#include "core/tasks/prediction.h"
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@ namespace ptrain {
 /// Answers to the same inputs before and after.
 struct PairedAccuracy {
   std::int64_t samples = 0;
-  double before = 0, after = 0;    // parts of top-1
+  double before = 0, after = 0;    // parts that are right
   std::int64_t lost = 0, won = 0;  // right before alone, right after alone
   double p_value = 1;
 
@@ -62,9 +63,14 @@ struct QuantizeReport {
 /// to be lost as won (the binomial distribution with 1/2).
 double mcnemar_p_value(std::int64_t lost, std::int64_t won);
 
-/// `truths` below 0 are unknown, and do not count. Rows of `classes` logits.
-std::optional<PairedAccuracy> pair_accuracy(std::span<const float> before, std::span<const float> after,
-                                            std::span<const std::int32_t> truths, std::int64_t classes);
-LogitError compare_logits(std::span<const float> before, std::span<const float> after, std::int64_t classes);
+/// What a model answered to some inputs: its scores, all of one row after the other, and what they mean.
+struct Answers {
+  std::vector<float> scores;
+  std::vector<Prediction> predictions;
+};
+
+/// Of the inputs whose true class is known; none where no answer is a class or no truth is known.
+std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers& after);
+LogitError compare_logits(const Answers& before, const Answers& after);
 
 }  // namespace ptrain

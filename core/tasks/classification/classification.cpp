@@ -3,6 +3,12 @@
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 namespace ptrain {
 
 std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
@@ -28,6 +34,95 @@ std::vector<MetricInfo> Classification::metrics(std::int64_t classes) const {
 std::unique_ptr<Metrics> Classification::make_metrics(std::int64_t classes,
                                                       const std::vector<std::string>& names) const {
   return std::make_unique<ClassificationMetrics>(classes, names, order());
+}
+
+Batch Classification::answers(Batch scores) const {
+  const HostTensor& logits = scores.at(tensor_names::logits);
+  const std::int64_t rows = logits.rows();
+  HostTensor probabilities(DType::f32, logits.shape());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::ranges::copy(softmax(logits.row<float>(row)), probabilities.row<float>(row).begin());
+  }
+  scores.add({tensor_names::probabilities, DType::f32, Shape{logits.row_count()}}) = std::move(probabilities);
+  return scores;
+}
+
+std::vector<std::string> Classification::columns(const AnswerForm& form) const {
+  std::vector<std::string> columns;
+  for (std::size_t i = 1; i <= std::min(form.top, form.class_names.size()); ++i) {
+    columns.push_back(fmt::format("class{}", i));
+    columns.push_back(fmt::format("probability{}", i));
+  }
+  return columns;
+}
+
+namespace {
+
+Prediction prediction_of(std::span<const float> logits, std::optional<std::int32_t> truth, const AnswerForm& form) {
+  const auto name = [&](std::int32_t index) { return form.class_names.at(static_cast<std::size_t>(index)); };
+  const std::vector<float> probabilities = softmax(logits);
+  const auto probability = [&](std::int32_t index) { return double{probabilities[static_cast<std::size_t>(index)]}; };
+  const std::vector<RankedClass> ranked = rank_classes(probabilities, std::max<std::size_t>(1, form.top));
+  const std::int32_t best = ranked.front().index;
+  Prediction made;
+  made.answer = name(best);
+  made.probability = probability(best);
+  if (truth) {
+    made.truth = name(*truth);
+    made.probability_of_truth = probability(*truth);
+    made.error = *truth == best ? 0 : *made.probability;
+  }
+  made.details = {{"classes", Prediction::Json::array()}};
+  for (const RankedClass& one : ranked) {
+    made.details["classes"].push_back(
+        {{"name", name(one.index)}, {"index", one.index}, {"probability", one.probability}});
+    made.text += fmt::format("{}{} {:.4f}", made.text.empty() ? "" : ", ", name(one.index), one.probability);
+    made.cells.push_back(name(one.index));
+    made.cells.push_back(fmt::format("{:.6g}", one.probability));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<Prediction> Classification::predictions(const Batch& batch, const Batch& scores,
+                                                    const AnswerForm& form) const {
+  const HostTensor& logits = scores.at(tensor_names::logits);
+  const HostTensor* const labels = batch.find(tensor_names::labels);
+  std::vector<Prediction> all;
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    std::optional<std::int32_t> truth;
+    if (labels != nullptr && labels->row<std::int32_t>(row)[0] >= 0) truth = labels->row<std::int32_t>(row)[0];
+    all.push_back(prediction_of(logits.row<float>(row), truth, form));
+    all.back().index = index_of_row(batch, row);
+  }
+  return all;
+}
+
+std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std::size_t top) {
+  std::vector<std::int32_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto probability = [&](std::int32_t index) { return probabilities[static_cast<std::size_t>(index)]; };
+  const auto likelier = [&](std::int32_t a, std::int32_t b) {
+    return probability(a) != probability(b) ? probability(a) > probability(b) : a < b;
+  };
+  const std::size_t count = std::min(top, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), likelier);
+  std::vector<RankedClass> ranked;
+  for (std::size_t i = 0; i < count; ++i) ranked.push_back({order[i], probability(order[i])});
+  return ranked;
+}
+
+std::vector<float> softmax(std::span<const float> logits) {
+  const float most = *std::max_element(logits.begin(), logits.end());
+  std::vector<float> probabilities;
+  double sum = 0;
+  for (const float logit : logits) {
+    probabilities.push_back(std::exp(logit - most));
+    sum += static_cast<double>(probabilities.back());
+  }
+  for (float& value : probabilities) value = static_cast<float>(static_cast<double>(value) / sum);
+  return probabilities;
 }
 
 }  // namespace ptrain

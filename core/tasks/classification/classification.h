@@ -15,10 +15,26 @@ class Classification : public Task {
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
+  /// Probabilities [N, classes] beside the logits.
+  Batch answers(Batch scores) const override;
+  std::vector<std::string> columns(const AnswerForm& form) const override;
+  /// The likeliest class, of equal ones the first; a wrong one's error is its probability.
+  std::vector<Prediction> predictions(const Batch& batch, const Batch& scores, const AnswerForm& form) const override;
 
  protected:
   /// Which of the metrics is the primary one.
   virtual ClassMetricsOrder order() const { return ClassMetricsOrder::accuracy_first; }
 };
+
+struct RankedClass {
+  std::int32_t index = 0;
+  float probability = 0;
+};
+
+/// The `top` likeliest classes, ties by index.
+std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std::size_t top);
+
+/// The probabilities of one row of logits: exp(logit - max) over their sum.
+std::vector<float> softmax(std::span<const float> logits);
 
 }  // namespace ptrain

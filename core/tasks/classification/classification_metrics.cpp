@@ -70,14 +70,17 @@ void ClassificationMetrics::add_loss(double mean_loss, std::int64_t samples) {
   loss_samples_ += samples;
 }
 
-void ClassificationMetrics::add_batch(const Batch& batch, double loss, std::span<const float> outputs) {
-  add_loss(loss, batch.count);
-  add(outputs, batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(batch.count)));
+void ClassificationMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) {
+  if (loss) add_loss(*loss, batch.count);
+  if (!batch.has(tensor_names::labels)) return;
+  add(scores.values<float>(tensor_names::logits),
+      batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(batch.count)));
 }
 
 void ClassificationMetrics::add(std::span<const float> logits, std::span<const std::int32_t> labels) {
   const auto classes = static_cast<std::size_t>(classes_);
   for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (labels[row] < 0) continue;
     const auto scores = logits.subspan(row * classes, classes);
     const auto label = static_cast<std::size_t>(labels[row]);
     std::size_t rank = 0, best = 0;
@@ -185,13 +188,6 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
 }
 
 std::optional<ClassificationReport> ClassificationMetrics::details() const {
-  constexpr std::int64_t most_confused = 100;  // classes whose confusion matrix is kept
-  ClassificationReport details = report();
-  if (classes_ > most_confused) details.confusion.clear();
-  return details;
-}
-
-ClassificationReport ClassificationMetrics::report() const {
   const auto name = [&](std::int64_t index) {
     const auto at = static_cast<std::size_t>(index);
     return at < names_.size() ? names_[at] : std::to_string(index);

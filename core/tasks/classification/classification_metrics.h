@@ -37,12 +37,13 @@ class ClassificationMetrics final : public Metrics {
   static std::vector<MetricInfo> infos(std::int64_t classes, ClassMetricsOrder order);
 
   /// `logits` [labels.size(), classes], or anything that rises with them. A label's rank is the number of logits above
-  /// its own, ties by index; NaN counts as above.
+  /// its own, ties by index; NaN counts as above. Rows whose label is below 0 are passed over.
   void add(std::span<const float> logits, std::span<const std::int32_t> labels);
   /// Weighs a batch's mean loss by its samples.
   void add_loss(double mean_loss, std::int64_t samples);
 
-  void add_batch(const Batch& batch, double loss, std::span<const float> outputs) override;
+  /// Rows without a label are passed over.
+  void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }
@@ -54,12 +55,10 @@ class ClassificationMetrics final : public Metrics {
   /// curve by ranks, ties counted half, with Hanley and McNeil's error ("The meaning and use of the area under a
   /// receiver operating characteristic (ROC) curve", 1982). All are absent without samples.
   std::vector<MetricValue> values() const override;
-  /// report(), without the confusion matrix of more than 100 classes.
+  /// Classes and cells by their names.
   std::optional<ClassificationReport> details() const override;
 
   std::vector<ClassCounts> by_class() const;
-  /// Classes and cells by their names.
-  ClassificationReport report() const;
 
  private:
   struct Scored {

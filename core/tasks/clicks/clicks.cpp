@@ -12,8 +12,11 @@ std::vector<Loss> Clicks::add_losses(Graph& graph, Mode mode) const {
   return {{"cross_entropy", graph.add(tensor_names::loss, op, {logits, labels})}};
 }
 
-std::vector<float> Clicks::to_scores(std::vector<float> logits, std::int64_t per_row) const {
-  return class_logits(std::move(logits), per_row);
+Batch Clicks::scores(Batch outputs) const {
+  const HostTensor seconds = outputs.at(tensor_names::logits);
+  HostTensor& both = outputs.add({tensor_names::logits, DType::f32, Shape{2}});
+  for (std::int64_t row = 0; row < seconds.rows(); ++row) both.row<float>(row)[1] = seconds.row<float>(row)[0];
+  return outputs;
 }
 
 }  // namespace ptrain

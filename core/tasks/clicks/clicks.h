@@ -13,7 +13,7 @@ class Clicks final : public Classification {
   /// Binary cross entropy of logits [N, 1], of the second class, against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   /// The first class has the logit 0.
-  std::vector<float> to_scores(std::vector<float> logits, std::int64_t per_row) const override;
+  Batch scores(Batch outputs) const override;
 
  protected:
   /// Few are clicked: how well these are told from the others says more than how many are right.

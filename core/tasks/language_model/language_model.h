@@ -16,6 +16,8 @@ class LanguageModel final : public Task {
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   /// Logits of a vocabulary are by far the largest value: in training gradients take their place.
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
+  /// A deployed model goes on with a text.
+  bool answers_samples() const override { return false; }
   /// The tokens of each row are its targets, one further on.
   void collate(Batch& batch) const override;
 };

@@ -9,8 +9,8 @@ std::vector<MetricInfo> LanguageModelMetrics::infos() {
   return {{"perplexity", "perplexity", "", MetricKind::amount, false, "e to the loss of a token"}, loss_info()};
 }
 
-void LanguageModelMetrics::add_batch(const Batch& batch, double loss, std::span<const float> /*outputs*/) {
-  loss_sum_ += loss * static_cast<double>(batch.count);
+void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& /*scores*/) {
+  loss_sum_ += loss.value() * static_cast<double>(batch.count);
   samples_ += batch.count;
 }
 

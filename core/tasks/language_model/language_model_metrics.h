@@ -11,7 +11,7 @@ class LanguageModelMetrics final : public Metrics {
 
   bool reads_outputs() const override { return false; }
   /// Weighs a batch's mean loss by its samples.
-  void add_batch(const Batch& batch, double loss, std::span<const float> outputs) override;
+  void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }

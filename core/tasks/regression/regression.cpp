@@ -4,6 +4,10 @@
 #include "core/ops/mean_squared_error.h"
 #include "core/tasks/regression/regression_metrics.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace ptrain {
 
 std::vector<Loss> Regression::add_losses(Graph& graph, Mode /*mode*/) const {
@@ -18,6 +22,28 @@ std::vector<MetricInfo> Regression::metrics(std::int64_t /*classes*/) const { re
 std::unique_ptr<Metrics> Regression::make_metrics(std::int64_t /*classes*/,
                                                   const std::vector<std::string>& /*names*/) const {
   return std::make_unique<RegressionMetrics>();
+}
+
+std::vector<std::string> Regression::columns(const AnswerForm& /*form*/) const { return {"value"}; }
+
+std::vector<Prediction> Regression::predictions(const Batch& batch, const Batch& scores,
+                                                const AnswerForm& /*form*/) const {
+  const HostTensor& values = scores.at(tensor_names::logits);
+  const HostTensor* const truths = batch.find(tensor_names::values);
+  std::vector<Prediction> all;
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const double value{values.row<float>(row)[0]};
+    Prediction& made = all.emplace_back();
+    made.index = index_of_row(batch, row);
+    made.answer = value;
+    made.details = {{"value", value}};
+    made.text = fmt::format("{:.4f}", value);
+    made.cells = {fmt::format("{:.6g}", value)};
+    if (truths == nullptr || std::isnan(truths->row<float>(row)[0])) continue;
+    made.truth = double{truths->row<float>(row)[0]};
+    made.error = std::abs(made.truth.get<double>() - value);
+  }
+  return all;
 }
 
 }  // namespace ptrain

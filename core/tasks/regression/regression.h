@@ -14,6 +14,9 @@ class Regression final : public Task {
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
+  std::vector<std::string> columns(const AnswerForm& form) const override;
+  /// The value; its error is how far it is off.
+  std::vector<Prediction> predictions(const Batch& batch, const Batch& scores, const AnswerForm& form) const override;
 };
 
 }  // namespace ptrain

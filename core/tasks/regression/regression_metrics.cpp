@@ -62,9 +62,12 @@ void RegressionMetrics::add(std::span<const float> values, std::span<const float
   truths_.insert(truths_.end(), truths.begin(), truths.end());
 }
 
-void RegressionMetrics::add_batch(const Batch& batch, double /*loss*/, std::span<const float> outputs) {
-  const auto count = static_cast<std::size_t>(batch.count);
-  add(outputs.first(count), batch.values<float>(tensor_names::values).first(count));
+void RegressionMetrics::add_batch(const Batch& batch, std::optional<double> /*loss*/, const Batch& scores) {
+  if (!batch.has(tensor_names::values)) return;
+  const auto values = scores.values<float>(tensor_names::logits), truths = batch.values<float>(tensor_names::values);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(batch.count); ++row) {
+    if (!std::isnan(truths[row])) add(values.subspan(row, 1), truths.subspan(row, 1));
+  }
 }
 
 std::vector<double> RegressionMetrics::state() const {

@@ -15,8 +15,8 @@ class RegressionMetrics final : public Metrics {
   /// `values` [truths.size()].
   void add(std::span<const float> values, std::span<const float> truths);
 
-  /// The outputs and the true values of the first `rows.count` of each.
-  void add_batch(const Batch& batch, double loss, std::span<const float> outputs) override;
+  /// Rows whose true value is not known are passed over.
+  void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return static_cast<std::int64_t>(values_.size()); }

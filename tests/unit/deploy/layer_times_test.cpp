@@ -51,7 +51,7 @@ TEST(FindFastestLayers, NoneIsInt8WhereNonePays) {
 
 TEST(LayerTimes, OfTheModelAreThoseOfItsNodes) {
   const auto backend = make_test_backend();
-  const Graph graph = build_deployed_graph(bert_graph(0, Mode::evaluation), tensor_names::logits, {}).graph;
+  const Graph graph = build_deployed_graph(bert_graph(0, Mode::evaluation), {tensor_names::logits}, {}).graph;
   QuantizationScheme scheme;
   scheme.source = "scheme";
   for (const Node& node : graph.nodes()) {

@@ -18,7 +18,7 @@ using namespace testing;
 DeployedGraph deployed(const Graph& graph, AmpLevel level = AmpLevel::O0) {
   PipelineOptions options;
   options.amp = amp_options(level);
-  return build_deployed_graph(graph, tensor_names::logits, options);
+  return build_deployed_graph(graph, {tensor_names::logits}, options);
 }
 
 Graph resnet(int depth) { return resnet_graph(depth, 64, Mode::evaluation); }

@@ -4,7 +4,7 @@
 #include "core/data/tensor_names.h"
 #include "core/model/model.h"
 #include "core/ops/quantization/quantized_conv2d.h"
-#include "core/passes/keep_output.h"
+#include "core/passes/keep_outputs.h"
 #include "tests/error_message.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-Graph deployed(const Graph& graph) { return build_deployed_graph(graph, tensor_names::logits, {}).graph; }
+Graph deployed(const Graph& graph) { return build_deployed_graph(graph, {tensor_names::logits}, {}).graph; }
 
 std::set<std::string> all_layers(const Graph& graph) {
   std::set<std::string> layers;
@@ -34,7 +34,7 @@ QuantizationScheme scheme_of(const Graph& graph, const std::set<std::string>& la
 }
 
 Graph quantized(const Graph& graph, const QuantizationScheme& scheme) {
-  Graph result = keep_output(quantize_layers(graph, scheme), tensor_names::logits);
+  Graph result = keep_outputs(quantize_layers(graph, scheme), {tensor_names::logits});
   verify(result);
   return result;
 }

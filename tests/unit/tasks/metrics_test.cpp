@@ -111,7 +111,7 @@ TEST(Metrics, AreScikitLearns) {
     expect_figure(one.expected.at("macro_f1"), figure_of(metrics, "macro_f1"));
     expect_figure(one.expected.at("mcc"), figure_of(metrics, "mcc"));
     expect_figure(one.expected.at("auc"), figure_of(metrics, "auc"));
-    const ClassificationReport report = metrics.report();
+    const ClassificationReport report = metrics.details().value();
     ASSERT_EQ(report.classes.size(), one.expected.at("f1").size());
     for (std::size_t c = 0; c < report.classes.size(); ++c) {
       EXPECT_EQ(report.classes[c].name, c == 0 ? "first" : std::to_string(c));
@@ -149,7 +149,7 @@ TEST(Metrics, OfPartsAddUp) {
     EXPECT_EQ(sum.samples(), whole.samples());
     EXPECT_EQ(sum.mean_loss(), whole.mean_loss());
     EXPECT_EQ(write_fields(sum.evaluation()), write_fields(whole.evaluation()));
-    EXPECT_EQ(write_fields(sum.report()), write_fields(whole.report()));
+    EXPECT_EQ(write_fields(sum.details().value()), write_fields(whole.details().value()));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "core/passes/keep_output.h"
+#include "core/passes/keep_outputs.h"
 
 #include "core/base/errors.h"
 
@@ -7,10 +7,10 @@
 namespace ptrain {
 namespace {
 
-/// By value: whether `output` depends on it.
-std::vector<bool> find_needed(const Graph& graph, ValueId output) {
+/// By value: whether one of `outputs` depends on it.
+std::vector<bool> find_needed(const Graph& graph, const std::vector<ValueId>& outputs) {
   std::vector<bool> needed(graph.values().size(), false);
-  needed[static_cast<std::size_t>(output)] = true;
+  for (const ValueId output : outputs) needed[static_cast<std::size_t>(output)] = true;
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
     const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
                                   [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; });
@@ -24,10 +24,13 @@ std::vector<bool> find_needed(const Graph& graph, ValueId output) {
 
 }  // namespace
 
-Graph keep_output(const Graph& graph, std::string_view name) {
-  const ValueId output = graph.find_output(name);
-  invariant(output != no_value, "the graph has no output of the name that is to be kept");
-  const std::vector<bool> needed = find_needed(graph, output);
+Graph keep_outputs(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<ValueId> outputs;
+  for (const std::string& name : names) {
+    outputs.push_back(graph.find_output(name));
+    invariant(outputs.back() != no_value, "the graph has no output of the name that is to be kept");
+  }
+  const std::vector<bool> needed = find_needed(graph, outputs);
   const auto is_needed = [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; };
   Graph kept;
   std::vector<ValueId> map(graph.values().size(), no_value);
@@ -41,10 +44,10 @@ Graph keep_output(const Graph& graph, std::string_view name) {
     if (std::none_of(node.outputs.begin(), node.outputs.end(), is_needed)) continue;
     std::vector<ValueId> inputs;
     for (const ValueId id : node.inputs) inputs.push_back(id == no_value ? id : map[static_cast<std::size_t>(id)]);
-    const std::vector<ValueId> outputs = kept.add_node(node.name, node.op, std::move(inputs), node.phase);
-    for (std::size_t i = 0; i < outputs.size(); ++i) map[static_cast<std::size_t>(node.outputs[i])] = outputs[i];
+    const std::vector<ValueId> made = kept.add_node(node.name, node.op, std::move(inputs), node.phase);
+    for (std::size_t i = 0; i < made.size(); ++i) map[static_cast<std::size_t>(node.outputs[i])] = made[i];
   }
-  kept.set_output(std::string(name), map[static_cast<std::size_t>(output)]);
+  for (std::size_t i = 0; i < names.size(); ++i) kept.set_output(names[i], map[static_cast<std::size_t>(outputs[i])]);
   return kept;
 }
 
