@@ -8,6 +8,7 @@
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/efficientnet.h"
+#include "models/vision/fcn.h"
 #include "models/vision/mobilenet.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
@@ -93,6 +94,11 @@ ModelEntry wide_deep_entry() {
   return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, "clicks", MainWork::products, "ptrain"};
 }
 
+ModelEntry fcn_entry() {
+  return {"fcn_tiny", {}, "FCN", DataKind::image, {"data.image_size"}, "segmentation", MainWork::convolutions,
+          "ptrain"};
+}
+
 ModelEntry gpt2_entry() {
   const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
   return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, "language_model", MainWork::products, "transformers"};
@@ -152,6 +158,7 @@ const std::vector<Row>& model_rows() {
       encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
       encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
       encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
+      {fcn_entry(), image<make_fcn_tiny>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},
   };

@@ -1,7 +1,5 @@
 #include "core/data/dataset.h"
 
-#include "core/data/tensor_names.h"
-
 namespace ptrain {
 namespace {
 
@@ -34,11 +32,12 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size) {
 }
 
 std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
-  if (data.kind == DataKind::tokens) return {};
-  if (data.head == Head::regression) {
-    return {{tensor_names::values, DType::f32, {}, std::numeric_limits<double>::quiet_NaN()}};
+  std::vector<TensorSpec> specs;
+  for (const std::string& name : data.targets) {
+    if (name == tensor_names::labels) specs.push_back({name, DType::i32, {}, ignored_label, data.classes});
+    if (name == tensor_names::values) specs.push_back({name, DType::f32, {}, std::numeric_limits<double>::quiet_NaN()});
   }
-  return {{tensor_names::labels, DType::i32, {}, ignored_label, data.classes}};
+  return specs;
 }
 
 std::vector<TensorSpec> Dataset::tensors(const ImageForm& form) const {

@@ -6,6 +6,7 @@
 #include "core/base/errors.h"
 #include "core/data/batch.h"
 #include "core/data/sample_random.h"
+#include "core/data/tensor_names.h"
 #include "core/io/image_decoder.h"
 
 #include <array>
@@ -23,9 +24,9 @@ enum class Split { train, eval };
 
 struct DatasetInfo {
   DataKind kind = DataKind::image;
-  Head head = Head::classification;
-  int classes = 0;                       // 1 of values, and of tokens
-  std::vector<std::string> class_names;  // one per class
+  std::vector<std::string> targets{tensor_names::labels};  // what is to be learnt, by the names of its tensors
+  int classes = 0;                                         // 1 of values, and of tokens
+  std::vector<std::string> class_names;                    // one per class
 
   // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
   // many frames of that form, one behind the other.
@@ -116,7 +117,8 @@ struct SampleOrigin {
 
 /// The tensors that a model reads of samples of that form; images of `size` px (0: the data's own).
 std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size = 0);
-/// Those that such samples' classes or values stand in; none of running text, whose tokens are learnt.
+/// Those of data.targets that are one number of each sample: labels and values. A data set with others says itself what
+/// they are like.
 std::vector<TensorSpec> target_tensors(const DatasetInfo& data);
 
 class Dataset {

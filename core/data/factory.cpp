@@ -45,6 +45,7 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
 DatasetInfo tokens_info(int max_length, int vocab_size) {
   DatasetInfo info;
   info.kind = DataKind::tokens;
+  info.targets = {};
   info.max_length = max_length;
   info.vocab_size = vocab_size;
   info.classes = 1;

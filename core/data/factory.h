@@ -19,8 +19,8 @@ struct DataSettings {
   std::string train_file = {};  // tsv: relative to path; empty: train.tsv, .csv, .jsonl or .json; text
   std::string dev_file = {};    // tsv: relative to path; empty: dev.tsv and so on; text
   ColumnNames columns = {};     // tsv: of both files
-  TextEncoding encoding = TextEncoding::automatic;  // tsv, text
-  Head head = Head::classification;                 // tsv: whether labels are classes or numbers
+  TextEncoding encoding = TextEncoding::automatic;         // tsv, text
+  std::vector<std::string> targets{tensor_names::labels};  // tensors that are to be learnt; values: labels are numbers
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
   int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images

@@ -29,6 +29,7 @@ std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
 /// What settings.synthetic_kind says, made from random numbers.
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 
 using FoundData = std::optional<DataSettings>;
@@ -44,6 +45,8 @@ SampleCounts count_text_table(const DataSettings& settings);
 
 /// What clicks are, from a file or made. Throws Error{usage} where settings.classes are not theirs.
 DatasetInfo click_info(const DataSettings& settings);
+/// The numbers of one synthetic sample; the splits do not overlap.
+RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index);
 /// Samples of a split of synthetic data. Throws Error{usage} where it would be none.
 std::int64_t synthetic_size(const DataSettings& settings, Split split);
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.

@@ -9,12 +9,6 @@
 namespace ptrain {
 namespace {
 
-/// The numbers of one sample; the splits do not overlap.
-RandomStream sample_stream(const DataSettings& settings, Split split, std::int64_t index) {
-  return {settings.seed, static_cast<std::uint64_t>(index) * 2 + (split == Split::eval ? 1 : 0),
-          static_cast<std::uint32_t>(DataStream::synthetic)};
-}
-
 /// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample; in
 /// a clip the wave moves on by an eighth from frame to frame.
 class SyntheticImages : public Dataset {
@@ -33,7 +27,7 @@ class SyntheticImages : public Dataset {
   std::int64_t size() const override { return size_; }
 
   void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
-    const RandomStream stream = sample_stream(settings_, split_, index);
+    const RandomStream stream = synthetic_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
     const int side = out.form().size > 0 ? out.form().size : info_.image_size;
     const float phase = 6.2831853f * stream.uniform(0);
@@ -118,7 +112,7 @@ class SyntheticText : public Dataset {
   std::int64_t size() const override { return size_; }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = sample_stream(settings_, split_, index);
+    const RandomStream stream = synthetic_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
     const auto below = [&stream](std::uint64_t element, int count) {
       return static_cast<std::int32_t>(
@@ -167,7 +161,7 @@ class SyntheticTokens : public Dataset {
   std::int64_t size() const override { return size_; }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = sample_stream(settings_, split_, index);
+    const RandomStream stream = synthetic_stream(settings_, split_, index);
     std::int32_t token = 0;
     const auto ids = out.at<std::int32_t>(tensor_names::ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -199,9 +193,16 @@ std::int64_t synthetic_size(const DataSettings& settings, Split split) {
   return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
 }
 
+RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index) {
+  return {settings.seed, static_cast<std::uint64_t>(index) * 2 + (split == Split::eval ? 1 : 0),
+          static_cast<std::uint32_t>(DataStream::synthetic)};
+}
+
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
   switch (settings.synthetic_kind) {
     case DataKind::image:
+      if (settings.targets == std::vector<std::string>{tensor_names::masks})
+        return open_synthetic_shapes(settings, split);
       return std::make_unique<SyntheticImages>(settings, split);
     case DataKind::text:
       return std::make_unique<SyntheticText>(settings, split);

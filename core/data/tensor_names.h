@@ -14,6 +14,7 @@ inline constexpr const char* categories = "categories";       // i32 [N,K], of a
 // What is to be learnt of them.
 inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
 inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
+inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class of each pixel; -1: none
 inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens that none follows
 inline constexpr const char* other_labels = "other_labels";  // i32 [N], of rows that have two
 inline constexpr const char* own_share = "own_share";        // f32 [1], of the loss that is by `labels` then

@@ -49,7 +49,7 @@ class TextInputs final : public InputSet {
         path, {.labels = TableLabels::optional, .columns = {.first = options.column, .label = options.label_column}});
     if (!table.note.empty()) notes_.push_back(std::move(table.note));
     for (TextRow& row : table.rows) {
-      if (info_.head == Head::regression) {
+      if (info_.targets == std::vector<std::string>{tensor_names::values}) {
         Text& added = texts_.emplace_back(Text{{std::move(row.first), std::move(row.second)}});
         if (!row.label.empty()) added.value = value_of(row.label, path, row.line);
         continue;

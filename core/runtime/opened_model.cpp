@@ -9,13 +9,14 @@ namespace ptrain {
 OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make) {
   OpenedModel opened;
   opened.trained = open_trained_model(folder);
+  opened.task = make_task(task_name(opened.trained.config));
+  opened.trained.data.targets = opened.task->targets();
   try {
     opened.model = make(opened.trained.config, opened.trained.data);
   } catch (const Error& error) {
     fail("{}: {}", (opened.trained.folder / model_files::document).string(), error.what());
   }
   require_same_model(opened.trained, *opened.model);
-  opened.task = make_task(task_name(opened.trained.config));
   return opened;
 }
 

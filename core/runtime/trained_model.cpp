@@ -251,7 +251,6 @@ TrainedModel open_trained_model(const fs::path& folder) {
   if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
   trained.data = data_of(trained.document, path.string());
   trained.config = config_of(trained.document, folder);
-  trained.data.head = trained.config.model.head;
   trained.data.hash_buckets = trained.config.model.hash_buckets;
   if (entry_of(trained.document, path.string()).reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);

@@ -4,6 +4,7 @@
 #include "core/tasks/clicks/clicks.h"
 #include "core/tasks/language_model/language_model.h"
 #include "core/tasks/regression/regression.h"
+#include "core/tasks/segmentation/segmentation.h"
 
 #include <fmt/format.h>
 
@@ -24,10 +25,9 @@ std::unique_ptr<Task> make(const TaskOptions& options) {
 }
 
 constexpr Row rows[] = {
-    {"classification", make<Classification>},
-    {"regression", make<Regression>},
-    {"language_model", make<LanguageModel>},
-    {"clicks", make<Clicks>},
+    {"classification", make<Classification>}, {"regression", make<Regression>},
+    {"language_model", make<LanguageModel>},  {"clicks", make<Clicks>},
+    {"segmentation", make<Segmentation>},
 };
 
 }  // namespace

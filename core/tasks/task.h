@@ -36,6 +36,8 @@ class Task {
   Task& operator=(const Task&) = delete;
 
   virtual std::string_view name() const = 0;
+  /// The tensors of samples that are learnt (core/data/tensor_names.h); none where collate() makes them.
+  virtual std::vector<std::string> targets() const = 0;
   /// Adds targets as inputs, and the losses of the graph's outputs against them.
   virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
   /// Whether a model's outputs are read in that mode; where they are not, their memory need not last.
@@ -50,6 +52,8 @@ class Task {
 
   /// What metrics and predictions read, from a model's outputs: the same, unless the task says otherwise.
   virtual Batch scores(Batch outputs) const { return outputs; }
+  /// The scores of images, from those of their mirror images.
+  virtual Batch mirrored(Batch scores) const { return scores; }
   /// Whether a deployed model answers each sample by itself, as the functions below tell it.
   virtual bool answers_samples() const { return true; }
   /// What programs that ask a model get: scores(), and tensors that the task makes of them, the scores first.

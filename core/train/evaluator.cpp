@@ -92,7 +92,7 @@ EvalResult Evaluator::evaluate() {
     float loss = 0;
     plan.read_output(tensor_names::loss, &loss, sizeof loss);
     observer_.on_activity("evaluating", done, total);
-    if (config_.eval.flip) average(scores, run(plan, mirrored(batch)));
+    if (config_.eval.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
     metrics->add_batch(batch, loss, scores);
     if (config_.output.predictions)
       std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));

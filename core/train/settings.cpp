@@ -76,7 +76,7 @@ DataSettings data_settings(const Config& config) {
   settings.labels = data.labels;
   settings.hash_buckets = config.model.hash_buckets;
   settings.first_label = data.first_label;
-  settings.head = config.model.head;
+  settings.targets = make_task(config)->targets();
   settings.dev_share = data.split.dev;
   settings.image_size = static_cast<int>(data.image_size);
   settings.augment = data.augment;

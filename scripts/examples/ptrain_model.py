@@ -15,6 +15,7 @@ import pathlib
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_void_p
 
 UINT8, INT32, INT64, FLOAT32 = range(4)
+ELEMENTS = (c_uint8, c_int32, c_int64, c_float)
 IMAGES, TEXTS, TABLES, CLIPS = range(4)
 LOGITS, PROBABILITIES = range(2)
 
@@ -29,7 +30,7 @@ class Description(Structure):
                 ("max_length", c_int64), ("vocabulary", c_int64)]
 
 
-class Input(Structure):
+class TensorForm(Structure):
     _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int32), ("shape", POINTER(c_int64)), ("limit", c_int64)]
 
 
@@ -44,10 +45,12 @@ def load(path=None):
             ("version", c_char_p), ("last_error", c_char_p),
             ("open", c_int, c_char_p, POINTER(Options), POINTER(c_void_p)), ("clone", c_int, c_void_p, POINTER(c_void_p)),
             ("close", None, c_void_p), ("describe", c_int, c_void_p, POINTER(Description)),
-            ("input_count", c_size_t, c_void_p), ("input", c_int, c_void_p, c_size_t, POINTER(Input)),
+            ("input_count", c_size_t, c_void_p), ("input", c_int, c_void_p, c_size_t, POINTER(TensorForm)),
+            ("answer_count", c_size_t, c_void_p), ("answer", c_int, c_void_p, c_size_t, POINTER(TensorForm)),
             ("class_name", c_char_p, c_void_p, c_int64), ("encode_image", c_int, c_void_p, c_char_p, c_size_t, c_void_p),
             ("encode_text", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p),
-            ("run", c_int, c_void_p, POINTER(Tensor), c_size_t, c_int, c_void_p, c_size_t)):
+            ("run", c_int, c_void_p, POINTER(Tensor), c_size_t, c_int, c_void_p, c_size_t),
+            ("run_answer", c_int, c_void_p, POINTER(Tensor), c_size_t, c_char_p, c_void_p, c_size_t)):
         function = getattr(library, f"ptrain_{name}")
         function.restype, function.argtypes = result, arguments
     return library
@@ -60,13 +63,15 @@ class Model:
         self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
         self.about = Description()
         self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
-        self.inputs = dict(map(self.input, range(self.library.ptrain_input_count(self.handle))))
+        tell = self.library.ptrain_input, self.library.ptrain_answer
+        count = self.library.ptrain_input_count(self.handle), self.library.ptrain_answer_count(self.handle)
+        self.inputs, self.answers = (dict(self.form(tell[i], at) for at in range(count[i])) for i in range(2))
         self.classes = [self.library.ptrain_class_name(self.handle, i).decode() for i in range(self.about.classes)]
 
-    def input(self, index):
-        """What it reads there: (name, (type, shape, limit)); -1 in a shape stands for the rows, or for any length."""
-        about = Input()
-        self.check(self.library.ptrain_input(self.handle, index, byref(about)))
+    def form(self, tell, index):
+        """A tensor's (name, (type, shape, limit)); -1 in a shape stands for the rows, or for any length."""
+        about = TensorForm()
+        self.check(tell(self.handle, index, byref(about)))
         return about.name.decode(), (about.type, tuple(about.shape[: about.rank]), about.limit)
 
     def clone(self):
@@ -94,12 +99,28 @@ class Model:
         self.check(self.library.ptrain_encode_text(self.handle, value.encode(), ids, mask, types))
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
 
+    def packed(self, tensors):
+        """{name: (type, shape, array)} as the library takes them, and what has to live as long."""
+        kept = [(c_int64 * len(shape))(*shape) for _, shape, _ in tensors.values()]
+        return (Tensor * len(tensors))(*(
+            Tensor(name.encode(), kind, len(shape), kept[i], ctypes.addressof(data))
+            for i, (name, (kind, shape, data)) in enumerate(tensors.items()))), kept
+
+    def answer(self, tensors, name):
+        """One of self.answers, all rows in one array, of {name: (type, shape, array)}."""
+        kind, shape, _ = self.answers[name]
+        count = next(iter(tensors.values()))[1][0]
+        for side in shape[1:]:
+            count *= side
+        values = (ELEMENTS[kind] * count)()
+        inputs, _ = self.packed(tensors)
+        self.check(self.library.ptrain_run_answer(
+            self.handle, inputs, len(inputs), name.encode(), values, ctypes.sizeof(values)))
+        return values
+
     def run(self, tensors, output=PROBABILITIES):
         """Rows of numbers, an input each, of {name: (type, shape, array)}."""
-        kept = [(c_int64 * len(shape))(*shape) for _, shape, _ in tensors.values()]
-        inputs = (Tensor * len(tensors))(*(
-            Tensor(name.encode(), kind, len(shape), kept[i], ctypes.addressof(data))
-            for i, (name, (kind, shape, data)) in enumerate(tensors.items())))
+        inputs, _ = self.packed(tensors)
         rows, classes = next(iter(tensors.values()))[1][0], self.about.classes
         values = (c_float * max(1, rows * classes))()
         self.check(self.library.ptrain_run(self.handle, inputs, len(inputs), output, values, len(values)))

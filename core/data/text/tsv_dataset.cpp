@@ -81,7 +81,7 @@ class TextDataset : public Dataset {
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_->vocab_size();
-    settings.head == Head::regression ? read_values() : read_labels(settings, split);
+    settings.targets == std::vector<std::string>{tensor_names::values} ? read_values() : read_labels(settings, split);
     if (is_parted(settings)) keep_part(settings, split);
   }
 
@@ -150,7 +150,7 @@ class TextDataset : public Dataset {
   }
 
   void read_values() {
-    info_.head = Head::regression;
+    info_.targets = {tensor_names::values};
     info_.classes = 1;
     info_.class_names = {"value"};
     labels_.resize(table_.rows.size());

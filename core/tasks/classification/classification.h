@@ -1,6 +1,7 @@
 // One of some classes for each sample.
 #pragma once
 
+#include "core/data/tensor_names.h"
 #include "core/tasks/classification/classification_metrics.h"
 #include "core/tasks/task.h"
 
@@ -11,6 +12,7 @@ class Classification : public Task {
   using Task::Task;
 
   std::string_view name() const override { return "classification"; }
+  std::vector<std::string> targets() const override { return {tensor_names::labels}; }
   /// Softmax cross entropy of logits [N, classes] against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

@@ -1,6 +1,7 @@
 // A value for each sample.
 #pragma once
 
+#include "core/data/tensor_names.h"
 #include "core/tasks/task.h"
 
 namespace ptrain {
@@ -10,6 +11,7 @@ class Regression final : public Task {
   using Task::Task;
 
   std::string_view name() const override { return "regression"; }
+  std::vector<std::string> targets() const override { return {tensor_names::values}; }
   /// Mean squared error of predictions [N, 1] against values [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

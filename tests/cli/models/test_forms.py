@@ -39,6 +39,13 @@ class Forms(ProgramTest):
             return model.run(some, LOGITS)
 
         together = part(0, rows)
+        everything = {name: (kind, (rows, *shape), (KINDS[kind][1] * len(values))(*values)) for name, (kind, shape, values) in tensors.items()}
+        self.assertEqual(list(model.answers), ["logits", "probabilities"])
+        self.assertEqual(model.answers["logits"][:2], (FLOAT32, (-1, model.about.classes)))
+        self.assertEqual([number for row in together for number in row], list(model.answer(everything, "logits")))
+        with self.assertRaisesRegex(RuntimeError, 'no answer masks, expected logits or probabilities'):
+            model.answers["masks"] = model.answers["logits"]
+            model.answer(everything, "masks")
         server = Server(folder)
         self.addCleanup(server.kill)
         body = [{"name": name, "datatype": KINDS[kind][0], "shape": [rows, *shape], "data": list(values)}

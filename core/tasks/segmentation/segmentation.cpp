@@ -1,0 +1,110 @@
+#include "core/tasks/segmentation/segmentation.h"
+
+#include "core/ops/softmax_cross_entropy.h"
+#include "core/tasks/segmentation/segmentation_metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptrain {
+
+std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
+  const ValueId logits = require_output(graph, tensor_names::logits);
+  const Shape shape = graph.desc(logits).shape;
+  const ValueId masks = graph.add_input(tensor_names::masks, {DType::i32, Shape{shape.count() / shape[-1]}});
+  const auto op = std::make_shared<SoftmaxCrossEntropy>(options(mode).label_smoothing);
+  return {{"cross_entropy", graph.add(tensor_names::loss, op, {logits, masks})}};
+}
+
+std::vector<MetricInfo> Segmentation::metrics(std::int64_t /*classes*/) const { return SegmentationMetrics::infos(); }
+
+std::unique_ptr<Metrics> Segmentation::make_metrics(std::int64_t classes,
+                                                    const std::vector<std::string>& /*names*/) const {
+  return std::make_unique<SegmentationMetrics>(classes);
+}
+
+Batch Segmentation::mirrored(Batch scores) const {
+  HostTensor& logits = scores.at(tensor_names::logits);
+  const std::int64_t width = logits.shape()[-2], classes = logits.shape()[-1];
+  const auto values = logits.values<float>();
+  for (auto line = values.begin(); line != values.end(); line += width * classes) {
+    for (std::int64_t left = 0, right = width - 1; left < right; ++left, --right) {
+      std::swap_ranges(line + left * classes, line + (left + 1) * classes, line + right * classes);
+    }
+  }
+  return scores;
+}
+
+Batch Segmentation::answers(Batch scores) const {
+  const HostTensor& logits = scores.at(tensor_names::logits);
+  const std::vector<std::int64_t>& dims = logits.shape().dims();
+  const auto classes = static_cast<std::size_t>(dims.back());
+  const auto pixels = logits.values<float>();
+  HostTensor labels(DType::i32, Shape(std::vector(dims.begin(), dims.end() - 1)));
+  const auto likeliest = labels.values<std::int32_t>();
+  for (std::size_t i = 0; i < likeliest.size(); ++i) {
+    likeliest[i] = likeliest_class(pixels.subspan(i * classes, classes));
+  }
+  const TensorSpec spec{tensor_names::masks, DType::i32, Shape(std::vector(dims.begin() + 1, dims.end() - 1))};
+  scores.add(spec) = std::move(labels);
+  return scores;
+}
+
+std::vector<std::string> Segmentation::columns(const AnswerForm& form) const { return form.class_names; }
+
+namespace {
+
+/// By class, the share of the pixels that have one.
+std::vector<double> shares(std::span<const std::int32_t> labels, std::size_t classes) {
+  std::vector<double> shares(classes);
+  const auto labelled = static_cast<double>(std::ranges::count_if(labels, [](std::int32_t one) { return one >= 0; }));
+  for (const std::int32_t label : labels) {
+    if (label >= 0) shares[static_cast<std::size_t>(label)] += 1 / labelled;
+  }
+  return shares;
+}
+
+Prediction::Json by_name(const std::vector<double>& shares, const AnswerForm& form) {
+  Prediction::Json named = Prediction::Json::object();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > 0) named[form.class_names.at(i)] = shares[i];
+  }
+  return named;
+}
+
+double part_wrong(std::span<const std::int32_t> labels, std::span<const std::int32_t> truths) {
+  double wrong = 0, known = 0;
+  for (std::size_t i = 0; i < truths.size(); ++i) {
+    known += truths[i] >= 0 ? 1 : 0;
+    wrong += truths[i] >= 0 && labels[i] != truths[i] ? 1 : 0;
+  }
+  return known > 0 ? wrong / known : 0;
+}
+
+}  // namespace
+
+std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batch& scores,
+                                                  const AnswerForm& form) const {
+  const Batch answered = answers(scores);
+  const HostTensor& labels = answered.at(tensor_names::masks);
+  const HostTensor* const masks = batch.find(tensor_names::masks);
+  std::vector<Prediction> all;
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const auto found = shares(labels.row<std::int32_t>(row), form.class_names.size());
+    Prediction& made = all.emplace_back();
+    made.index = index_of_row(batch, row);
+    made.answer = by_name(found, form);
+    made.details = {{"shares", made.answer}};
+    for (const auto& [name, share] : made.answer.items()) {
+      made.text += fmt::format("{}{} {:.4f}", made.text.empty() ? "" : ", ", name, share.get<double>());
+    }
+    for (const double share : found) made.cells.push_back(fmt::format("{:.6g}", share));
+    if (masks == nullptr) continue;
+    made.truth = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
+    made.error = part_wrong(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));
+  }
+  return all;
+}
+
+}  // namespace ptrain

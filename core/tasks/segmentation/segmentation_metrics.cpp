@@ -1,0 +1,75 @@
+#include "core/tasks/segmentation/segmentation_metrics.h"
+
+#include "core/data/tensor_names.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+std::int32_t likeliest_class(std::span<const float> logits) {
+  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+std::vector<MetricInfo> SegmentationMetrics::infos() {
+  return {{"miou", "mIoU", "of 1", MetricKind::score, true, "mean over classes of intersection over union"},
+          {"pixel_accuracy", "pixel accuracy", "of 1", MetricKind::score, true, "part of the pixels that are right",
+           MetricView::brief},
+          loss_info()};
+}
+
+void SegmentationMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) {
+  const HostTensor* const masks = batch.find(tensor_names::masks);
+  if (masks == nullptr) return;
+  const HostTensor& logits = scores.at(tensor_names::logits);
+  const auto classes = static_cast<std::size_t>(classes_);
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const auto truths = masks->row<std::int32_t>(row);
+    const auto pixels = logits.row<float>(row);
+    for (std::size_t i = 0; i < truths.size(); ++i) {
+      if (truths[i] < 0) continue;
+      const auto answer = static_cast<std::size_t>(likeliest_class(pixels.subspan(i * classes, classes)));
+      ++confusion_[static_cast<std::size_t>(truths[i]) * classes + answer];
+    }
+  }
+  samples_ += batch.count;
+  has_loss_ = has_loss_ || loss.has_value();
+  loss_sum_ += loss.value_or(0) * static_cast<double>(batch.count);
+}
+
+std::vector<double> SegmentationMetrics::state() const {
+  std::vector<double> state{static_cast<double>(samples_), loss_sum_, has_loss_ ? 1.0 : 0.0};
+  for (const std::int64_t count : confusion_) state.push_back(static_cast<double>(count));  // exact below 2^53
+  return state;
+}
+
+void SegmentationMetrics::merge(std::span<const double> state) {
+  samples_ += std::llround(state[0]);
+  loss_sum_ += state[1];
+  has_loss_ = has_loss_ || state[2] > 0;
+  for (std::size_t i = 0; i < confusion_.size(); ++i) confusion_[i] += std::llround(state[3 + i]);
+}
+
+std::vector<MetricValue> SegmentationMetrics::values() const {
+  const std::vector<MetricInfo> all = infos();
+  const auto classes = static_cast<std::size_t>(classes_);
+  double overlaps = 0, occurring = 0, right = 0, pixels = 0;
+  for (std::size_t one = 0; one < classes; ++one) {
+    std::int64_t truths = 0, answers = 0;
+    for (std::size_t other = 0; other < classes; ++other) {
+      truths += confusion_[one * classes + other];
+      answers += confusion_[other * classes + one];
+    }
+    const std::int64_t both = confusion_[one * classes + one], either = truths + answers - both;
+    right += static_cast<double>(both);
+    pixels += static_cast<double>(truths);
+    if (either == 0) continue;
+    ++occurring;
+    overlaps += static_cast<double>(both) / static_cast<double>(either);
+  }
+  const auto mean = [](double sum, double count) { return count > 0 ? std::optional(sum / count) : std::nullopt; };
+  return {measured(all[0], mean(overlaps, occurring)), measured(all[1], mean(right, pixels)),
+          measured(all[2], has_loss_ ? mean(loss_sum_, static_cast<double>(samples_)) : std::nullopt)};
+}
+
+}  // namespace ptrain

@@ -1,0 +1,12 @@
+// A network of three convolutions that gives each pixel a class (Long et al. 2015, in small), for tests of
+// segmentation.
+#pragma once
+
+#include "models/vision/image_model.h"
+
+namespace ptrain {
+
+/// Logits [N, H, W, classes].
+std::unique_ptr<Model> make_fcn_tiny(const ImageSpec& spec);
+
+}  // namespace ptrain
