@@ -32,6 +32,7 @@ inline constexpr const char* rng = "rng";                      // i64 [3] = {see
 inline constexpr const char* loss = "loss";      // f32 []
 inline constexpr const char* logits = "logits";  // [N,classes], values [N,1], one of two classes [N,1], or [N,S,ids],
                                                  // deployed [N,ids] of the token behind each text
+inline constexpr const char* auxiliary = "auxiliary";          // as logits, of features on the way, in training
 inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], made of them for programs that ask
 
 }  // namespace ptrain::tensor_names

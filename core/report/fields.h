@@ -108,6 +108,13 @@ class Fields {
   void operator()(const char* name, std::vector<T>& value, const char* help);
   template <Described T>
   void operator()(const char* name, std::map<std::string, T>& value, const char* help);
+  /// Left out when empty.
+  template <typename T>
+  void maybe(const char* name, std::map<std::string, T>& value, const char* help) {
+    if (use_ == Use::write && value.empty()) return;
+    (*this)(name, value, help);
+    if (use_ == Use::schema) required_.erase(required_.size() - 1);
+  }
 
   /// What was written, or the schema of an object.
   nlohmann::json take(const char* help = "");

@@ -233,12 +233,27 @@ struct MemoryReport {
   }
 };
 
+/// One of several losses that are summed up.
+struct LossTermReport {
+  double weight = 1;
+  std::optional<double> first, last;
+
+  void describe(Fields& field) {
+    field.about("one of several losses");
+    field.any_sign("weight", weight, "in the sum");
+    field.any_sign("first", first, "of the run's first step, before the weight; null when not finite");
+    field.any_sign("last", last, "of the last step, likewise");
+  }
+};
+
 struct LossReport {
   std::optional<double> first, last;
+  std::map<std::string, LossTermReport> terms = {};
 
   void describe(Fields& field) {
     field.any_sign("first", first, "of step 1");
     field.any_sign("last", last, "of the last step; null when not finite");
+    field.maybe("terms", terms, "of several losses each, by name; left out of one");
   }
 };
 

@@ -28,6 +28,7 @@ struct StepLine {
   std::vector<double> steps_ms;
   std::optional<std::int64_t> memory_bytes;
   std::optional<double> loss_scale;
+  std::map<std::string, double> losses;
 
   void describe(Fields& field) {
     field.about("a step of the training that is logged");
@@ -42,6 +43,8 @@ struct StepLine {
     field("steps_ms", steps_ms, "times of all steps since the line before");
     field.maybe("memory_bytes", memory_bytes, "in use after the step, where that is known");
     field.maybe("loss_scale", loss_scale, "of the next step, where there is a scaler");
+    field.maybe("losses", losses,
+                "of several that the loss sums up, each by its name and before its weight; none that is not finite");
   }
 
   /// Milliseconds of all steps that the line stands for.

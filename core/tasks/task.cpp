@@ -32,10 +32,20 @@ Graph build_with_losses(const Model& model, const Task& task, const BatchShape& 
   if (!task.reads_outputs(mode)) graph.clear_outputs();
   graph.set_output(tensor_names::loss, add_sum(graph, losses));
   for (const Loss& loss : losses) {
-    if (losses.size() > 1) graph.set_output(loss_prefix + loss.name, loss.value);
+    if (losses.size() > 1) graph.set_output(loss_term_output(loss.name), loss.value);
   }
   return graph;
 }
+
+std::map<std::string, float> loss_terms(const Model& model, const Task& task) {
+  Graph graph = model.build(1, Mode::training);
+  std::map<std::string, float> terms;
+  for (const Loss& loss : task.add_losses(graph, Mode::training)) terms[loss.name] = loss.weight;
+  if (terms.size() == 1) terms.clear();
+  return terms;
+}
+
+std::string loss_term_output(const std::string& name) { return loss_prefix + name; }
 
 std::vector<std::string> names_of_outputs(const Graph& graph) {
   std::vector<std::string> names;

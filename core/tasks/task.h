@@ -7,6 +7,7 @@
 #include "core/tasks/metrics.h"
 #include "core/tasks/prediction.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +78,12 @@ class Task {
 /// The model's graph with the task's losses: outputs "loss", the weighted sum, and the model's own where they are read.
 /// Of several losses each is an output too, "loss.NAME".
 Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode);
+
+/// The names and weights of the losses that such a graph has outputs for; none of one loss.
+std::map<std::string, float> loss_terms(const Model& model, const Task& task);
+
+/// The output of one of them.
+std::string loss_term_output(const std::string& name);
 
 /// The outputs of such a graph that are the model's own, in their order.
 std::vector<std::string> names_of_outputs(const Graph& graph);

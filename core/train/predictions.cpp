@@ -46,6 +46,7 @@ Json line_of(const Dataset& data, const Prediction& one, bool shown) {
   line["truth"] = one.truth;
   line["prediction"] = one.answer;
   if (one.probability) line["probability"] = *one.probability;
+  line["error"] = one.error;
   if (!origin.text.empty()) line["text"] = origin.text;
   if (!origin.second.empty()) line["second"] = origin.second;
   if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = picture_of(data, one.index);

@@ -21,8 +21,8 @@ inline std::filesystem::path predictions_path(const Config& config) {
 }
 
 /// Writes a line per prediction, in the samples' order, whole or not at all: index, where the sample comes from (the
-/// picture's file, or file and line or record), truth, prediction, probability, and the text. Pictures that lie in no
-/// files of their own are given, as data URIs, for the worst of the wrong answers. Throws Error{failed}.
+/// picture's file, or file and line or record), truth, prediction, probability, error and the text. Pictures that lie
+/// in no files of their own are given, as data URIs, for the worst of the wrong answers. Throws Error{failed}.
 void write_predictions(const std::filesystem::path& path, const Dataset& data, std::vector<Prediction> predictions);
 
 }  // namespace ptrain

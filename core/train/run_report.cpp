@@ -146,6 +146,9 @@ void fill_report(Report& report, const Config& config, const Backend& backend, c
   report.memory.planned_peak_bytes = result.planned_peak_bytes;
   if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
   report.loss = {result.first_loss, result.last_loss};
+  for (const auto& [name, term] : result.loss_terms) {
+    report.loss.terms[name] = {double{result.loss_weights.at(name)}, term.first, term.last};
+  }
   report.evaluations.clear();
   for (const EvalResult& evaluated : result.evaluations) {
     report.evaluations.push_back({evaluated.step, evaluated.epoch, evaluated.evaluation, evaluated.seconds});

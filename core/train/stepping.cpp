@@ -40,6 +40,9 @@ Stepping::Stepping(const Config& config, Backend& backend, RunPlans& plans, Rank
   for (StepInFlight& step : steps_) {
     for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
       step.losses.push_back(backend_.make_readback(sizeof(float)));
+      for (std::size_t term = 0; term < plans.loss_terms().size(); ++term) {
+        step.terms.push_back(backend_.make_readback(sizeof(float)));
+      }
     }
     if (plans_.loss_scaling()) step.loss_scale = backend_.make_readback(LossScaleState::size * sizeof(float));
   }
@@ -85,6 +88,10 @@ void Stepping::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t
   trace(launched, "feeding the batch", fed);
   run_plan(plan, last, launched);
   launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
+  std::size_t term = static_cast<std::size_t>(micro) * plans_.loss_terms().size();
+  for (const auto& [name, weight] : plans_.loss_terms()) {
+    launched.terms[term++]->start(plan.output(loss_term_output(name)));
+  }
   const TokenCounts tokens = count_tokens(plan, batch);
   mine.tokens += static_cast<double>(tokens.valid);
   mine.computed_tokens += static_cast<double>(tokens.computed);
@@ -165,6 +172,7 @@ void Stepping::finish(StepInFlight& launched) {
   mine.elapsed_seconds = clock_.seconds();
   mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;
   const std::span<const RankStep> by_rank = ranks_.share(mine);
+  if (!launched.term_means.empty()) ranks_.add_up(launched.term_means);
   last_finish_ = clock_.seconds();
 
   read_loss_scale(launched);
@@ -176,10 +184,16 @@ void Stepping::finish(StepInFlight& launched) {
 
 void Stepping::read_losses(StepInFlight& launched) const {
   const Stopwatch watch;
-  for (const auto& readback : launched.losses) {
+  const auto micro_batches = static_cast<double>(launched.losses.size());
+  const auto part = [&](Readback& readback) {
     float loss = 0;
-    std::memcpy(&loss, readback->finish().data(), sizeof loss);
-    launched.mine.loss += static_cast<double>(loss) / static_cast<double>(launched.losses.size());
+    std::memcpy(&loss, readback.finish().data(), sizeof loss);
+    return static_cast<double>(loss) / micro_batches;
+  };
+  for (const auto& readback : launched.losses) launched.mine.loss += part(*readback);
+  launched.term_means.assign(plans_.loss_terms().size(), 0.0);
+  for (std::size_t i = 0; i < launched.terms.size(); ++i) {
+    launched.term_means[i % launched.term_means.size()] += part(*launched.terms[i]);
   }
   launched.mine.compute_seconds += watch.seconds();
 }
@@ -206,6 +220,10 @@ TrainObserver::Step Stepping::shown(const StepInFlight& launched, std::span<cons
   for (const RankStep& rank : by_rank) {
     step.loss += rank.loss / static_cast<double>(by_rank.size());
     step.samples += std::llround(rank.samples);
+  }
+  auto sum = launched.term_means.begin();
+  for (const auto& [name, weight] : plans_.loss_terms()) {
+    step.losses[name] = *sum++ / static_cast<double>(by_rank.size());
   }
   if (!loss_scales_.scale_history.empty()) step.loss_scale = loss_scales_.scale_history.back().scale;
   return step;

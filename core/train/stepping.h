@@ -56,6 +56,8 @@ class Stepping {
     double started = 0;        // on `clock_`
     bool traced = false;
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
+    std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, of several losses each in turn
+    std::vector<double> term_means;                 // over the micro-batches
     std::unique_ptr<Readback> loss_scale;           // null without loss scaling
   };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ class TrainObserver {
     double epochs = 0;      // passes over the data that are done
     std::size_t phase = 0;  // which of StepCounts::phases
     double loss = 0;
+    std::map<std::string, double> losses;  // of several that it sums up, before their weights
     double lr = 0;
     double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
     std::int64_t samples = 0;

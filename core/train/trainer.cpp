@@ -129,6 +129,7 @@ void Trainer::tell_phase(std::int64_t step) {
 
 void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank) {
   if (!start_.first_loss) start_.first_loss = step.loss;
+  losses_.add_terms(step.losses);
   if (losses_.add(step.loss, plans_.loss_scaling() ? LossScaling::on : LossScaling::off)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("training diverged: the loss is {} at step {}", step.loss, step.step);

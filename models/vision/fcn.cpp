@@ -1,5 +1,6 @@
 #include "models/vision/fcn.h"
 
+#include "core/data/tensor_names.h"
 #include "models/vision/vision_blocks.h"
 
 namespace ptrain {
@@ -11,9 +12,12 @@ class FcnBuilder final : public VisionBlocks {
 
   BuiltModel build(const BatchShape& batch) {
     constexpr ConvSpec layer{.channels = 16, .kernel = 3, .bias = ConvBias::zero};
+    const ConvSpec scores{.channels = spec().classes, .kernel = 1, .bias = ConvBias::zero};
     ValueId x = relu("relu1", convolution("conv1", inputs(batch), layer));
+    const ValueId auxiliary = convolution("auxiliary", x, scores);
+    if (training()) graph_.set_output(tensor_names::auxiliary, auxiliary);
     x = relu("relu2", convolution("conv2", x, layer));
-    return finish(convolution("classifier", x, {.channels = spec().classes, .kernel = 1, .bias = ConvBias::zero}));
+    return finish(convolution("classifier", x, scores));
   }
 };
 

@@ -27,11 +27,12 @@ std::string text_at(const json& line, const char* key) {
   return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-/// How wrong a line is: the probability of its wrong answer, or how far its value is off; 0 where it is right or no
-/// prediction.
+/// How wrong a line is, by its task: the probability of a wrong class, how far a value is off, the part of the pixels
+/// that are wrong; 0 where it is right or no prediction.
 double size_of(const json& line) {
   if (!line.is_object() || !line.contains("truth") || !line.contains("prediction")) return 0;
-  const json &truth = line["truth"], &prediction = line["prediction"];
+  if (const auto error = line.find("error"); error != line.end() && error->is_number()) return error->get<double>();
+  const json &truth = line["truth"], &prediction = line["prediction"];  // of earlier versions
   if (truth.is_number() && prediction.is_number()) return std::abs(truth.get<double>() - prediction.get<double>());
   const auto probability = line.find("probability");
   if (truth == prediction || probability == line.end() || !probability->is_number()) return 0;

@@ -8,13 +8,23 @@
 #include <algorithm>
 
 namespace ptrain {
+namespace {
+
+constexpr float auxiliary_weight = 0.5f;
+
+}  // namespace
 
 std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);
+  const ValueId auxiliary = graph.find_output(tensor_names::auxiliary);
   const Shape shape = graph.desc(logits).shape;
   const ValueId masks = graph.add_input(tensor_names::masks, {DType::i32, Shape{shape.count() / shape[-1]}});
   const auto op = std::make_shared<SoftmaxCrossEntropy>(options(mode).label_smoothing);
-  return {{"cross_entropy", graph.add(tensor_names::loss, op, {logits, masks})}};
+  std::vector<Loss> losses{{"cross_entropy", graph.add(tensor_names::loss, op, {logits, masks})}};
+  if (auxiliary != no_value) {
+    losses.push_back({"auxiliary", graph.add("auxiliary_loss", op, {auxiliary, masks}), auxiliary_weight});
+  }
+  return losses;
 }
 
 std::vector<MetricInfo> Segmentation::metrics(std::int64_t /*classes*/) const { return SegmentationMetrics::infos(); }

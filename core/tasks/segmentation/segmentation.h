@@ -12,8 +12,12 @@ class Segmentation final : public Task {
 
   std::string_view name() const override { return "segmentation"; }
   std::vector<std::string> targets() const override { return {tensor_names::masks}; }
-  /// Softmax cross entropy of logits [N, H, W, classes] against masks [N, H, W], over the pixels that have a class.
+  /// Softmax cross entropy of logits [N, H, W, classes] against masks [N, H, W], over the pixels that have a class;
+  /// half as much of the model's auxiliary logits, where it has some (Zhao et al. 2017; torchvision's references weigh
+  /// so).
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
+  /// In training gradients take their place.
+  bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   Batch mirrored(Batch scores) const override;

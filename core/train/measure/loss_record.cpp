@@ -13,4 +13,10 @@ bool LossRecord::add(double loss, LossScaling scaling) {
   return bad_losses_ > (scaling == LossScaling::on ? overflows_in_a_row : 0);
 }
 
+void LossRecord::add_terms(const std::map<std::string, double>& terms) {
+  for (const auto& [name, loss] : terms) {
+    figures_.loss_terms.try_emplace(name, TrainedTerm{loss, loss}).first->second.last = loss;
+  }
+}
+
 }  // namespace ptrain

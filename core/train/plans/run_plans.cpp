@@ -26,6 +26,7 @@ RunPlans::RunPlans(const Config& config, Backend& backend, const Model& model, c
       gradients_(gradients),
       observer_(observer),
       task_(make_task(config)),
+      loss_terms_(ptrain::loss_terms(model, *task_)),
       variables_(backend) {}
 
 void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
@@ -145,6 +146,7 @@ void RunPlans::note_trained(double flops, std::int64_t samples) {
 
 PlannedFigures RunPlans::figures() const {
   PlannedFigures figures = figures_;
+  figures.loss_weights = loss_terms_;
   for (const std::optional<PlanSet>* plans : {&training_, &evaluation_}) {
     if (*plans) figures.search_seconds += (*plans)->compile_seconds();
   }

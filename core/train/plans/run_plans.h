@@ -26,8 +26,9 @@ struct PlannedFigures {
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
-  double search_seconds = 0;  // choosing and compiling kernels, so far
-  std::string search_hash;    // over all choices of the search
+  double search_seconds = 0;                       // choosing and compiling kernels, so far
+  std::string search_hash;                         // over all choices of the search
+  std::map<std::string, float> loss_weights = {};  // by name, of several losses
 };
 
 class RunPlans {
@@ -55,6 +56,8 @@ class RunPlans {
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
 
+  /// Weights of the losses by name, where there are several.
+  const std::map<std::string, float>& loss_terms() const { return loss_terms_; }
   /// By class; empty where all count alike.
   const std::vector<float>& class_weights() const { return class_weights_; }
   bool loss_scaling() const { return figures_.loss_scaling; }
@@ -80,6 +83,7 @@ class RunPlans {
   Collectives* gradients_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
+  std::map<std::string, float> loss_terms_;
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
   Variables variables_;

@@ -29,6 +29,9 @@ void RunLog::on_step(const Step& s) {
   line.steps_ms = std::exchange(unlogged_ms_, {});
   if (s.memory_bytes > 0) line.memory_bytes = s.memory_bytes;
   if (s.loss_scale > 0) line.loss_scale = s.loss_scale;
+  for (const auto& [name, loss] : s.losses) {
+    if (std::isfinite(loss)) line.losses[name] = loss;
+  }
   write("step", line);
 }
 
