@@ -20,8 +20,8 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
   if (options.links.empty()) fail_usage("--ranks needs --links FILE: the latency and bandwidth of the links");
   if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT: of this configuration on one rank");
   const Links links = load_links(shipped_file(options.links));
-  const MeasuredStep measured =
-      measured_step(config, *workload.backend, *workload.model, load_report(options.measured));
+  const MeasuredStep measured = measured_step(config, workload.backend->kernels().preferred_low_precision(),
+                                              *workload.model, load_report(options.measured));
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
     const PredictedStep p = predict_step(measured, links, ranks);

@@ -40,12 +40,12 @@ std::unique_ptr<Backend> DeployArguments::make_backend() const {
   return ptrain::make_backend(device_of_option("--device", device));
 }
 
-DeployOptions DeployArguments::deploy_options(const OpenedModel& opened, const Backend& backend) const {
+DeployOptions DeployArguments::deploy_options(const OpenedModel& opened, DType preferred) const {
   DeployOptions options;
   options.batch_size = batch;
   options.max_length = opened.trained.data.max_length;
   options.amp.level = choice_of<AmpLevel>("--amp", amp);
-  options.amp.dtype = backend.preferred_low_precision();
+  options.amp.dtype = preferred;
   return options;
 }
 

@@ -31,7 +31,7 @@ struct DeployArguments {
   void add_to(CLI::App& command);
   /// Throws Error{usage} naming the option that is none of its choices.
   std::unique_ptr<Backend> make_backend() const;
-  DeployOptions deploy_options(const OpenedModel& opened, const Backend& backend) const;
+  DeployOptions deploy_options(const OpenedModel& opened, DType preferred) const;
 };
 
 }  // namespace ptrain

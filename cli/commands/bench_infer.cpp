@@ -64,7 +64,7 @@ void bench_infer(const BenchInferArguments& arguments) {
   const Scenario scenario = choice_of<Scenario>("--scenario", arguments.scenario);
   const OpenedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
+  DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.batch_size = query_samples(scenario, options.batch_size);
   options.per_op = arguments.per_op;
   Predictor ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);

@@ -75,7 +75,7 @@ json diagnose() {
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
   state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
-  state["amp"] = amp_advice(rates, backend->preferred_low_precision());
+  state["amp"] = amp_advice(rates, backend->kernels().preferred_low_precision());
   state["gpu"] = gpu_state();
   state["assets"] = asset_state();
   return state;

@@ -76,9 +76,9 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 /// No larger batches than there are inputs, and no search, which would take longer than most of them.
-DeployOptions options_for(std::int64_t inputs, const OpenedModel& opened, const Backend& backend,
+DeployOptions options_for(std::int64_t inputs, const OpenedModel& opened, DType preferred,
                           const InferArguments& arguments) {
-  DeployOptions options = arguments.deploy.deploy_options(opened, backend);
+  DeployOptions options = arguments.deploy.deploy_options(opened, preferred);
   options.batch_size = std::min(options.batch_size, inputs);
   options.kernels.exhaustive_search = false;
   return options;
@@ -91,7 +91,8 @@ void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFor
   const std::vector<std::string> prompts = read_prompts(arguments.inputs, notes);
   print_notes(notes);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = options_for(static_cast<std::int64_t>(prompts.size()), opened, *backend, arguments);
+  DeployOptions options = options_for(static_cast<std::int64_t>(prompts.size()), opened,
+                                      backend->kernels().preferred_low_precision(), arguments);
   const auto longest =
       std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
   // A token is a byte at least.
@@ -118,7 +119,7 @@ void infer(const InferArguments& arguments) {
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
-                      options_for(inputs->size(), opened, *backend, arguments));
+                      options_for(inputs->size(), opened, backend->kernels().preferred_low_precision(), arguments));
   InferenceReport report = answer(ready, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
   report.device = backend->name();

@@ -52,8 +52,9 @@ void plan(const PlanCommandOptions& options) {
     return;
   }
   const Ranks alone(nullptr);
+  const DType preferred = workload.backend->kernels().preferred_low_precision();
   const DeviceRates rates = known_rates(*workload.backend, plan_options(config).kernels);
-  const AmpChoice amp = settle_amp(config, *workload.backend, &rates, alone);
+  const AmpChoice amp = settle_amp(config, preferred, &rates, alone);
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);
     fmt::print("{}", options.json ? predictions.dump(2) + "\n" : scaling_table(predictions));
@@ -63,9 +64,8 @@ void plan(const PlanCommandOptions& options) {
   RunPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures r = plans.figures();
-  const auto available = static_cast<std::int64_t>(workload.backend->available_memory());
-  const std::int64_t largest =
-      largest_batch(config, *workload.backend, *workload.model, 0, available - r.workspace_bytes);
+  const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
+  const std::int64_t largest = largest_batch(config, preferred, *workload.model, 0, available - r.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},

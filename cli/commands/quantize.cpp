@@ -97,7 +97,7 @@ void quantize(const QuantizeArguments& arguments) {
   const std::unique_ptr<InputSet> others =
       arguments.evaluate.empty() ? nullptr : open_inputs(opened.trained, arguments.evaluate, arguments.inputs);
   DeployArguments deploy{arguments.model, "cpu", arguments.amp, std::min(arguments.batch, calibration->size())};
-  DeployOptions deploy_options = deploy.deploy_options(opened, *backend);
+  DeployOptions deploy_options = deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   deploy_options.kernels.exhaustive_search = false;
   make_folder(arguments.out);
   require_other_folder(opened.trained, arguments.out);

@@ -30,7 +30,7 @@ void serve(const ServeArguments& arguments) {
   const OpenedModel opened = open_model(arguments.deploy.model);
   require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
+  DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.kernels.exhaustive_search = false;  // as infer, whose answers these are
   std::optional<Predictor> predictor;
   ServeMetrics metrics;

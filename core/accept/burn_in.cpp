@@ -31,10 +31,11 @@ DType paying_precision(const DeviceRates& rates) {
 
 /// The largest of `sizes` that, as far as is known, fits several times into half a lap and its memory.
 template <typename Sizes, typename Make>
-std::shared_ptr<TrialOp> largest(const Backend& backend, const Sizes& sizes, double rate, double seconds, Make make) {
+std::shared_ptr<TrialOp> largest(const DeviceMemory& memory, const Sizes& sizes, double rate, double seconds,
+                                 Make make) {
   std::shared_ptr<TrialOp> op = make(sizes.front());
   for (std::size_t i = 1; i < sizes.size(); ++i) {
-    const double spare = static_cast<double>(backend.available_memory()) / 4;
+    const double spare = static_cast<double>(memory.available()) / 4;
     if (op->cost().bytes * 8 > spare) break;  // the next is several times as large
     std::shared_ptr<TrialOp> larger = make(sizes.at(i));
     if (larger->cost().flops > rate * seconds / 8 || larger->cost().bytes > spare) break;
@@ -52,14 +53,14 @@ std::vector<BurnInWork> heavy_work(Backend& backend, double seconds) {
   const PrecisionRates& of = dtype == DType::f32 ? rates.fp32 : dtype == DType::bf16 ? rates.bf16 : rates.fp16;
   std::vector<BurnInWork> work;
   for (const auto& op :
-       {largest(backend, product_sizes, of.product.value_or(0), seconds,
+       {largest(backend.memory(), product_sizes, of.product.value_or(0), seconds,
                 [&](const ProductSize& size) { return make_product(backend, dtype, size, options); }),
-        largest(backend, convolution_sizes, of.convolution.value_or(0), seconds,
+        largest(backend.memory(), convolution_sizes, of.convolution.value_or(0), seconds,
                 [&](const ConvolutionSize& size) { return make_convolution(backend, dtype, size, options); })}) {
     work.push_back({op->cost().flops,
-                    [op, &backend] {
+                    [op, &stream = backend.stream()] {
                       op->run();
-                      backend.synchronize();
+                      stream.synchronize();
                     },
                     [op] { return op->checksum(); }});
   }
@@ -158,13 +159,13 @@ std::vector<Check> check_laps(const BurnInLaps& laps, const BurnInOptions& optio
 std::vector<Check> burn_in_device(Backend& backend, const std::string& device, const BurnInOptions& options) {
   const std::vector<BurnInWork> work = heavy_work(backend, lap_seconds(options));
   std::string no_sensors;
-  const auto sensors = sensors_or_reason(backend, no_sensors);
+  const auto sensors = sensors_or_reason(backend.instruments(), no_sensors);
   const auto between_looks = std::chrono::milliseconds(std::llround(std::clamp(options.seconds, 20.0, 1000.0)));
   std::optional<SensorWatch> watch;
   DeviceCondition before, after;
   if (sensors != nullptr) {
     before = sensors->condition();
-    watch.emplace(backend.make_sensors(), between_looks).start();
+    watch.emplace(backend.instruments().make_sensors(), between_looks).start();
   }
   const BurnInLaps laps = burn_in(work, options);
   std::vector<Check> checks = check_laps(laps, options);

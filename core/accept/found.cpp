@@ -9,9 +9,9 @@
 
 namespace ptrain {
 
-std::unique_ptr<Sensors> sensors_or_reason(const Backend& backend, std::string& reason) {
+std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::string& reason) {
   try {
-    std::unique_ptr<Sensors> sensors = backend.make_sensors();
+    std::unique_ptr<Sensors> sensors = instruments.make_sensors();
     if (sensors == nullptr) reason = "the device has no sensors";
     return sensors;
   } catch (const Error& error) {
@@ -32,9 +32,9 @@ FoundGpu find_gpu(Backend& backend, int index) {
   const BackendInfo info = backend.info();
   const DeviceInfo& device = info.devices.at(static_cast<std::size_t>(index));
   FoundGpu gpu;
-  const auto sensors = sensors_or_reason(backend, gpu.no_sensors);
+  const auto sensors = sensors_or_reason(backend.instruments(), gpu.no_sensors);
   std::optional<SensorWatch> watch;
-  if (sensors != nullptr) watch.emplace(backend.make_sensors(), between_looks).start();
+  if (sensors != nullptr) watch.emplace(backend.instruments().make_sensors(), between_looks).start();
   PartFacts& facts = gpu.device.facts;
   facts.figures = facts_of(measure_rates(backend, {}));
   DeviceCondition condition;

@@ -19,8 +19,8 @@ struct FoundGpu {
 /// GPU `index`, which `backend` is on. Measures for some seconds.
 FoundGpu find_gpu(Backend& backend, int index);
 
-/// The backend's sensors; where there are none, null and why in `reason`.
-std::unique_ptr<Sensors> sensors_or_reason(const Backend& backend, std::string& reason);
+/// The device's sensors; where there are none, null and why in `reason`.
+std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::string& reason);
 
 /// Every check of what was found.
 std::vector<Check> check_cpu(const FoundDevice& cpu, const ExpectedMachine& expected);

@@ -39,12 +39,12 @@ Settings completed(Settings settings) {
   return settings;
 }
 
-DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened, const Backend& backend) {
+DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened, DType preferred) {
   DeployOptions options;
   options.batch_size = settings.max_batch;
   options.max_length = opened.trained.data.max_length;
   options.amp.level = settings.precision;
-  options.amp.dtype = backend.preferred_low_precision();
+  options.amp.dtype = preferred;
   options.kernels.exhaustive_search = settings.search;
   return options;
 }
@@ -62,7 +62,7 @@ Session::Session(Settings settings)
   }
   backend_ = make_backend(settings_.device);
   predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
-                     deploy_options(settings_, opened_, *backend_));
+                     deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
   for (const TensorSpec& answer : answers()) {
     answer_shapes_.push_back({-1});
     const std::vector<std::int64_t>& row = answer.shape.dims();

@@ -16,13 +16,13 @@ AllReduceRate measure_all_reduce(Collectives& collectives, Backend& backend, std
   rate.bytes = count * static_cast<std::int64_t>(sizeof(float));
   // By size alone: every rank must come to the same number.
   rate.iterations = static_cast<int>(std::clamp<std::int64_t>(enough_bytes / rate.bytes, 8, 200));
-  const DeviceBuffer data(backend, static_cast<std::size_t>(rate.bytes));
+  const DeviceBuffer data(backend.memory(), static_cast<std::size_t>(rate.bytes));
   Stopwatch watch;
   for (int i = 0; i < warmup + rate.iterations; ++i) {
     if (i == warmup) watch.restart();
     collectives.start_all_reduce(data.data(), count, DType::f32, 1.0f);
     collectives.wait_all_reduces();
-    backend.synchronize();
+    backend.stream().synchronize();
   }
   rate.seconds = watch.seconds() / rate.iterations;
   rate.algorithm_bandwidth = static_cast<double>(rate.bytes) / rate.seconds;

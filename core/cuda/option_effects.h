@@ -1,7 +1,7 @@
 // What the options of a run came to, read off the kernels that it ran with.
 #pragma once
 
-#include "core/exec/backend.h"
+#include "core/exec/kernel_library.h"
 
 namespace ptrain::cuda {
 

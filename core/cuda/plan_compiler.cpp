@@ -2,9 +2,9 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/backend.h"
+#include "core/cuda/kernel_library.h"
 #include "core/cuda/library/planned_graph.h"
 #include "core/cuda/library/shipped_plans.h"
-#include "core/cuda/option_effects.h"
 #include "core/cuda/registry.h"
 
 namespace ptrain::cuda {
@@ -18,29 +18,46 @@ class UnmadeKernel final : public Kernel {
   void run(const KernelArgs&) override { refuse(); }
 };
 
-class DescribedGpu final : public PlanCompiler {
+class DescribedKernels final : public CudaKernels {
  public:
-  DescribedGpu(const GpuDescription& gpu, const std::filesystem::path& folder)
-      : folder_(plans_folder(folder, gpu)), device_(gpu, new_plans(folder, gpu)), cache_(gpu.name + ", described") {}
-
-  std::string_view name() const override { return "cuda"; }
-  std::string library() const override { return "cuDNN " + cuda_info().versions.at("cuDNN"); }
-  DType preferred_low_precision() const override { return DType::f16; }
+  using CudaKernels::CudaKernels;
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
-    const CudaKernelFactory factory = find_kernel(context.op.kernel());
-    if (factory == nullptr) fail("the CUDA backend has no kernel for {}", context.op.type());
+    if (find_kernel(context.op.kernel()) == nullptr) return CudaKernels::make_kernel(context);  // throws
     try {
-      return factory(context, device_);
+      return CudaKernels::make_kernel(context);
     } catch (const Error&) {
       return std::make_unique<UnmadeKernel>();
     }
   }
 
-  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override {
-    return option_effects(options, kernels);
-  }
-  SearchCache& search_cache() override { return cache_; }
+  bool fuses_convolutions() const override { return false; }  // whether that pays would have to be timed
+};
+
+class NoMemory final : public DeviceMemory {
+ public:
+  void* allocate(std::size_t) override { refuse(); }
+  void release(void*, std::size_t) override {}
+  std::size_t available() const override { return 0; }
+  void copy_to_device(void*, const void*, std::size_t) override { refuse(); }
+  void copy_to_host(void*, const void*, std::size_t) override { refuse(); }
+  bool host_reads_device() const override { return false; }
+};
+
+class DescribedGpu final : public PlanCompiler {
+ public:
+  DescribedGpu(const GpuDescription& gpu, const std::filesystem::path& folder)
+      : folder_(plans_folder(folder, gpu)),
+        device_(gpu, new_plans(folder, gpu)),
+        kernels_(device_, gpu.name + ", described") {}
+
+  std::string_view name() const override { return "cuda"; }
+  std::string library() const override { return "cuDNN " + cuda_info().versions.at("cuDNN"); }
+
+  DeviceMemory& memory() override { return memory_; }
+  Stream& stream() override { return stream_; }
+  KernelLibrary& kernels() override { return kernels_; }
+  const Instruments& instruments() override { return instruments_; }
 
   CompiledPlans compiled() const override {
     CompiledPlans compiled{device_.properties().name, folder_,
@@ -51,18 +68,13 @@ class DescribedGpu final : public PlanCompiler {
     return compiled;
   }
 
-  void* allocate(std::size_t) override { refuse(); }
-  void release(void*, std::size_t) override {}
-  std::size_t available_memory() const override { return 0; }
-  void copy_to_device(void*, const void*, std::size_t) override { refuse(); }
-  void copy_to_host(void*, const void*, std::size_t) override { refuse(); }
-  void synchronize() override {}
-  bool host_reads_device() const override { return false; }
-
  private:
   std::filesystem::path folder_;
   Device device_;
-  SearchCache cache_;  // nothing is searched
+  NoMemory memory_;
+  Stream stream_;  // nothing is launched
+  DescribedKernels kernels_;
+  Instruments instruments_;
 };
 
 }  // namespace

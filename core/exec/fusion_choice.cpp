@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::string_view fused = "fused", separate = "separate";
 
-KernelContext context_of(const NodeProblem& node, const KernelOptions& options, Backend& backend) {
-  return {*node.op, node.inputs, node.outputs, options, &backend.search_cache()};
+KernelContext context_of(const NodeProblem& node, const KernelOptions& options, KernelLibrary& kernels) {
+  return {*node.op, node.inputs, node.outputs, options, &kernels.search_cache()};
 }
 
 /// A kernel with memory of its own for every tensor.
 class Trial {
  public:
   Trial(Backend& backend, const NodeProblem& node, const KernelOptions& options)
-      : backend_(backend), kernel_(backend.make_kernel(context_of(node, options, backend))) {
+      : backend_(backend), kernel_(backend.kernels().make_kernel(context_of(node, options, backend.kernels()))) {
     for (const TensorDesc& desc : node.inputs) {
       inputs_.push_back(is_absent(desc) ? nullptr : take(desc.bytes()));
-      if (!is_absent(desc)) fill_for_trial(backend, inputs_.back(), desc);
+      if (!is_absent(desc)) fill_for_trial(backend.memory(), inputs_.back(), desc);
     }
     for (const TensorDesc& desc : node.outputs) outputs_.push_back(take(desc.bytes()));
     workspace_ = take(kernel_->workspace_bytes());
@@ -31,11 +31,11 @@ class Trial {
   /// Seconds of one run; infinity when it cannot run.
   double seconds() {
     const TrialLaunch launch = [&] { kernel_->run({inputs_, outputs_, workspace_}); };
-    return time_launches(*backend_.make_lap_timer(), std::span(&launch, 1)).front();
+    return time_launches(*backend_.stream().make_lap_timer(), std::span(&launch, 1)).front();
   }
 
  private:
-  void* take(std::size_t bytes) { return buffers_.emplace_back(backend_, bytes).data(); }
+  void* take(std::size_t bytes) { return buffers_.emplace_back(backend_.memory(), bytes).data(); }
 
   Backend& backend_;
   std::unique_ptr<Kernel> kernel_;
@@ -45,12 +45,12 @@ class Trial {
 };
 
 /// What the choice depends on, as a key of the search cache.
-std::string describe(const FusionChoice& choice, const KernelOptions& options, Backend& backend) {
+std::string describe(const FusionChoice& choice, const KernelOptions& options, KernelLibrary& kernels) {
   std::string text =
       fmt::format("fusion search={} persistent={} deterministic={} workspace={}:", options.exhaustive_search,
                   options.persistent_batch_norm, options.deterministic, options.workspace_limit);
   for (const NodeProblem& node : choice.separate) {
-    text += ' ' + describe_problem(context_of(node, options, backend)) + ';';
+    text += ' ' + describe_problem(context_of(node, options, kernels)) + ';';
   }
   return text;
 }
@@ -71,13 +71,13 @@ ChooseFusion fuse_where_faster(Backend& backend, const KernelOptions& options) {
   return [&backend, options](const FusionChoice& choice) {
     InterruptibleWork::check("while fusions were chosen; those chosen so far are kept");
     constexpr double worthwhile = 0.98;
-    const std::string problem = describe(choice, options, backend);
-    const std::string known = backend.search_cache().find(problem);
+    const std::string problem = describe(choice, options, backend.kernels());
+    const std::string known = backend.kernels().search_cache().find(problem);
     if (!known.empty()) return known == fused;
     const std::optional<double> together = time_nodes(backend, choice.fused, options);
     const std::optional<double> apart = together ? time_nodes(backend, choice.separate, options) : std::nullopt;
     const bool faster = together && apart && *together < worthwhile * *apart;
-    backend.search_cache().store(problem, std::string(faster ? fused : separate));
+    backend.kernels().search_cache().store(problem, std::string(faster ? fused : separate));
     return faster;
   };
 }

@@ -1,7 +1,8 @@
 // Which of several kernels of one problem runs: the one asked for, the one kept from an earlier search, or the fastest.
 #pragma once
 
-#include "core/exec/backend.h"
+#include "core/exec/kernel.h"
+#include "core/exec/stream.h"
 
 #include <functional>
 

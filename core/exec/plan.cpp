@@ -5,20 +5,29 @@
 #include "core/exec/all_reduce_kernels.h"
 
 namespace ptrain {
+namespace {
 
-PlanMemory::PlanMemory(Backend& backend, std::initializer_list<const Plan*> plans) {
+std::unique_ptr<Kernel> make_kernel(KernelLibrary& kernels, const KernelContext& context) {
+  std::unique_ptr<Kernel> kernel = make_all_reduce_kernel(context);
+  return kernel != nullptr ? std::move(kernel) : kernels.make_kernel(context);
+}
+
+}  // namespace
+
+PlanMemory::PlanMemory(DeviceMemory& memory, std::initializer_list<const Plan*> plans) {
   std::size_t arena_bytes = 0, workspace_bytes = 0;
   for (const Plan* plan : plans) {
     arena_bytes = std::max(arena_bytes, plan->arena_bytes());
     workspace_bytes = std::max(workspace_bytes, plan->workspace_bytes());
   }
-  arena = DeviceBuffer(backend, arena_bytes);
-  workspace = DeviceBuffer(backend, workspace_bytes);
+  arena = DeviceBuffer(memory, arena_bytes);
+  workspace = DeviceBuffer(memory, workspace_bytes);
 }
 
 Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options)
     : graph_(std::move(graph)),
-      backend_(backend),
+      device_memory_(backend.memory()),
+      stream_(backend.stream()),
       collectives_(options.collectives),
       variables_(variables),
       memory_(plan_memory(graph_, options.memory)),
@@ -31,7 +40,8 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
     const std::vector<TensorDesc> outputs = graph_.output_descs(node);
     Step step;
     step.phase = node.phase;
-    step.kernel = make_kernel({*node.op, inputs, outputs, options.kernels, &backend_.search_cache(), collectives_});
+    step.kernel = make_kernel(backend.kernels(), {*node.op, inputs, outputs, options.kernels,
+                                                  &backend.kernels().search_cache(), collectives_});
     if (collectives_ != nullptr) collectives_->note_progress();
     workspace_bytes_ = std::max(workspace_bytes_, step.kernel->workspace_bytes());
     steps_.push_back(std::move(step));
@@ -39,11 +49,6 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
       options.on_node(static_cast<std::int64_t>(steps_.size()), static_cast<std::int64_t>(graph_.nodes().size()));
     }
   }
-}
-
-std::unique_ptr<Kernel> Plan::make_kernel(const KernelContext& context) const {
-  std::unique_ptr<Kernel> kernel = make_all_reduce_kernel(context);
-  return kernel != nullptr ? std::move(kernel) : backend_.make_kernel(context);
 }
 
 std::size_t Plan::input_bytes() const {
@@ -61,7 +66,7 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
   for (std::size_t i = 0; i < graph_.values().size(); ++i) {
     const Value& value = graph_.values()[i];
     if (value.storage == Storage::input) {
-      inputs_.emplace_back(backend_, value.desc.bytes());
+      inputs_.emplace_back(device_memory_, value.desc.bytes());
       addresses_[i] = inputs_.back().data();
     } else if (value.storage != Storage::activation) {
       addresses_[i] = variables_.at(value.name).data;
@@ -90,7 +95,7 @@ bool Plan::steady(Phase first, Phase last) { return !uses_sequence() || sequence
 
 LaunchSequence& Plan::sequence(Phase first, Phase last) {
   std::unique_ptr<LaunchSequence>& sequence = sequences_[{first, last}];
-  if (sequence == nullptr) sequence = backend_.make_sequence();
+  if (sequence == nullptr) sequence = stream_.make_sequence();
   return *sequence;
 }
 
@@ -102,16 +107,16 @@ void Plan::enqueue(Phase first, Phase last) {
     if (step.phase < first || step.phase > last) continue;
     if (collectives_ != nullptr) collectives_->note_progress();
     if (phase != step.phase) {
-      if (phase) backend_.end_range();
+      if (phase) stream_.end_range();
       phase = step.phase;
-      backend_.begin_range(phase_name(step.phase));
+      stream_.begin_range(phase_name(step.phase));
     }
-    backend_.begin_range(graph_.nodes()[i].name.c_str());
+    stream_.begin_range(graph_.nodes()[i].name.c_str());
     step.kernel->run({step.inputs, step.outputs, workspace_});
-    backend_.end_range();
+    stream_.end_range();
     if (laps_ != nullptr) laps_->lap();
   }
-  if (phase) backend_.end_range();
+  if (phase) stream_.end_range();
   if (laps_ != nullptr) count_laps(first, last);
 }
 
@@ -129,7 +134,7 @@ void Plan::count_laps(Phase first, Phase last) {
 
 void Plan::time_nodes(bool on) {
   if (!on) laps_.reset();
-  if (on && laps_ == nullptr) laps_ = backend_.make_lap_timer();
+  if (on && laps_ == nullptr) laps_ = stream_.make_lap_timer();
 }
 
 bool Plan::has_input(std::string_view name) const {
@@ -145,7 +150,7 @@ void* Plan::input(std::string_view name) const {
 void Plan::write_input(std::string_view name, const void* host, std::size_t bytes) {
   void* device = input(name);
   invariant(bytes <= graph_.desc(graph_.find_value(name)).bytes(), "an input is written past its end");
-  backend_.copy_to_device(device, host, bytes);
+  device_memory_.copy_to_device(device, host, bytes);
 }
 
 ValueId Plan::find_output(std::string_view name) const {
@@ -162,7 +167,7 @@ void Plan::read_output(std::string_view name, void* host, std::size_t bytes) con
 
 void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {
   invariant(bytes <= graph_.desc(id).bytes(), "a value is read past its end");
-  backend_.copy_to_host(host, address(id), bytes);
+  device_memory_.copy_to_host(host, address(id), bytes);
 }
 
 NodeProfile Plan::profile_of(std::size_t step) const {

@@ -38,9 +38,9 @@ class Plan;
 
 /// Memory that plans which never run at the same time (training, evaluation) share.
 struct PlanMemory {
-  PlanMemory(Backend& backend, std::size_t arena_bytes, std::size_t workspace_bytes)
-      : arena(backend, arena_bytes), workspace(backend, workspace_bytes) {}
-  PlanMemory(Backend& backend, std::initializer_list<const Plan*> plans);
+  PlanMemory(DeviceMemory& memory, std::size_t arena_bytes, std::size_t workspace_bytes)
+      : arena(memory, arena_bytes), workspace(memory, workspace_bytes) {}
+  PlanMemory(DeviceMemory& memory, std::initializer_list<const Plan*> plans);
 
   DeviceBuffer arena;
   DeviceBuffer workspace;
@@ -106,10 +106,9 @@ class Plan {
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
 
-  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) const;
-
   Graph graph_;
-  Backend& backend_;
+  DeviceMemory& device_memory_;
+  Stream& stream_;
   Collectives* collectives_;
   Variables& variables_;
   MemoryPlan memory_;

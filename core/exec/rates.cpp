@@ -128,7 +128,7 @@ RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) 
 double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   constexpr std::int64_t least = std::int64_t{1} << 22;
   std::int64_t count = std::int64_t{1} << 25;
-  const std::size_t spare = device.backend.available_memory() / 4;
+  const std::size_t spare = device.backend.memory().available() / 4;
   while (count > least && 3 * sizeof(float) * static_cast<std::size_t>(count) > spare) count /= 2;
   const TensorDesc desc{DType::f32, Shape{count}};
   TrialOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
@@ -146,12 +146,13 @@ AllRates measure_all(const Timed& device, const KernelOptions& options, double e
   const Work products{
       product_sizes.size(),
       [&](DType dtype, std::size_t size) { return make_product(backend, dtype, product_sizes.at(size), options); },
-      [&](std::size_t size) { return backend.int8_product(product_sizes.at(size)); }};
-  const Work convolutions{convolution_sizes.size(),
-                          [&](DType dtype, std::size_t size) {
-                            return make_convolution(backend, dtype, convolution_sizes.at(size), options);
-                          },
-                          [&](std::size_t size) { return backend.int8_convolution(convolution_sizes.at(size)); }};
+      [&](std::size_t size) { return backend.instruments().int8_product(product_sizes.at(size)); }};
+  const Work convolutions{
+      convolution_sizes.size(),
+      [&](DType dtype, std::size_t size) {
+        return make_convolution(backend, dtype, convolution_sizes.at(size), options);
+      },
+      [&](std::size_t size) { return backend.instruments().int8_convolution(convolution_sizes.at(size)); }};
   return {measure(device, products, expected), measure(device, convolutions, expected),
           measure_bandwidth(device, options)};
 }
@@ -196,9 +197,9 @@ double measure_one_thread(Backend& backend, const KernelOptions& options, Device
 double measure_peak_flops(Backend& backend, DType dtype, const KernelOptions& options) {
   constexpr double long_enough = 0.5e-3;  // so that launching and waiting do not count
   constexpr std::int64_t most_width = 8192;
-  const auto timer = backend.make_lap_timer();
+  const auto timer = backend.stream().make_lap_timer();
   for (ProductSize size{4096, 1024};; size.width *= 2) {
-    const auto op = make_product(backend, dtype, size, options, &backend.search_cache());
+    const auto op = make_product(backend, dtype, size, options, &backend.kernels().search_cache());
     const double seconds = time_by_turns({backend, *timer}, {[&] { op->run(); }}).front();
     if (seconds >= long_enough || size.width == most_width) return op->cost().flops / seconds;
   }
@@ -210,14 +211,14 @@ DeviceRates measure_rates(Backend& backend, const KernelOptions& options) {
   DeviceRates rates;
   const bool on_host = backend.info().devices.empty();
   const double expected = on_host ? measure_one_thread(backend, quick, rates) : 0;
-  const auto timer = backend.make_lap_timer();
+  const auto timer = backend.stream().make_lap_timer();
   const AllRates all = measure_all({backend, *timer}, quick, expected);
   for_each_precision(rates, [&](PrecisionRates& of, std::size_t i) {
     of.product = known(all.product.at(i));
     of.convolution = known(all.convolution.at(i));
   });
   rates.memory_bandwidth = all.bandwidth;
-  backend.restart_memory_peak();
+  backend.memory().restart_peak();
   return rates;
 }
 

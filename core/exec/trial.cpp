@@ -85,12 +85,12 @@ std::vector<std::byte> trial_values(DType dtype) {
   return bytes;
 }
 
-void fill_for_trial(Backend& backend, void* tensor, const TensorDesc& desc) {
+void fill_for_trial(DeviceMemory& memory, void* tensor, const TensorDesc& desc) {
   if (!is_floating(desc.dtype)) return;  // memory comes zeroed
   const std::vector<std::byte> values = trial_values(desc.dtype);
   for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
     const std::size_t part = std::min(values.size(), desc.bytes() - at);
-    backend.copy_to_device(static_cast<std::byte*>(tensor) + at, values.data(), part);
+    memory.copy_to_device(static_cast<std::byte*>(tensor) + at, values.data(), part);
   }
 }
 

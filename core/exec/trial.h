@@ -1,7 +1,10 @@
 // The trial that every search makes: which of several ways to compute the same thing is fastest.
 #pragma once
 
-#include "core/exec/backend.h"
+#include "core/base/dtype.h"
+#include "core/exec/device_memory.h"
+#include "core/exec/stream.h"
+#include "core/graph/tensor_desc.h"
 
 namespace ptrain {
 
@@ -9,8 +12,8 @@ namespace ptrain {
 /// zeros a device takes less power, and computes faster than it will.
 std::vector<std::byte> trial_values(DType dtype);
 
-/// Fills a tensor of `desc` on the backend's device with them.
-void fill_for_trial(Backend& backend, void* tensor, const TensorDesc& desc);
+/// Fills a tensor of `desc` on a device with them.
+void fill_for_trial(DeviceMemory& memory, void* tensor, const TensorDesc& desc);
 
 /// Launches a candidate once, on the trial's own memory. Throws Error when it cannot run.
 using TrialLaunch = std::function<void()>;

@@ -9,23 +9,23 @@ namespace ptrain {
 
 TrialOp::TrialOp(Backend& backend, OpPtr op, std::vector<TensorDesc> inputs, const KernelOptions& options,
                  SearchCache* cache)
-    : backend_(backend), op_(std::move(op)), inputs_(std::move(inputs)), outputs_(op_->infer(inputs_)) {
-  kernel_ = backend.make_kernel({*op_, inputs_, outputs_, options, cache});
+    : memory_(backend.memory()), op_(std::move(op)), inputs_(std::move(inputs)), outputs_(op_->infer(inputs_)) {
+  kernel_ = backend.kernels().make_kernel({*op_, inputs_, outputs_, options, cache});
   for (const TensorDesc& desc : inputs_) in_.push_back(take(desc));
   for (const TensorDesc& desc : outputs_) out_.push_back(take(desc));
-  workspace_ = DeviceBuffer(backend, kernel_->workspace_bytes());
+  workspace_ = DeviceBuffer(memory_, kernel_->workspace_bytes());
 }
 
 std::uint64_t TrialOp::checksum() {
   std::string bytes(outputs_.front().bytes(), '\0');
-  backend_.copy_to_host(bytes.data(), out_.front(), bytes.size());
+  memory_.copy_to_host(bytes.data(), out_.front(), bytes.size());
   return fnv1a64(bytes);
 }
 
 void* TrialOp::take(const TensorDesc& desc) {
   if (is_absent(desc)) return nullptr;
-  DeviceBuffer& buffer = buffers_.emplace_back(backend_, desc.bytes());
-  fill_for_trial(backend_, buffer.data(), desc);
+  DeviceBuffer& buffer = buffers_.emplace_back(memory_, desc.bytes());
+  fill_for_trial(memory_, buffer.data(), desc);
   return buffer.data();
 }
 

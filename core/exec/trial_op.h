@@ -19,7 +19,7 @@ class TrialOp {
  private:
   void* take(const TensorDesc& desc);
 
-  Backend& backend_;
+  DeviceMemory& memory_;
   OpPtr op_;
   std::vector<TensorDesc> inputs_, outputs_;
   std::unique_ptr<Kernel> kernel_;

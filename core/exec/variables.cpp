@@ -34,7 +34,7 @@ std::size_t Variables::pending_bytes() const {
 void Variables::allocate() {
   for (auto& [name, entry] : entries_) {
     if (entry.view || entry.data != nullptr) continue;
-    buffers_.emplace_back(backend_, entry.desc.bytes());
+    buffers_.emplace_back(memory_, entry.desc.bytes());
     entry.data = buffers_.back().data();
   }
   for (const View& view : pending_views_) {
@@ -58,18 +58,18 @@ std::size_t Variables::bytes() const {
 void Variables::write(std::string_view name, const void* host, std::size_t bytes) {
   const Entry& entry = at(name);
   invariant(bytes == entry.desc.bytes(), "a variable is written with the wrong size");
-  backend_.copy_to_device(entry.data, host, bytes);
+  memory_.copy_to_device(entry.data, host, bytes);
 }
 
 void Variables::read(std::string_view name, void* host, std::size_t bytes) const {
   const Entry& entry = at(name);
   invariant(bytes == entry.desc.bytes(), "a variable is read with the wrong size");
-  backend_.copy_to_host(host, entry.data, bytes);
+  memory_.copy_to_host(host, entry.data, bytes);
 }
 
 std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vector<std::byte>& storage) const {
   const Entry& entry = at(name);
-  if (backend_.host_reads_device()) return {entry.data, entry.desc.bytes()};
+  if (memory_.host_reads_device()) return {entry.data, entry.desc.bytes()};
   storage.resize(entry.desc.bytes());
   read(name, storage.data(), storage.size());
   return storage;
@@ -82,10 +82,10 @@ void Variables::exchange(std::string_view one, std::string_view other) {
   std::vector<std::byte> of_a(std::min(at_once, a.desc.bytes())), of_b(of_a.size());
   for (std::size_t begin = 0; begin < a.desc.bytes(); begin += at_once) {
     const std::size_t bytes = std::min(at_once, a.desc.bytes() - begin);
-    backend_.copy_to_host(of_a.data(), a.data + begin, bytes);
-    backend_.copy_to_host(of_b.data(), b.data + begin, bytes);
-    backend_.copy_to_device(a.data + begin, of_b.data(), bytes);
-    backend_.copy_to_device(b.data + begin, of_a.data(), bytes);
+    memory_.copy_to_host(of_a.data(), a.data + begin, bytes);
+    memory_.copy_to_host(of_b.data(), b.data + begin, bytes);
+    memory_.copy_to_device(a.data + begin, of_b.data(), bytes);
+    memory_.copy_to_device(b.data + begin, of_a.data(), bytes);
   }
 }
 

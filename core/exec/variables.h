@@ -2,7 +2,8 @@
 // Plans of several graphs (training, evaluation) share one store.
 #pragma once
 
-#include "core/exec/backend.h"
+#include "core/exec/device_memory.h"
+#include "core/graph/graph.h"
 
 #include <map>
 #include <string>
@@ -11,7 +12,7 @@ namespace ptrain {
 
 class Variables {
  public:
-  explicit Variables(Backend& backend) : backend_(backend) {}
+  explicit Variables(DeviceMemory& memory) : memory_(memory) {}
 
   struct Entry {
     TensorDesc desc;
@@ -47,7 +48,7 @@ class Variables {
     std::int64_t byte_offset;
   };
 
-  Backend& backend_;
+  DeviceMemory& memory_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::vector<View> pending_views_;
   std::vector<DeviceBuffer> buffers_;

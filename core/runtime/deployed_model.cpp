@@ -13,8 +13,8 @@ namespace ptrain {
 namespace {
 
 /// The model's variables as its weights file has them.
-Variables read_weights(Backend& backend, const Model& model, const std::filesystem::path& path) {
-  Variables variables(backend);
+Variables read_weights(DeviceMemory& memory, const Model& model, const std::filesystem::path& path) {
+  Variables variables(memory);
   variables.declare(model.build(1, Mode::evaluation));
   variables.allocate();
   const LoadedWeights loaded = load_weights(path, model, variables);
@@ -104,8 +104,8 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
       task_(task),
       scheme_(std::move(scheme)),
       options_(options),
-      variables_(backend) {
-  if (scheme_ && backend.int8_arithmetic() == Int8Arithmetic::none) {
+      variables_(backend.memory()) {
+  if (scheme_ && backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
   Batch scores = task_.scores(empty_outputs(plans_of(options.batch_size).largest(), output_names_));
@@ -120,7 +120,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
-    write_deployed(folded_, read_weights(backend, model, weights.file), variables_);
+    write_deployed(folded_, read_weights(backend.memory(), model, weights.file), variables_);
   }
   finish();
 }
@@ -135,9 +135,9 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
 /// Once the variables are written.
 void DeployedModel::finish() {
   refresh_low_precision(variables_, LowCopies::all);
-  if (backend_.int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
+  if (backend_.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
   PlanSet& plans = plans_of(options_.batch_size);
-  memory_.emplace(backend_, plans.arena_bytes(), plans.workspace_bytes());
+  memory_.emplace(backend_.memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(*memory_);
 }
 

@@ -90,7 +90,7 @@ std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer
   if (shared.bytes() >= bytes) return shared.data();
   const auto found =
       std::find_if(own.begin(), own.end(), [bytes](const DeviceBuffer& buffer) { return buffer.bytes() >= bytes; });
-  return found != own.end() ? found->data() : own.emplace_back(backend_, bytes).data();
+  return found != own.end() ? found->data() : own.emplace_back(backend_.memory(), bytes).data();
 }
 
 void PlanSet::enable_profile() {

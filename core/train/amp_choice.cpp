@@ -76,10 +76,9 @@ AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType pref
   return choice;
 }
 
-AmpChoice settle_amp(Config& config, const Backend& backend, const DeviceRates* rates, const Ranks& ranks) {
+AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, const Ranks& ranks) {
   AmpChoice choice;
   if (ranks.is_main()) {
-    const DType preferred = backend.preferred_low_precision();
     const MainWork work = find_model(config.model.name).work;
     const DeviceRates known = rates == nullptr ? DeviceRates{} : *rates;
     AmpConfig asked = config.amp;

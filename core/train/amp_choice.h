@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/device_rates.h"
+#include "core/base/dtype.h"
 #include "core/config/config.h"
-#include "core/exec/backend.h"
 #include "core/train/ranks.h"
 
 #include <optional>
@@ -41,6 +41,6 @@ AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType pref
 /// Puts level and dtype into `config` in place of auto, the same on every rank: those of the checkpoint that it resumes
 /// from, else rank 0's choice by `rates` (null on the other ranks, or where nothing could be measured). Every rank
 /// calls it, before anything is built.
-AmpChoice settle_amp(Config& config, const Backend& backend, const DeviceRates* rates, const Ranks& ranks);
+AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, const Ranks& ranks);
 
 }  // namespace ptrain

@@ -128,7 +128,7 @@ double Ranks::waited_seconds() const { return several() ? communicator_->times()
 std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
                                                        Communicator* communicator) {
   if (communicator == nullptr) return nullptr;
-  if (config.dist.sync_batch_norm && !backend.syncs_batch_norm()) {
+  if (config.dist.sync_batch_norm && !backend.kernels().syncs_batch_norm()) {
     fail_usage("dist.sync_batch_norm: is made for device cpu only");
   }
   std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);

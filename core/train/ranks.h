@@ -6,6 +6,7 @@
 #include "core/comm/communicator.h"
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
+#include "core/exec/backend.h"
 #include "core/exec/variables.h"
 
 #include <memory>

@@ -17,10 +17,10 @@ void set_flag(FlagState& flag, nlohmann::json effective, std::string reason) {
   flag.reason = std::move(reason);
 }
 
-void fill_flags(Report& report, const Config& config, const Backend& backend, const RunResult& result) {
+void fill_flags(Report& report, const Config& config, const KernelLibrary& library, const RunResult& result) {
   std::vector<KernelRecord> kernels;
   for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
-  auto [search, persistent, workspace] = backend.effects(plan_options(config).kernels, kernels);
+  auto [search, persistent, workspace] = library.effects(plan_options(config).kernels, kernels);
   if (search.value) search.reason += fmt::format("; choices {}", result.search_hash);
   set_flag(report.flags["cudnn_exhaustive_search"], search.value, search.reason);
   set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], persistent.value, persistent.reason);
@@ -32,10 +32,10 @@ void fill_flags(Report& report, const Config& config, const Backend& backend, co
 }
 
 /// `amp` with what the run came to.
-AmpReport amp_report(AmpReport amp, const Config& config, const Backend& backend, const RunResult& result) {
+AmpReport amp_report(AmpReport amp, const Config& config, const KernelLibrary& kernels, const RunResult& result) {
   amp.level = choice_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
-    const DType dtype = training_options(config, backend.preferred_low_precision()).amp.dtype;
+    const DType dtype = training_options(config, kernels.preferred_low_precision()).amp.dtype;
     amp.dtype = choice_name(amp_dtype_of(dtype));
   }
   amp.casts = result.amp.casts;
@@ -116,12 +116,12 @@ void fill_distributed(Report& report, const RunResult& result) {
 
 }  // namespace
 
-void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
+void fill_report(Report& report, const Config& config, const KernelLibrary& kernels, const Model& model,
                  const RunResult& result) {
   report.status = result.status;
   report.message = result.message;
-  fill_flags(report, config, backend, result);
-  report.amp = amp_report(report.amp, config, backend, result);
+  fill_flags(report, config, kernels, result);
+  report.amp = amp_report(report.amp, config, kernels, result);
   report.model = {model.name(), result.parameters, result.flops_per_sample, model.sample()};
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;

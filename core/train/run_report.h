@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "core/exec/backend.h"
+#include "core/exec/kernel_library.h"
 #include "core/model/model.h"
 #include "core/report/report.h"
 #include "core/train/run_result.h"
@@ -10,7 +10,7 @@
 namespace ptrain {
 
 /// Fills in what `result` knows; valid at any moment of a run, also after it failed.
-void fill_report(Report& report, const Config& config, const Backend& backend, const Model& model,
+void fill_report(Report& report, const Config& config, const KernelLibrary& kernels, const Model& model,
                  const RunResult& result);
 
 /// As reports have them, in the order of the graph.

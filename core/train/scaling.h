@@ -1,9 +1,9 @@
 // A measured run as the scaling model sees it: when in a step each bucket of gradients is ready.
 #pragma once
 
+#include "core/base/dtype.h"
 #include "core/comm/predict.h"
 #include "core/config/config.h"
-#include "core/exec/backend.h"
 #include "core/model/model.h"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,6 @@ namespace ptrain {
 /// `report` is that of a run of `config` on one rank. Its step time is spread over the nodes of the graph by their
 /// measured times where it has them (output.per_op), else by their arithmetic. Throws Error{usage} when it lacks
 /// latency_ms or is of several ranks.
-MeasuredStep measured_step(const Config& config, const Backend& backend, const Model& model,
-                           const nlohmann::json& report);
+MeasuredStep measured_step(const Config& config, DType preferred, const Model& model, const nlohmann::json& report);
 
 }  // namespace ptrain

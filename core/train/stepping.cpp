@@ -39,12 +39,12 @@ Stepping::Stepping(const Config& config, Backend& backend, RunPlans& plans, Rank
   }
   for (StepInFlight& step : steps_) {
     for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
-      step.losses.push_back(backend_.make_readback(sizeof(float)));
+      step.losses.push_back(backend_.memory().make_readback(sizeof(float)));
       for (std::size_t term = 0; term < plans.loss_terms().size(); ++term) {
-        step.terms.push_back(backend_.make_readback(sizeof(float)));
+        step.terms.push_back(backend_.memory().make_readback(sizeof(float)));
       }
     }
-    if (plans_.loss_scaling()) step.loss_scale = backend_.make_readback(LossScaleState::size * sizeof(float));
+    if (plans_.loss_scaling()) step.loss_scale = backend_.memory().make_readback(LossScaleState::size * sizeof(float));
   }
 }
 
@@ -53,7 +53,7 @@ void Stepping::run(Loader& loader, std::int64_t step) {
   launch(loader, step, launched);
   finish();
   in_flight_ = &launched;
-  if (!backend_.runs_ahead()) finish();
+  if (!backend_.stream().runs_ahead()) finish();
 }
 
 void Stepping::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
@@ -107,7 +107,7 @@ void Stepping::run_plan(Plan& plan, Phase last, StepInFlight& launched) {
   if (!launched.traced) return;
   trace(launched, "forward and backward", begin);
   trace_->add_ops(begin, plan.last_run());
-  if (backend_.runs_ahead()) launched.mine.sets_up = 1;  // launched one by one, and so not measured
+  if (backend_.stream().runs_ahead()) launched.mine.sets_up = 1;  // launched one by one, and so not measured
 }
 
 void Stepping::trace(const StepInFlight& step, const std::string& what, double begin) {

@@ -29,7 +29,7 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       evaluation_data_(evaluation),
       observer_(observer),
       ranks_(communicator),
-      measuring_(backend, ranks_, observer),
+      measuring_(backend.instruments(), ranks_, observer),
       gradients_(make_gradient_collectives(config, backend, communicator)),
       decoders_(image_decoders(config, backend, ranks_)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
@@ -49,7 +49,7 @@ void Trainer::tell_notes() {
 }
 
 void Trainer::prepare() {
-  const bool others_take_it_too = ranks_.several() && backend_.host_reads_device();
+  const bool others_take_it_too = ranks_.several() && backend_.memory().host_reads_device();
   if (!others_take_it_too) require_memory(config_, backend_, model_, ranks_, plans_.figures().workspace_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
@@ -149,7 +149,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
   }
   TrainObserver::Step told = step;
   const bool logged = step.step % config_.train.log_every_steps == 0 || step.step == step.total;
-  if (logged) told.memory_bytes = backend_.memory_use().resident_bytes;
+  if (logged) told.memory_bytes = backend_.memory().usage().resident_bytes;
   observer_.on_step(told);
   tell_notes();
 }

@@ -24,7 +24,7 @@ constexpr std::int64_t rows = 3;
 
 void write_weights(const Model& model, const std::filesystem::path& file) {
   const std::unique_ptr<Backend> cpu = cpu::make_backend();
-  Variables variables(*cpu);
+  Variables variables(cpu->memory());
   variables.declare(model.build(1, Mode::evaluation));
   variables.allocate();
   disturb(model, variables);

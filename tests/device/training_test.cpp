@@ -156,7 +156,7 @@ int count_kernels(const RunResult& result, std::string_view type, std::string_vi
 OptionEffects effects_of(const Config& config, const RunResult& result) {
   std::vector<KernelRecord> kernels;
   for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
-  return make_test_backend()->effects(plan_options(config).kernels, kernels);
+  return make_test_backend()->kernels().effects(plan_options(config).kernels, kernels);
 }
 
 TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
@@ -229,12 +229,12 @@ TEST(DeviceTraining, EvaluatesAsTheCpuDoes) {
 /// Device memory that is left after each step.
 class MemoryWatch final : public TrainObserver {
  public:
-  explicit MemoryWatch(const Backend& backend) : backend_(backend) {}
-  void on_step(const Step&) override { left.push_back(backend_.available_memory()); }
+  explicit MemoryWatch(const DeviceMemory& memory) : memory_(memory) {}
+  void on_step(const Step&) override { left.push_back(memory_.available()); }
   std::vector<std::size_t> left;
 
  private:
-  const Backend& backend_;
+  const DeviceMemory& memory_;
 };
 
 TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
@@ -243,7 +243,7 @@ TEST(DeviceTraining, StepsTakeNoMemoryBesideThePlans) {
     const auto training = open_dataset(data_settings(config), Split::train);
     const auto model = small_model(config, training->info());
     const auto backend = make_test_backend();
-    MemoryWatch watch(*backend);
+    MemoryWatch watch(backend->memory());
     Trainer trainer(config, "hash", *backend, *model, *training, nullptr, watch);
     trainer.compile();
     trainer.prepare();
@@ -281,10 +281,10 @@ TEST(DeviceTraining, ABatchThatDoesNotFitIsRefusedWithThePlansFigure) {
 
 TEST(DeviceMemory, RunningOutIsOneErrorAndTheBackendGoesOn) {
   const auto backend = make_test_backend();
-  EXPECT_THROW(backend->allocate(std::size_t{1} << 50), OutOfMemory);
-  const DeviceBuffer buffer(*backend, 1 << 20);
+  EXPECT_THROW(backend->memory().allocate(std::size_t{1} << 50), OutOfMemory);
+  const DeviceBuffer buffer(backend->memory(), 1 << 20);
   std::vector<std::byte> bytes(1 << 20, std::byte{1});
-  backend->copy_to_host(bytes.data(), buffer.data(), bytes.size());
+  backend->memory().copy_to_host(bytes.data(), buffer.data(), bytes.size());
   EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{0}), 1 << 20) << "memory is zeroed";
 }
 
@@ -293,11 +293,11 @@ TEST(DeviceMemory, CopiesLargerThanTheStagingBlocksArrive) {
   std::vector<std::uint32_t> sent(std::size_t{50} << 20), received(sent.size());
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::uint32_t>(i * 2654435761u);
   const std::size_t bytes = sent.size() * sizeof(std::uint32_t);
-  const DeviceBuffer buffer(*backend, bytes);
-  backend->copy_to_device(buffer.data(), sent.data(), bytes);
+  const DeviceBuffer buffer(backend->memory(), bytes);
+  backend->memory().copy_to_device(buffer.data(), sent.data(), bytes);
   std::vector<std::uint32_t> original = sent;
   std::fill(sent.begin(), sent.end(), 0u);  // the host's memory is free again
-  backend->copy_to_host(received.data(), buffer.data(), bytes);
+  backend->memory().copy_to_host(received.data(), buffer.data(), bytes);
   EXPECT_TRUE(received == original);
 }
 

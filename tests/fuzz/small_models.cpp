@@ -15,7 +15,7 @@ void write_model(const std::filesystem::path& folder, const Config& config, cons
                  const DatasetInfo& data) {
   make_folder(folder);
   const std::unique_ptr<Backend> backend = cpu::make_backend();
-  Variables variables(*backend);
+  Variables variables(backend->memory());
   variables.declare(model.build(1, Mode::evaluation));
   variables.allocate();
   initialize_variables(model, variables, 1);

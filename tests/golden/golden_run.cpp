@@ -177,7 +177,7 @@ Graph forward_graph(const Golden& golden, const BatchShape& shape, Mode mode) {
 GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
     : golden_(golden),
       backend_(testing::make_test_backend()),
-      variables_(*backend_),
+      variables_(backend_->memory()),
       weights_(golden.model->weights()) {
   PipelineOptions options;
   options.fusion = fusion;
@@ -194,7 +194,7 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
   plans_.emplace(shapes, shape_of(batch(0)), *backend_, variables_, plan_options);
   for (std::size_t step = 0; step < golden.steps.size(); ++step) plans_->for_batch(batch(static_cast<int>(step)));
   variables_.allocate();
-  memory_.emplace(*backend_, plans_->arena_bytes(), plans_->workspace_bytes());
+  memory_.emplace(backend_->memory(), plans_->arena_bytes(), plans_->workspace_bytes());
   plans_->bind(*memory_);
 
   initialize_variables(*golden.model, variables_, 0);  // running statistics as they start
@@ -258,7 +258,7 @@ std::vector<float> GoldenRun::evaluate() {
   PlanOptions options;
   options.kernels.exhaustive_search = false;
   PlanSet plans(shapes, shape_of(fed), *backend_, variables_, options);
-  const PlanMemory memory(*backend_, plans.arena_bytes(), plans.workspace_bytes());
+  const PlanMemory memory(backend_->memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(memory);
   Plan& plan = plans.for_batch(fed).plan;
   feed(plan, fed);
@@ -282,8 +282,8 @@ std::vector<float> GoldenRun::gradient(std::string_view name) const {
   const Variables::Entry& gradients = variables_.at(segment.low_offset < 0 ? flat::grad : flat::grad_low);
   const std::size_t width = size_of(gradients.desc.dtype);
   std::vector<std::byte> bytes(static_cast<std::size_t>(shape.count()) * width);
-  backend_->copy_to_host(bytes.data(), gradients.data + static_cast<std::size_t>(segment.grad_offset) * width,
-                         bytes.size());
+  backend_->memory().copy_to_host(bytes.data(), gradients.data + static_cast<std::size_t>(segment.grad_offset) * width,
+                                  bytes.size());
   return to_external(*mapping, shape, to_floats({"", gradients.desc.dtype, shape, bytes}));
 }
 

@@ -56,10 +56,10 @@ std::map<std::string, std::vector<float>> train(const OptimizerSettings& setting
   OptimizerPassOptions options;
   options.settings = settings;
   const auto backend = testing::make_test_backend();
-  Variables variables(*backend);
+  Variables variables(backend->memory());
   Plan plan(add_optimizer(std::move(made), options), *backend, variables, {});
   variables.allocate();
-  const PlanMemory memory(*backend, {&plan});
+  const PlanMemory memory(backend->memory(), {&plan});
   plan.bind(memory);
   for (const auto& [name, shape] : shapes()) {
     const std::vector<float> values = filled(shape, start_value);

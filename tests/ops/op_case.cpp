@@ -64,7 +64,7 @@ void visit_any(DType dtype, Visitor&& visit) {
 /// A small graph on a backend with every tensor as a variable.
 class Bench {
  public:
-  explicit Bench(const TestBackend& on) : backend_(on.make()), variables_(*backend_), options_(on.options) {}
+  explicit Bench(const TestBackend& on) : backend_(on.make()), variables_(backend_->memory()), options_(on.options) {}
 
   ValueId add(const HostTensor& t, const std::string& name, Storage storage) {
     if (t.absent) return no_value;
@@ -75,7 +75,7 @@ class Bench {
     verify(graph);
     plan_ = std::make_unique<Plan>(graph, *backend_, variables_, options_);
     variables_.allocate();
-    memory_ = std::make_unique<PlanMemory>(*backend_, std::initializer_list<const Plan*>{plan_.get()});
+    memory_ = std::make_unique<PlanMemory>(backend_->memory(), std::initializer_list<const Plan*>{plan_.get()});
     plan_->bind(*memory_);
     fill_with_nan(memory_->arena);
     fill_with_nan(memory_->workspace);
@@ -101,7 +101,7 @@ class Bench {
   void fill_with_nan(const DeviceBuffer& buffer) {
     if (buffer.bytes() == 0) return;
     const std::vector<std::byte> values(buffer.bytes(), std::byte{0xff});
-    backend_->copy_to_device(buffer.data(), values.data(), values.size());
+    backend_->memory().copy_to_device(buffer.data(), values.data(), values.size());
   }
 
   std::unique_ptr<Backend> backend_;

@@ -23,7 +23,7 @@ float rate(int step) { return 0.1f / static_cast<float>(step + 1); }
 /// parameters.
 std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCount counted = UpdateCount::here) {
   const auto backend = testing::make_test_backend();
-  Variables variables(*backend);
+  Variables variables(backend->memory());
   Graph graph;
   const TensorDesc flat{DType::f32, Shape{static_cast<std::int64_t>(elements)}};
   std::vector<ValueId> inputs(OptimizerUpdate::count, no_value);
@@ -46,7 +46,7 @@ std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCoun
   }
   Plan plan(graph, *backend, variables, {});
   variables.allocate();
-  const PlanMemory memory(*backend, {&plan});
+  const PlanMemory memory(backend->memory(), {&plan});
   plan.bind(memory);
   std::vector<float> values(elements);
   for (std::size_t i = 0; i < elements; ++i) values[i] = start(i);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/device/device.h"
-#include "core/exec/backend.h"
+#include "core/exec/stream.h"
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/device/device.h"
-#include "core/exec/backend.h"
+#include "core/exec/device_memory.h"
 
 namespace ptrain::cuda {
 

@@ -34,9 +34,9 @@ bool depends_on_scheme(const Graph& graph, const Node& node) {
 }
 
 /// All sampled by turns, several trials' best: a busy machine disturbs one and the other alike.
-std::vector<double> time_by_turns(Backend& backend, const std::vector<TrialLaunch>& launches) {
+std::vector<double> time_by_turns(Stream& stream, const std::vector<TrialLaunch>& launches) {
   constexpr int trials = 3;
-  const std::unique_ptr<LapTimer> timer = backend.make_lap_timer();
+  const std::unique_ptr<LapTimer> timer = stream.make_lap_timer();
   std::vector<double> best(launches.size(), std::numeric_limits<double>::infinity());
   for (int i = 0; i < trials; ++i) {
     const std::vector<double> seconds = time_launches(*timer, launches);
@@ -79,7 +79,7 @@ double LayerTimes::seconds(const Problem& problem) {
   if (added) {
     InterruptibleWork::check("while layers were timed");
     const auto trial = problem.make_trial(backend_);
-    found->second = time_by_turns(backend_, {[&] { trial->run(); }}).front();
+    found->second = time_by_turns(backend_.stream(), {[&] { trial->run(); }}).front();
   }
   return found->second;
 }
@@ -94,7 +94,7 @@ std::map<std::string, LayerSeconds> LayerTimes::by_layer() {
     if (!known_.contains(real.key) || !known_.contains(int8.key)) {
       InterruptibleWork::check("while layers were timed");
       const auto real_trial = real.make_trial(backend_), int8_trial = int8.make_trial(backend_);
-      const auto both = time_by_turns(backend_, {[&] { real_trial->run(); }, [&] { int8_trial->run(); }});
+      const auto both = time_by_turns(backend_.stream(), {[&] { real_trial->run(); }, [&] { int8_trial->run(); }});
       known_[real.key] = both[0];
       known_[int8.key] = both[1];
     }

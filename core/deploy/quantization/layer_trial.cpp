@@ -15,8 +15,8 @@ void run_once(Backend& backend, const Op& op, const std::vector<TensorDesc>& inp
   KernelOptions options;
   options.exhaustive_search = false;
   const std::vector<TensorDesc> outputs = op.infer(inputs);
-  const std::unique_ptr<Kernel> kernel = backend.make_kernel({op, inputs, outputs, options});
-  const DeviceBuffer workspace(backend, kernel->workspace_bytes());
+  const std::unique_ptr<Kernel> kernel = backend.kernels().make_kernel({op, inputs, outputs, options});
+  const DeviceBuffer workspace(backend.memory(), kernel->workspace_bytes());
   void* const made[] = {result};
   kernel->run({given, made, workspace.data()});
 }
@@ -36,7 +36,7 @@ LayerTrial::LayerTrial(Backend& backend, const DeployedModel& precise, const Nod
     : backend_(backend), graph_(precise.last_plan().graph()), plan_(precise.last_plan()), layer_(layer) {
   const Value& w = graph_.value(layer.inputs[at(Linear::w)]);
   weights_ = quantize_weights(precise.variables().read_f32(w.name), w.desc.shape[0]);
-  if (backend.int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(weights_);
+  if (backend.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(weights_);
   const bool has_bias = layer.inputs.size() > at(Linear::bias) && layer.inputs[at(Linear::bias)] != no_value;
   if (has_bias) bias_ = precise.variables().read_f32(graph_.value(layer.inputs[at(Linear::bias)]).name);
 }

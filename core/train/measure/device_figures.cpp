@@ -15,19 +15,19 @@ namespace ptrain {
 namespace {
 
 /// What the run's matrix products compute in.
-DType run_precision(const Config& config, const Backend& backend) {
+DType run_precision(const Config& config, const KernelLibrary& kernels) {
   if (config.amp.level == AmpLevel::O0) return DType::f32;
-  return training_options(config, backend.preferred_low_precision()).amp.dtype;
+  return training_options(config, kernels.preferred_low_precision()).amp.dtype;
 }
 
 }  // namespace
 
-DeviceFigures read_device(const Config& config, const Backend& backend, const PlanSet& training) {
+DeviceFigures read_device(const Config& config, Backend& backend, const PlanSet& training) {
   DeviceFigures figures;
-  figures.measured_peak_bytes = backend.memory_use().peak_resident_bytes;
+  figures.measured_peak_bytes = backend.memory().usage().peak_resident_bytes;
   figures.kernels = training.profile();
-  figures.datasheet_peak_flops =
-      backend.datasheet_peak_flops(run_precision(config, backend), plan_options(config).kernels);
+  figures.datasheet_peak_flops = backend.instruments().datasheet_peak_flops(run_precision(config, backend.kernels()),
+                                                                            plan_options(config).kernels);
   return figures;
 }
 
@@ -37,7 +37,9 @@ std::optional<double> measured_peak(const Config& config, Backend& backend, cons
   const double achieved = steps.seconds > 0 ? steps.flops / steps.seconds / ranks.world_size() : 0;
   return peak_beside_steps(
       achieved,
-      [&] { return measure_peak_flops(backend, run_precision(config, backend), plan_options(config).kernels); },
+      [&] {
+        return measure_peak_flops(backend, run_precision(config, backend.kernels()), plan_options(config).kernels);
+      },
       [&](bool mine) { return ranks.largest(mine ? 1 : 0) > 0; }, observer);
 }
 

@@ -21,7 +21,7 @@ struct DeviceFigures {
 };
 
 /// All of them but the measured peak.
-DeviceFigures read_device(const Config& config, const Backend& backend, const PlanSet& training);
+DeviceFigures read_device(const Config& config, Backend& backend, const PlanSet& training);
 /// The device's peak in FLOP/s, measured now; none after so few seconds of measured training that it is not worth it.
 /// Every rank calls it.
 std::optional<double> measured_peak(const Config& config, Backend& backend, const MeasuredSteps& steps,

@@ -22,8 +22,8 @@ struct KnownRates {
   }
 };
 
-std::string device_of(Backend& backend, const KernelOptions& options) {
-  return backend.search_cache().device() + (options.tf32 ? ", TF32" : "");
+std::string device_of(KernelLibrary& kernels, const KernelOptions& options) {
+  return kernels.search_cache().device() + (options.tf32 ? ", TF32" : "");
 }
 
 /// Empty where nothing is kept.
@@ -35,7 +35,7 @@ std::filesystem::path file_of(const std::string& device) {
 }  // namespace
 
 DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
-  const std::string device = device_of(backend, options);
+  const std::string device = device_of(backend.kernels(), options);
   const std::filesystem::path path = file_of(device);
   if (!path.empty() && read_own_file(path).content) {
     try {
@@ -48,7 +48,7 @@ DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
 }
 
 DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
-  KnownRates measured{device_of(backend, options), measure_rates(backend, options)};
+  KnownRates measured{device_of(backend.kernels(), options), measure_rates(backend, options)};
   const std::filesystem::path path = file_of(measured.device);
   if (path.empty()) return measured.rates;
   try {

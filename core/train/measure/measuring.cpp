@@ -12,9 +12,9 @@ namespace ptrain {
 namespace {
 
 /// Null where the device has none, or none that can be read.
-std::unique_ptr<SensorWatch> watch_sensors(const Backend& backend, TrainObserver& observer) {
+std::unique_ptr<SensorWatch> watch_sensors(const Instruments& instruments, TrainObserver& observer) {
   try {
-    std::unique_ptr<Sensors> sensors = backend.make_sensors();
+    std::unique_ptr<Sensors> sensors = instruments.make_sensors();
     return sensors ? std::make_unique<SensorWatch>(std::move(sensors)) : nullptr;
   } catch (const Error& error) {
     observer.on_note(fmt::format("power and clocks of the GPU are not in the report: {}", error.what()));
@@ -32,9 +32,9 @@ void RankTotals::add(const RankStep& step) {
   waited_seconds += step.waited_seconds;
 }
 
-Measuring::Measuring(const Backend& backend, Ranks& ranks, TrainObserver& observer)
+Measuring::Measuring(const Instruments& instruments, Ranks& ranks, TrainObserver& observer)
     : ranks_(ranks), observer_(observer) {
-  if (ranks_.is_main()) sensor_watch_ = watch_sensors(backend, observer_);
+  if (ranks_.is_main()) sensor_watch_ = watch_sensors(instruments, observer_);
 }
 
 void Measuring::start(std::int64_t planned, std::int64_t warmup) {

@@ -57,7 +57,7 @@ struct MeasuredSteps {
 class Measuring {
  public:
   /// Watches the GPU of rank 0, where there is one; a note says so when that cannot be. All must outlive it.
-  Measuring(const Backend& backend, Ranks& ranks, TrainObserver& observer);
+  Measuring(const Instruments& instruments, Ranks& ranks, TrainObserver& observer);
 
   /// Before the first of `planned` steps; the first `warmup` of them, half of them at most, do not count.
   void start(std::int64_t planned, std::int64_t warmup);

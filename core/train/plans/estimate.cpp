@@ -15,9 +15,8 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model,
-                               const BatchShape& batch) {
-  PipelineOptions options = training_options(config, backend.preferred_low_precision());
+MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const BatchShape& batch) {
+  PipelineOptions options = training_options(config, preferred);
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
   const Graph graph =
       build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training), options).graph;
@@ -32,11 +31,11 @@ MemoryEstimate estimate_memory(const Config& config, const Backend& backend, con
   return estimate;
 }
 
-std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t image_size,
+std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, std::int64_t image_size,
                            std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) {
-    return estimate_memory(config, backend, model, {batch, 0, image_size}).total() <= bytes;
+    return estimate_memory(config, preferred, model, {batch, 0, image_size}).total() <= bytes;
   };
   // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
@@ -50,16 +49,17 @@ std::int64_t largest_batch(const Config& config, const Backend& backend, const M
   return low;
 }
 
-void require_memory(const Config& config, const Backend& backend, const Model& model, const Ranks& ranks,
+void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
                     std::int64_t workspace) {
-  const bool shares_memory = backend.host_reads_device();
+  const DType preferred = backend.kernels().preferred_low_precision();
+  const bool shares_memory = backend.memory().host_reads_device();
   const auto available =
-      static_cast<std::int64_t>(backend.available_memory()) / (shares_memory ? ranks.ranks_on_host() : 1);
+      static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
   for (const TrainingPhase& phase : configured_phases(config)) {
     const BatchShape batch(phase.batch_size, 0, phase.images.size);
-    const std::int64_t needed = estimate_memory(config, backend, model, batch).total() + workspace;
+    const std::int64_t needed = estimate_memory(config, preferred, model, batch).total() + workspace;
     if (needed <= available) continue;
-    const std::int64_t fits = largest_batch(config, backend, model, batch.image_size, available - workspace);
+    const std::int64_t fits = largest_batch(config, preferred, model, batch.image_size, available - workspace);
     const std::string what = config.train.phases.any() ? fmt::format("train.phases: {}", phase_text(phase))
                                                        : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(

@@ -18,18 +18,18 @@ struct MemoryEstimate {
   std::int64_t total() const { return variables + arena + inputs; }
 };
 
-/// Memory of a training step on such a batch, kernels' workspace not included.
-MemoryEstimate estimate_memory(const Config& config, const Backend& backend, const Model& model,
-                               const BatchShape& batch);
+/// Memory of a training step on such a batch, kernels' workspace not included. `preferred`: the low precision of
+/// KernelLibrary::preferred_low_precision().
+MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const BatchShape& batch);
 
 /// The largest batch of images of that size (0: the model's) whose estimate stays within `bytes`; 0 when not even one
 /// sample does.
-std::int64_t largest_batch(const Config& config, const Backend& backend, const Model& model, std::int64_t image_size,
+std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, std::int64_t image_size,
                            std::int64_t bytes);
 
 /// Throws OutOfMemory, with the plan's figure and a batch that fits, unless a step of each phase and `workspace` bytes
 /// beside it fit into the memory that is this rank's.
-void require_memory(const Config& config, const Backend& backend, const Model& model, const Ranks& ranks,
+void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
                     std::int64_t workspace);
 
 }  // namespace ptrain

@@ -27,7 +27,7 @@ RunPlans::RunPlans(const Config& config, Backend& backend, const Model& model, c
       observer_(observer),
       task_(make_task(config)),
       loss_terms_(ptrain::loss_terms(model, *task_)),
-      variables_(backend) {}
+      variables_(backend.memory()) {}
 
 void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
   ranks_.note("compiling", 0);
@@ -63,8 +63,8 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
 }
 
 PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
-  PipelineOptions options = training_options(config_, backend_.preferred_low_precision());
-  if (config_.fusion == Fusion::full && backend_.fuses_convolutions()) {
+  PipelineOptions options = training_options(config_, backend_.kernels().preferred_low_precision());
+  if (config_.fusion == Fusion::full && backend_.kernels().fuses_convolutions()) {
     options.choose_fusion = [this, fuse = fuse_where_faster(backend_, plan.kernels),
                              done = std::int64_t{0}](const FusionChoice& choice) mutable {
       observer_.on_activity("choosing fusions", ++done, 0);
@@ -88,7 +88,7 @@ BatchShape RunPlans::planned_shape(const BatchShape& batch) const {
 }
 
 PlanSet::Shapes RunPlans::evaluation_shapes() {
-  const PipelineOptions options = evaluation_options(config_, backend_.preferred_low_precision());
+  const PipelineOptions options = evaluation_options(config_, backend_.kernels().preferred_low_precision());
   PlanSet::Shapes shapes;
   shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
   shapes.build = [this, options](const BatchShape& shape) {
@@ -120,22 +120,22 @@ void RunPlans::count_memory() {
   figures_.workspace_bytes = larger(&PlanSet::workspace_bytes);
   figures_.input_bytes =
       static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
-  figures_.planned_peak_bytes = backend_.memory_use().resident_bytes +
+  figures_.planned_peak_bytes = backend_.memory().usage().resident_bytes +
                                 ranks_.ranks_in_process() * (figures_.variable_bytes + figures_.arena_bytes +
                                                              figures_.workspace_bytes + figures_.input_bytes);
 }
 
 void RunPlans::allocate() {
   variables_.allocate();
-  memory_.emplace(backend_, static_cast<std::size_t>(figures_.arena_bytes),
+  memory_.emplace(backend_.memory(), static_cast<std::size_t>(figures_.arena_bytes),
                   static_cast<std::size_t>(figures_.workspace_bytes));
   training_->bind(*memory_);
   if (evaluation_) evaluation_->bind(*memory_);
 }
 
 void RunPlans::tell_search() {
-  for (const std::string& note : backend_.search_cache().take_notes()) observer_.on_note(note);
-  figures_.search_hash = backend_.search_cache().hash();
+  for (const std::string& note : backend_.kernels().search_cache().take_notes()) observer_.on_note(note);
+  figures_.search_hash = backend_.kernels().search_cache().hash();
 }
 
 void RunPlans::note_trained(double flops, std::int64_t samples) {

@@ -121,7 +121,7 @@ class TrainingRun {
     trainer_->prepare();
     if (communicator_ == nullptr) return;
     prepared_ = report_;
-    fill_report(prepared_, config_, *workload_.backend, *workload_.model, trainer_->result());
+    fill_report(prepared_, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());
     prepared_.data = data_;
     prepared_.notes = observer_.notes();
     on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
@@ -160,7 +160,8 @@ class TrainingRun {
 
   /// From here on configuration and report say what auto came to.
   void settle_precision(const DeviceRates* rates) {
-    const AmpChoice choice = settle_amp(config_, *workload_.backend, rates, Ranks(communicator_));
+    const AmpChoice choice =
+        settle_amp(config_, workload_.backend->kernels().preferred_low_precision(), rates, Ranks(communicator_));
     EnvironmentReport environment = std::move(report_.environment);
     report_ = make_report(config_);
     report_.environment = std::move(environment);
@@ -174,7 +175,7 @@ class TrainingRun {
   }
 
   void fill() {
-    if (trainer_) fill_report(report_, config_, *workload_.backend, *workload_.model, trainer_->result());
+    if (trainer_) fill_report(report_, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());
     if (workload_.training) report_.model.labels = label_names(workload_.training->info());
     report_.data = data_;
     report_.notes = observer_.notes();

@@ -13,7 +13,7 @@ class InEightBits : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::unique_ptr<Backend> backend = make_test_backend();
-    if (backend->int8_arithmetic() == Int8Arithmetic::none)
+    if (backend->kernels().int8_arithmetic() == Int8Arithmetic::none)
       GTEST_SKIP() << backend->library() << " has no 8-bit layers";
   }
 };
@@ -27,7 +27,7 @@ inline HostTensor random_integers(DType dtype, Shape shape, std::uint64_t seed) 
 /// Weights as large as the backend multiplies without saturating. Where it saturates, oneDNN halves those that meet s8
 /// data too, so that they are even.
 inline HostTensor random_weights(Shape shape, std::uint64_t seed) {
-  const bool exact = make_test_backend()->int8_arithmetic() == Int8Arithmetic::exact;
+  const bool exact = make_test_backend()->kernels().int8_arithmetic() == Int8Arithmetic::exact;
   HostTensor weights = random_tensor(DType::s8, std::move(shape), seed, exact ? -127 : -32, exact ? 128 : 33);
   for (double& weight : weights.values) weight *= exact ? 1 : 2;
   return weights;

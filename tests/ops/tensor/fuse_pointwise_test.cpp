@@ -44,10 +44,10 @@ std::vector<std::vector<float>> run(Differentiated d) {
   for (const ParameterGradient& g : d.gradients) d.graph.set_output("g" + std::to_string(g.parameter), g.gradient);
   verify(d.graph);
   const std::unique_ptr<Backend> backend = make_test_backend();
-  Variables variables(*backend);
+  Variables variables(backend->memory());
   Plan plan(d.graph, *backend, variables, test_plan_options());
   variables.allocate();
-  const PlanMemory memory(*backend, std::initializer_list<const Plan*>{&plan});
+  const PlanMemory memory(backend->memory(), std::initializer_list<const Plan*>{&plan});
   plan.bind(memory);
   std::uint64_t seed = 1;
   for (const Value& value : d.graph.values()) {

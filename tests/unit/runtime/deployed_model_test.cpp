@@ -55,14 +55,14 @@ class Deployment : public ::testing::Test {
  protected:
   /// The logits of the evaluation graph, whose weights are written to file_.
   std::vector<float> evaluated(const Model& model, const Batch& batch) {
-    Variables variables(*backend_);
+    Variables variables(backend_->memory());
     PlanOptions options;
     options.kernels.exhaustive_search = false;
     Plan plan(build_inference_graph(model.build(rows, Mode::evaluation), {}).graph, *backend_, variables, options);
     variables.allocate();
     disturb(model, variables);
     save_weights(file_, model, variables, 1);
-    const PlanMemory memory(*backend_, {&plan});
+    const PlanMemory memory(backend_->memory(), {&plan});
     plan.bind(memory);
     feed(plan, batch);
     plan.run(Phase::forward, Phase::forward);

@@ -30,7 +30,7 @@ std::unique_ptr<Model> bert_tiny(std::int64_t vocab_size = 100) {
 
 /// A model's variables with their starting values.
 struct Store {
-  Store(const Model& model, std::uint64_t seed) : backend(testing::make_test_backend()), variables(*backend) {
+  Store(const Model& model, std::uint64_t seed) : backend(testing::make_test_backend()), variables(backend->memory()) {
     variables.declare(model.build(2, Mode::evaluation));
     variables.allocate();
     initialize_variables(model, variables, seed);

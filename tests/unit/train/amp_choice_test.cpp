@@ -93,13 +93,13 @@ TEST(AmpChoice, SettlingLeavesNothingOpenAndNotesALevelThatIsSlower) {
   const Ranks alone(nullptr);
   const DeviceRates slow_bf16 = rates(245, 151, 100);
   Config open = config_of(std::nullopt);
-  const AmpChoice choice = settle_amp(open, *backend, &slow_bf16, alone);
+  const AmpChoice choice = settle_amp(open, backend->kernels().preferred_low_precision(), &slow_bf16, alone);
   EXPECT_EQ(open.amp.level, AmpLevel::O0);
   EXPECT_EQ(choice.requested, "auto");
   EXPECT_EQ(choice.note, "");
 
   Config o1 = config_of(AmpLevel::O1, AmpDType::bf16);
-  EXPECT_EQ(settle_amp(o1, *backend, &slow_bf16, alone).note,
+  EXPECT_EQ(settle_amp(o1, backend->kernels().preferred_low_precision(), &slow_bf16, alone).note,
             "amp.level O1: O0 would be faster: bf16 3x3 convolutions run at 0.62 of fp32's rate here (151 of 245 "
             "GFLOP/s)");
   EXPECT_EQ(o1.amp.level, AmpLevel::O1) << "what is asked for by name stays";
@@ -112,7 +112,7 @@ TEST(AmpChoice, AVisionTransformerIsOfMatrixProducts) {
   for (const auto& [name, level] : {std::pair{"resnet50", AmpLevel::O0}, {"vit_b_16", AmpLevel::O1}}) {
     Config config = config_of(std::nullopt);
     config.model.name = name;
-    const AmpChoice choice = settle_amp(config, *backend, &known, Ranks(nullptr));
+    const AmpChoice choice = settle_amp(config, backend->kernels().preferred_low_precision(), &known, Ranks(nullptr));
     EXPECT_EQ(choice.level, level) << name << ": " << choice.reason;
   }
 }
@@ -128,7 +128,7 @@ TEST(AmpChoice, AResumedRunKeepsItsCheckpointsPrecision) {
   Config config = config_of(std::nullopt);
   config.output.dir = directory.path().string();
   config.resume = "auto";
-  const AmpChoice choice = settle_amp(config, *backend, &slow, Ranks(nullptr));
+  const AmpChoice choice = settle_amp(config, backend->kernels().preferred_low_precision(), &slow, Ranks(nullptr));
   EXPECT_EQ(config.amp.level, AmpLevel::O1);
   EXPECT_EQ(config.amp.dtype, AmpDType::fp16);
   EXPECT_EQ(choice.reason, "the checkpoint's");

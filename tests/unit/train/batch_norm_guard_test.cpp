@@ -32,41 +32,44 @@ class DriftingKernel final : public Kernel {
   GuardFinding finding_;
 };
 
-/// The backend under test but for its training batch norms; one of them drifts by `drift`, the others by half of it.
-class DriftingBackend final : public Backend {
+/// `kernels` but for training batch norms; one of them drifts by `drift`, the others by half of it.
+class DriftingKernels final : public KernelLibrary {
  public:
-  explicit DriftingBackend(double drift) : backend_(make_test_backend()), drift_(drift) {}
+  DriftingKernels(KernelLibrary& kernels, double drift) : kernels_(kernels), drift_(drift) {}
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
-    auto kernel = backend_->make_kernel(context);
+    auto kernel = kernels_.make_kernel(context);
     const std::int64_t every = context.options.batch_norm_guard_every;
     if (context.op.type() != "batch_norm" || every == 0) return kernel;
     return std::make_unique<DriftingKernel>(std::move(kernel), every, made_++ == 7 ? drift_ : drift_ / 2);
   }
+  SearchCache& search_cache() override { return kernels_.search_cache(); }
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override {
+    return kernels_.effects(options, kernels);
+  }
+  DType preferred_low_precision() const override { return kernels_.preferred_low_precision(); }
+
+ private:
+  KernelLibrary& kernels_;
+  double drift_;
+  int made_ = 0;
+};
+
+/// The backend under test with such kernels.
+class DriftingBackend final : public Backend {
+ public:
+  explicit DriftingBackend(double drift) : backend_(make_test_backend()), kernels_(backend_->kernels(), drift) {}
 
   std::string_view name() const override { return backend_->name(); }
   std::string library() const override { return backend_->library(); }
-  DType preferred_low_precision() const override { return backend_->preferred_low_precision(); }
-  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override {
-    return backend_->effects(options, kernels);
-  }
-  SearchCache& search_cache() override { return backend_->search_cache(); }
-  void* allocate(std::size_t bytes) override { return backend_->allocate(bytes); }
-  void release(void* memory, std::size_t bytes) override { backend_->release(memory, bytes); }
-  std::size_t available_memory() const override { return backend_->available_memory(); }
-  void copy_to_device(void* device, const void* host, std::size_t bytes) override {
-    backend_->copy_to_device(device, host, bytes);
-  }
-  void copy_to_host(void* host, const void* device, std::size_t bytes) override {
-    backend_->copy_to_host(host, device, bytes);
-  }
-  void synchronize() override { backend_->synchronize(); }
-  bool host_reads_device() const override { return backend_->host_reads_device(); }
+  DeviceMemory& memory() override { return backend_->memory(); }
+  Stream& stream() override { return backend_->stream(); }
+  KernelLibrary& kernels() override { return kernels_; }
+  const Instruments& instruments() override { return backend_->instruments(); }
 
  private:
   std::unique_ptr<Backend> backend_;
-  double drift_;
-  int made_ = 0;
+  DriftingKernels kernels_;
 };
 
 /// Six steps of two micro-batches; every third step is compared.
@@ -87,7 +90,7 @@ nlohmann::json report_of(const Config& config, const RunResult& result) {
   report.environment = capture_environment({1, {}, nlohmann::json::array()});
   const auto backend = make_test_backend();
   const auto training = open_dataset(data_settings(config), Split::train);
-  fill_report(report, config, *backend, *small_model(config, training->info()), result);
+  fill_report(report, config, backend->kernels(), *small_model(config, training->info()), result);
   nlohmann::json content = to_json(report);
   EXPECT_EQ(schema_problem(content, report_schema()), "");
   return content.at("flags").at("cudnn_batchnorm_spatial_persistent");

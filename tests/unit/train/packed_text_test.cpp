@@ -186,7 +186,8 @@ TEST(PackedText, TheEstimateIsThatOfTheMostTokens) {
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
-  const MemoryEstimate estimate = estimate_memory(config, *backend, *model, config.data.batch_size);
+  const MemoryEstimate estimate =
+      estimate_memory(config, backend->kernels().preferred_low_precision(), *model, config.data.batch_size);
   EXPECT_EQ(train(config).result.arena_bytes, estimate.arena);
 }
 
@@ -195,7 +196,7 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
-  Variables variables(*backend);
+  Variables variables(backend->memory());
   PlanSet plans(
       {[&](const BatchShape& shape) {
          const PipelineOptions options = training_options(config, DType::bf16);
@@ -204,7 +205,7 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
        [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens, Mode::training)); }},
       {8, 64}, *backend, variables, plan_options(config));
   variables.allocate();
-  const PlanMemory small(*backend, plans.arena_bytes(), plans.workspace_bytes());
+  const PlanMemory small(backend->memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(small);
   Batch batch;
   batch.add(tensor_names::lengths, {}, std::vector<std::int32_t>(8, 32));

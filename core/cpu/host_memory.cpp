@@ -1,0 +1,48 @@
+#include "core/cpu/host_memory.h"
+
+#include "core/base/errors.h"
+#include "core/base/machine_memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace ptrain::cpu {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t mapped_size(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
+
+}  // namespace
+
+void* HostMemory::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes < huge_page) {
+    memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory != nullptr) std::memset(memory, 0, bytes);
+  } else {
+    memory = mmap(nullptr, mapped_size(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) memory = nullptr;
+    if (memory != nullptr) madvise(memory, mapped_size(bytes), MADV_HUGEPAGE);
+  }
+  if (memory == nullptr) throw OutOfMemory(fmt::format("out of memory: cannot allocate {} MiB", bytes >> 20));
+  return memory;
+}
+
+void HostMemory::release(void* memory, std::size_t bytes) {
+  if (bytes < huge_page) {
+    std::free(memory);
+  } else {
+    munmap(memory, mapped_size(bytes));
+  }
+}
+
+std::size_t HostMemory::available() const { return static_cast<std::size_t>(available_memory_bytes()); }
+
+void HostMemory::copy_to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
+
+void HostMemory::copy_to_host(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,25 @@
+// The kernels of a GPU, whether it is there or only described.
+#pragma once
+
+#include "core/cuda/device/device.h"
+#include "core/exec/kernel_library.h"
+
+namespace ptrain::cuda {
+
+class CudaKernels : public KernelLibrary {
+ public:
+  /// `searched_on` names in the search cache what its choices hold for.
+  CudaKernels(Device& device, const std::string& searched_on) : device_(device), cache_(searched_on) {}
+
+  std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override;
+  SearchCache& search_cache() override { return cache_; }
+  OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override;
+  DType preferred_low_precision() const override { return DType::f16; }
+  bool fuses_convolutions() const override { return true; }
+
+ private:
+  Device& device_;
+  SearchCache cache_;
+};
+
+}  // namespace ptrain::cuda

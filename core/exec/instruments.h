@@ -1,0 +1,28 @@
+// What a device is measured with and against, apart from its clock.
+#pragma once
+
+#include "core/exec/kernel.h"
+#include "core/exec/rate_size.h"
+#include "core/exec/sensors.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace ptrain {
+
+/// This one is of a device that tells nothing of itself.
+class Instruments {
+ public:
+  virtual ~Instruments() = default;
+
+  /// Null where the device has none. Throws Error{failed} saying why they cannot be read.
+  virtual std::unique_ptr<Sensors> make_sensors() const { return nullptr; }
+  /// FLOP/s of matrix products in `dtype` that the device's data sheet gives; absent where there is none to know.
+  virtual std::optional<double> datasheet_peak_flops(DType, const KernelOptions&) const { return std::nullopt; }
+  /// The work of rate_size.h in 8-bit integers, on memory of its own; null where the device has no such kernel.
+  virtual std::function<void()> int8_product(const ProductSize&) const { return {}; }
+  virtual std::function<void()> int8_convolution(const ConvolutionSize&) const { return {}; }
+};
+
+}  // namespace ptrain
