@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include "cli/catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
 #include "core/base/errors.h"
@@ -66,7 +67,7 @@ LoadedConfig ConfigOptions::load() const {
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
   if (fresh_) overrides.push_back({fresh_key, "true", "--fresh"});
-  return load_config(shipped_file(file_), overrides);
+  return load_config(shipped_file(file_), catalogs(), overrides);
 }
 
 void print_notes(const LoadedConfig& loaded) {

@@ -5,10 +5,7 @@
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
 #include "core/config/text.h"
-#include "core/data/registry.h"
 #include "core/report/build_info.h"
-#include "core/tasks/find_metric.h"
-#include "models/registry.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -88,9 +85,6 @@ std::vector<std::string> words_of(int argc, char** argv) {
 }
 
 int run_program(int argc, char** argv) {
-  use_models(model_entries());
-  use_data_sources(data_source_entries());
-  use_metric_names(names_of_metrics);
   CLI::App program("Trains reference models and reports how fast, in how much memory and how well.", "ptrain");
   const BuildInfo build = build_info();
   program.set_version_flag("--version", fmt::format("ptrain {} {}", build.version, build.commit));

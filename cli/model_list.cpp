@@ -1,8 +1,8 @@
 #include "cli/model_list.h"
 
+#include "cli/catalogs.h"
 #include "core/analysis/markdown.h"
 #include "core/config/keys.h"
-#include "core/config/model_catalog.h"
 #include "core/train/plans/estimate.h"
 #include "core/train/settings.h"
 #include "models/registry.h"
@@ -25,7 +25,7 @@ struct DescribedModel {
 DescribedModel described_model(const ModelEntry& entry) {
   const DatasetInfo data = described_data(entry);
   Config config;
-  config.model.name = entry.name;
+  config.model.entry = entry;
   config.model.classes = data.classes;
   const std::unique_ptr<Model> model = make_model(config, data);
   const Graph forward = build_with_losses(*model, *make_task(config), config.data.batch_size, Mode::training);
@@ -119,7 +119,7 @@ std::string listed_text(const DescribedModel& model) {
 void list_models(const FormatOptions& format) {
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const ModelEntry& entry : known_models()) list.push_back(listed_json(described_model(entry)));
+    for (const ModelEntry& entry : catalogs().models()) list.push_back(listed_json(described_model(entry)));
     fmt::print("{}\n", list.dump(2));
     return;
   }
@@ -128,7 +128,7 @@ void list_models(const FormatOptions& format) {
         "| `model.name` | also | family | reads | million parameters | GFLOP a sample | published top-1, on ImageNet "
         "unless said | weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
   }
-  for (const ModelEntry& entry : known_models()) {
+  for (const ModelEntry& entry : catalogs().models()) {
     const DescribedModel model = described_model(entry);
     fmt::print("{}", format.markdown ? listed_markdown(model) : listed_text(model));
   }

@@ -1,5 +1,6 @@
 #include "cli/trained_model.h"
 
+#include "cli/catalogs.h"
 #include "cli/choice_option.h"
 #include "cli/device.h"
 #include "cli/shipped.h"
@@ -12,12 +13,14 @@ namespace {
 std::filesystem::path folder_of(const std::string& argument) {
   const std::string suffix = std::filesystem::path(argument).extension().string();
   if (suffix != ".yaml" && suffix != ".yml") return argument;
-  return load_config(shipped_file(argument)).config.output.dir;
+  return load_config(shipped_file(argument), catalogs()).config.output.dir;
 }
 
 }  // namespace
 
-OpenedModel open_model(const std::string& argument) { return open_model(folder_of(argument), make_model); }
+OpenedModel open_model(const std::string& argument) {
+  return open_model(folder_of(argument), catalogs().models(), make_model);
+}
 
 void add_column_options(CLI::App& command, InputOptions& options) {
   command.add_option("--column", options.column, "of a table: the sentences' name in its first row")->type_name("NAME");

@@ -165,6 +165,13 @@ const std::vector<Row>& model_rows() {
   return table;
 }
 
+const Row& find_row(std::string_view name) {
+  for (const Row& row : model_rows()) {
+    if (row.entry.name == name) return row;
+  }
+  fail_usage("model.name: unknown model \"{}\"", name);
+}
+
 const char* plural(DataKind kind) {
   switch (kind) {
     case DataKind::image:
@@ -186,6 +193,8 @@ std::vector<ModelEntry> model_entries() {
   for (const Row& row : model_rows()) entries.push_back(row.entry);
   return entries;
 }
+
+const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
 
 std::string usual_model(DataKind kind, std::int64_t image_size, int frames) {
   if (kind == DataKind::text) return "bert";
@@ -225,15 +234,12 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
   if (weights > 0 && weights != static_cast<std::size_t>(config.model.classes)) {
     fail_usage("data.class_weights: has {} weights for {} classes", weights, config.model.classes);
   }
-  const ModelEntry& entry = find_model(config.model.name);
+  const ModelEntry& entry = config.model.entry;
   if (entry.reads != data.kind) {
     fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
                config.data.source, plural(data.kind));
   }
-  const auto row = std::find_if(model_rows().begin(), model_rows().end(),
-                                [&](const Row& known) { return known.entry.name == entry.name; });
-  invariant(row != model_rows().end(), "a model without a row");
-  return row->make(config, data);
+  return find_row(entry.name).make(config, data);
 }
 
 }  // namespace ptrain

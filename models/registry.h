@@ -11,8 +11,10 @@ namespace ptrain {
 
 struct Config;
 
-/// The rows as the configuration knows them, in the order to list them: for use_models.
+/// The rows as the configuration knows them, in the order to list them: for Catalogs.
 std::vector<ModelEntry> model_entries();
+/// Throws Error{usage} when no model has this name (its own, not one of the others).
+const ModelEntry& find_model(std::string_view name);
 
 /// A model to begin with, for texts, for tables or for images of `image_size` px, `frames` to a clip where they are of
 /// clips.

@@ -3,6 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/tasks/registry.h"
+#include "models/registry.h"
 #include "models/text/bert.h"
 #include "models/vision/resnet.h"
 
@@ -52,7 +53,7 @@ inline BertSpec tiny_bert() {
 /// ResNet-18 (which small_model makes) on 16 px synthetic images, batch 4; no evaluation, no checkpoints.
 inline Config resnet_config() {
   Config config;
-  config.model.name = "resnet18";
+  config.model.entry = find_model("resnet18");
   config.model.classes = 4;
   config.data.source = "synthetic";
   config.data.image_size = 16;
@@ -71,7 +72,7 @@ inline Config resnet_config() {
 /// `tiny_bert` on synthetic text, batch 4, AdamW.
 inline Config bert_config() {
   Config config = resnet_config();
-  config.model.name = "bert";
+  config.model.entry = find_model("bert");
   config.model.size = ModelSize::tiny;
   config.model.classes = 2;
   config.model.vocab_size = 100;
@@ -85,7 +86,7 @@ inline Config bert_config() {
 /// Wide & Deep on synthetic clicks, batch 32, AdamW, a table of 500 rows.
 inline Config clicks_config() {
   Config config = resnet_config();
-  config.model.name = "wide_deep";
+  config.model.entry = find_model("wide_deep");
   config.model.classes = 2;
   config.model.hash_buckets = 500;
   config.data.batch_size = 32;
@@ -98,7 +99,7 @@ inline Config clicks_config() {
 /// GPT-2 tiny on synthetic tokens of 100 words, blocks of 16, batch 4, AdamW.
 inline Config gpt2_config() {
   Config config = bert_config();
-  config.model.name = "gpt2";
+  config.model.entry = find_model("gpt2");
   config.model.classes = 1;
   return config;
 }

@@ -1,5 +1,6 @@
 // ptrain bench: runs the cases of a suite, or of axes that are given beside a training configuration, interleaved, each
 // in a fresh process, and says what the axes do.
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "cli/reference/command_tree.h"
@@ -60,7 +61,7 @@ Suite suite_of(const BenchOptions& options) {
   if (options.per_device) overrides.push_back({"device", "cuda", "--per-device, which sets device"});
   std::vector<AxisOption> axes;
   for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
-  Suite suite = load_suite(shipped_file(options.file), overrides, axes);
+  Suite suite = load_suite(shipped_file(options.file), catalogs(), overrides, axes);
   if (options.repeats > 0) suite.repeats = options.repeats;
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;

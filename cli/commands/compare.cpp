@@ -1,5 +1,6 @@
 // ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
 #include "core/analysis/compare.h"
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "cli/output_format.h"
@@ -88,7 +89,7 @@ Comparison compare_live(const CompareOptions& options) {
   ab.stopped = [] { return SignalGuard::received() != 0; };
   print_error_line(fmt::format("base: {}\nnew:  {}", side_text(ab.config, ab.base), side_text(ab.config, ab.changed)));
   ab.on_pair = [](const CaseComparison& so_far) { print_error_line(pair_text(so_far)); };
-  Comparison comparison = run_ab_comparison(ab);
+  Comparison comparison = run_ab_comparison(ab, catalogs());
   fmt::print(stderr, "records: {}\n", ab.folder.string());
   return comparison;
 }

@@ -1,8 +1,8 @@
 // ptrain init: a configuration for data that it is shown.
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/shipped.h"
 #include "core/base/counted.h"
-#include "core/config/source_catalog.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
 #include "core/yaml/load.h"
@@ -78,7 +78,7 @@ std::string sentence_text(const DataSettings& settings, const SampleCounts& coun
 
 void init(const InitOptions& options) {
   DataSettings settings = find_data(options.data, options.columns);
-  if (find_data_source(settings.source).gives_form(SampleForm::clip)) {
+  if (catalogs().find_source(settings.source).gives_form(SampleForm::clip)) {
     settings.segments = static_cast<int>(Config{}.model.segments);
   }
   fs::path data = fs::path(options.data).lexically_normal();
@@ -93,7 +93,7 @@ void init(const InitOptions& options) {
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
   text += counts.image_size > 0 ? image_text(settings, counts) : sentence_text(settings, counts);
   text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quoted((fs::path("runs") / name).string()));
-  parse_config(text, out.string());
+  parse_config(text, out.string(), catalogs());
   write_file_atomic(out, text);
 
   for (const std::string& note : counts.notes) fmt::print("note: {}\n", note);

@@ -1,11 +1,11 @@
 // ptrain list: what can be asked for.
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/model_list.h"
 #include "cli/output_format.h"
 #include "core/analysis/markdown.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
-#include "core/config/source_catalog.h"
 #include "core/config/text.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ std::vector<std::string_view> forms_of(const DataSourceEntry& source) {
 void list_data(const FormatOptions& format) {
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const DataSourceEntry& source : known_data_sources()) {
+    for (const DataSourceEntry& source : catalogs().sources()) {
       list.push_back(
           {{"name", source.name}, {"help", source.help}, {"gives", forms_of(source)}, {"keys", source.keys}});
     }
@@ -36,7 +36,7 @@ void list_data(const FormatOptions& format) {
     return;
   }
   if (format.markdown) fmt::print("| `data.source` | gives | files | keys of its own |\n| --- | --- | --- | --- |\n");
-  for (const DataSourceEntry& source : known_data_sources()) {
+  for (const DataSourceEntry& source : catalogs().sources()) {
     if (format.markdown) {
       fmt::print("| `{}` | {} | {} | `{}` |\n", source.name, fmt::join(forms_of(source), ", "),
                  markdown_cell(source.help), fmt::join(source.keys, "`, `"));
@@ -52,12 +52,12 @@ std::string section_of(const Key& key) { return key.name.substr(0, key.name.find
 /// Those of one section; all for an empty one.
 std::vector<Key> keys_of(const std::string& section) {
   std::vector<std::string> sections;
-  for (const Key& key : config_keys()) sections.push_back(section_of(key));
+  for (const Key& key : catalogs().keys()) sections.push_back(section_of(key));
   if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
     fail_usage("list keys: no section {}{}", shown(section), did_you_mean(section, sections));
   }
   std::vector<Key> keys;
-  for (const Key& key : config_keys()) {
+  for (const Key& key : catalogs().keys()) {
     if (section.empty() || key.name == section || key.name.starts_with(section + ".")) keys.push_back(key);
   }
   return keys;

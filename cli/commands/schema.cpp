@@ -1,4 +1,5 @@
 // ptrain schema: the JSON Schemas of what goes in and what comes out.
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "core/accept/checks.h"
 #include "core/analysis/compare.h"
@@ -28,13 +29,15 @@ struct Published {
   nlohmann::json (*schema)();
 };
 
+nlohmann::json schema_of_config() { return config_schema(catalogs().keys()); }
+
 template <typename T>
 nlohmann::json schema_of() {
   return schema_of_fields<T>();
 }
 
 constexpr Published published_schemas[] = {
-    {"config", "of the YAML configuration", config_schema},
+    {"config", "of the YAML configuration", schema_of_config},
     {"report", "of report.json", schema_of<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"report-1", "of report.json of version 1, which is read too", report_schema_version_1},

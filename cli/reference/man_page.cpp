@@ -1,6 +1,6 @@
 #include "cli/reference/man_page.h"
 
-#include "core/config/keys.h"
+#include "cli/catalogs.h"
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ std::string section_of(const CommandDescription& command) {
 
 std::string keys_section() {
   std::string text = ".SH CONFIGURATION KEYS\nIn the YAML file, or as \\fB\\-o\\fR \\fIkey\\fR=\\fIvalue\\fR.\n";
-  for (const Key& key : config_keys()) {
+  for (const Key& key : catalogs().keys()) {
     const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
     text += tagged(bold(key.name), fmt::format("{}\n{}; {}", key.help, describe(key), fallback));
   }
@@ -78,7 +78,7 @@ std::string keys_section() {
 
 std::string environment_section() {
   std::string text = ".SH ENVIRONMENT\n";
-  for (const Key& key : config_keys()) {
+  for (const Key& key : catalogs().keys()) {
     if (!key.environment.empty()) text += tagged(bold(key.environment), "sets " + key.name);
   }
   return text;

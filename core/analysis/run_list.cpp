@@ -4,6 +4,7 @@
 #include "core/analysis/run_set.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
+#include "core/data/registry.h"
 
 #include <fmt/format.h>
 
@@ -70,6 +71,15 @@ Cells cells_of(const RunOverview& run, const std::string& column) {
 }
 
 }  // namespace
+
+std::string data_name(const Report& report) {
+  const DataConfig data = config_of(report).data;
+  const auto& rows = data_source_rows();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.entry.name == data.source; });
+  const bool has_path = row == rows.end() || row->entry.reads_key("data.path");  // a source that this program has not
+  return has_path ? fs::path(data.path).filename().string() : data.source;
+}
 
 RunList list_runs(const fs::path& root) {
   if (!fs::is_directory(root)) fail("{}: no such folder; expected one with runs", root.string());

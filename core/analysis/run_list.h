@@ -52,6 +52,9 @@ struct RunList {
   }
 };
 
+/// "synthetic", or the last part of the path that the data lies in.
+std::string data_name(const Report& report);
+
 /// Of every report.json in `root` and below. A sweep's folder is a note, as ptrain table shows its runs, and so is a
 /// report that cannot be read. Throws Error{failed} when there is no such folder.
 RunList list_runs(const std::filesystem::path& root);

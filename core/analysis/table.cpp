@@ -1,6 +1,7 @@
 #include "core/analysis/table.h"
 
 #include "core/analysis/quality.h"
+#include "core/analysis/run_list.h"
 #include "core/analysis/speed.h"
 #include "core/base/errors.h"
 #include "core/config/text.h"

@@ -6,22 +6,12 @@
 #include "core/cpu/backend.h"
 #include "core/cuda/backend.h"
 #include "core/data/image/image_transform.h"
-#include "core/data/registry.h"
 #include "models/registry.h"
 
 #include <algorithm>
 
 namespace ptrain::api {
 namespace {
-
-void know_catalogs() {
-  static const bool known = [] {
-    use_models(model_entries());
-    use_data_sources(data_source_entries());
-    return true;
-  }();
-  static_cast<void>(known);
-}
 
 std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
   const bool cuda =
@@ -30,7 +20,6 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
 }
 
 Settings completed(Settings settings) {
-  know_catalogs();
   settings.folder = std::filesystem::absolute(settings.folder);  // clones find it wherever the process is then
   if (settings.threads == 0) {
     const auto cpus = control_group_limits().cpus;
@@ -53,7 +42,7 @@ DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened
 
 Session::Session(Settings settings)
     : settings_(completed(std::move(settings))),
-      opened_(open_model(settings_.folder, make_model)),
+      opened_(open_model(settings_.folder, model_entries(), make_model)),
       inputs_(client_tensors(opened_.trained.data)) {
   require_answers(opened_, "this interface");
   const CallingThread thread(settings_.threads);

@@ -30,8 +30,9 @@ bool is_clear(const SpeedChange& change, const SpeedRule& rule) {
 
 class AbComparison {
  public:
-  explicit AbComparison(const AbComparisonOptions& options)
+  AbComparison(const AbComparisonOptions& options, const Catalogs& catalogs)
       : options_(options),
+        catalogs_(catalogs),
         sweep_(fmt::format("{} seed {}", utc_time(), options.seed)),
         base_{base_side, {}},
         changed_{new_side, {}} {
@@ -77,7 +78,7 @@ class AbComparison {
   }
 
   BenchCase case_of(const char* name, const ComparisonSide& side) const {
-    const LoadedConfig loaded = load_config(options_.config, side.overrides);
+    const LoadedConfig loaded = load_config(options_.config, catalogs_, side.overrides);
     BenchCase item = case_of_config(loaded.config, options_.config.string());
     item.name = item.folder = name;
     item.overrides = side.overrides;
@@ -104,6 +105,7 @@ class AbComparison {
   }
 
   const AbComparisonOptions& options_;
+  const Catalogs& catalogs_;
   std::optional<FolderLock> lock_;
   const std::string sweep_;
   Suite suite_;
@@ -113,6 +115,8 @@ class AbComparison {
 
 }  // namespace
 
-Comparison run_ab_comparison(const AbComparisonOptions& options) { return AbComparison(options).run(); }
+Comparison run_ab_comparison(const AbComparisonOptions& options, const Catalogs& catalogs) {
+  return AbComparison(options, catalogs).run();
+}
 
 }  // namespace ptrain

@@ -35,8 +35,9 @@ struct AbComparisonOptions {
 /// Runs pairs, the order within each drawn by the seed, until the interval of the change is narrower than half the
 /// threshold on each side and the verdict is not INCONCLUSIVE, or the whole interval lies past the threshold, or
 /// another pair would not fit the budget. Because an early end asks for a narrow interval, looking after every pair
-/// does not call noise a change: noise would have to move the estimate by four of its standard errors. Throws
-/// Error{failed} when a run fails, Error{interrupted} when `stopped` says so.
-Comparison run_ab_comparison(const AbComparisonOptions& options);
+/// does not call noise a change: noise would have to move the estimate by four of its standard errors. The
+/// configuration names what `catalogs` have. Throws Error{failed} when a run fails, Error{interrupted} when `stopped`
+/// says so.
+Comparison run_ab_comparison(const AbComparisonOptions& options, const Catalogs& catalogs);
 
 }  // namespace ptrain

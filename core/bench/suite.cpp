@@ -25,8 +25,9 @@ struct Setting {
 
 class SuiteReader : YamlReader {
  public:
-  SuiteReader(const std::filesystem::path& file, std::span<const Override> extra, std::span<const AxisOption> options)
-      : YamlReader(file.string(), "a suite"), extra_(extra), options_(options) {
+  SuiteReader(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra,
+              std::span<const AxisOption> options)
+      : YamlReader(file.string(), "a suite"), catalogs_(catalogs), extra_(extra), options_(options) {
     suite_.file = file;
     suite_.name = file.stem().string();
   }
@@ -254,7 +255,7 @@ class SuiteReader : YamlReader {
     for (const Setting& s : common_) overrides.push_back({s.key, s.value, s.where});
     for (const Setting& s : settings) overrides.push_back({s.key, s.value, s.where});
     overrides.insert(overrides.end(), extra_.begin(), extra_.end());
-    const LoadedConfig loaded = load_config(suite_.config, overrides);
+    const LoadedConfig loaded = load_config(suite_.config, catalogs_, overrides);
     BenchCase item = case_of_config(loaded.config, fmt::format("{}: {}", file(), name));
     item.name = name;
     item.folder = folder_name(require_name(name));
@@ -268,6 +269,7 @@ class SuiteReader : YamlReader {
     suite_.cases.push_back(std::move(item));
   }
 
+  const Catalogs& catalogs_;
   std::span<const Override> extra_;
   std::span<const AxisOption> options_;
   Suite suite_;
@@ -319,10 +321,11 @@ AxisOption parse_axis(std::string_view assignment) {
   return axis;
 }
 
-Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra, std::span<const AxisOption> axes) {
+Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra,
+                 std::span<const AxisOption> axes) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) fail_usage("{}: no such file", file.string());
-  return SuiteReader(file, extra, axes).read(parse_yaml(read_file(file), file.string()));
+  return SuiteReader(file, catalogs, extra, axes).read(parse_yaml(read_file(file), file.string()));
 }
 
 }  // namespace ptrain

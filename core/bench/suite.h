@@ -17,7 +17,7 @@
 #pragma once
 
 #include "core/analysis/steady_state.h"
-#include "core/config/config.h"
+#include "core/config/catalogs.h"
 #include "core/yaml/load.h"
 
 #include <nlohmann/json.hpp>
@@ -87,7 +87,7 @@ AxisOption parse_axis(std::string_view assignment);
 /// `extra` overrides keys of every case. An axis of `axes` takes the place of the suite's of that key, else joins them,
 /// and the suite's name gets its label. With axes `file` may be a training configuration: then they are the suite, all
 /// else as a suite's defaults. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
-Suite load_suite(const std::filesystem::path& file, std::span<const Override> extra = {},
+Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra = {},
                  std::span<const AxisOption> axes = {});
 
 }  // namespace ptrain

@@ -4,7 +4,8 @@
 
 #include "core/config/choices.h"
 #include "core/config/device_choice.h"
-#include "core/config/metric_catalog.h"
+#include "core/config/metric_names.h"
+#include "core/config/model_catalog.h"
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@
 namespace ptrain {
 
 struct ModelConfig {
-  std::string name;  // required; a row of models/registry.cpp, whose other names are mapped to it
+  ModelEntry entry;  // model.name, which is required, is its name; loading finds the rest
   ModelSize size = ModelSize::base;
   std::int64_t classes = 0;  // output classes; 0: as many as the data has, settled by open_workload
   Head head = Head::classification;

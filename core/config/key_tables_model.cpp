@@ -1,7 +1,6 @@
 // Keys of what is trained and on which numerics: model, device, amp, flags.
 #include "core/config/key_builder.h"
 #include "core/config/key_tables.h"
-#include "core/config/model_catalog.h"
 #include "core/config/text.h"
 
 #include <fmt/format.h>
@@ -29,18 +28,21 @@ Key flag_key(std::string name, Member member, std::string help) {
 
 }  // namespace
 
-std::vector<Key> model_keys() {
-  std::vector<std::string> names;
-  std::vector<std::pair<std::string, std::string>> other_names;
-  for (const ModelEntry& model : known_models()) {
+std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
+  std::vector<std::string> names, other_names;
+  std::vector<std::pair<std::string, std::string>> spellings;
+  for (const ModelEntry& model : models) {
     names.push_back(model.name);
-    for (const std::string& other : model.other_names) other_names.emplace_back(lower_case(other), model.name);
+    for (const std::string& other : model.other_names) {
+      other_names.push_back(other);
+      spellings.emplace_back(lower_case(other), model.name);
+    }
   }
   return {
-      model_key("name", &ModelConfig::name,
-                fmt::format("what to train; the suite's names {} too", fmt::join(other_model_names(), ", ")))
+      make_key("model.name", fmt::format("what to train; the suite's names {} too", fmt::join(other_names, ", ")),
+               &Config::model, &ModelConfig::entry, &ModelEntry::name)
           .one_of(names)
-          .also_called(other_names)
+          .also_called(spellings)
           .must_be_set(),
       model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")

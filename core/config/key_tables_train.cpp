@@ -1,7 +1,6 @@
 // Keys of how it is trained: data, train, eval, dist, output.
 #include "core/config/key_builder.h"
 #include "core/config/key_tables.h"
-#include "core/config/source_catalog.h"
 #include "core/config/text.h"
 
 namespace ptrain {
@@ -17,20 +16,20 @@ template <typename Member>
 Key data_key(std::string name, Member member, std::string help) {
   return make_key("data." + std::move(name), std::move(help), &Config::data, member);
 }
+using Sources = std::vector<DataSourceEntry>;
 /// "tsv and text: ", which begins the help of a key that these sources read.
-std::string readers_of(std::string_view key) {
-  return join_words(data_sources_where([&](const DataSourceEntry& source) { return source.reads_key(key); }), "and") +
-         ": ";
+std::string readers_among(const Sources& sources, std::string_view key) {
+  return join_words(names_where(sources, [&](const auto& source) { return source.reads_key(key); }), "and") + ": ";
 }
 /// A key that only some sources read.
 template <typename Member>
-Key source_key(const std::string& name, Member member, const std::string& help) {
-  return data_key(name, member, readers_of("data." + name) + help);
+Key source_key(const Sources& all, const std::string& name, Member member, const std::string& help) {
+  return data_key(name, member, readers_among(all, "data." + name) + help);
 }
 template <typename Member>
-Key column_key(std::string name, Member member, std::string help) {
+Key column_key(const Sources& all, std::string name, Member member, std::string help) {
   const std::string key = "data.columns." + std::move(name);
-  return make_key(key, readers_of(key) + std::move(help), &Config::data, &DataConfig::columns, member);
+  return make_key(key, readers_among(all, key) + std::move(help), &Config::data, &DataConfig::columns, member);
 }
 template <typename Member>
 Key train_key(std::string name, Member member, std::string help) {
@@ -72,24 +71,24 @@ Key output_key(std::string name, Member member, std::string help) {
 
 }  // namespace
 
-std::vector<Key> data_keys() {
-  const std::vector<std::string> sources = data_sources_where([](const DataSourceEntry&) { return true; });
-  const std::vector<std::string> split = data_sources_where([](const DataSourceEntry& s) { return s.can_split; });
+std::vector<Key> data_keys(const Sources& all) {
+  const std::vector<std::string> names = names_where(all, [](const DataSourceEntry&) { return true; });
+  const std::vector<std::string> split = names_where(all, [](const DataSourceEntry& s) { return s.can_split; });
   return {
-      data_key("source", &DataConfig::source, "form of the data set").one_of(sources).must_be_set(),
+      data_key("source", &DataConfig::source, "form of the data set").one_of(names).must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),
-      source_key("train_file", &DataConfig::train_file,
+      source_key(all, "train_file", &DataConfig::train_file,
                  "training file below data.path; of tables .csv, .jsonl and .json are read as such, others as TSV"),
-      source_key("dev_file", &DataConfig::dev_file, "evaluation file below data.path"),
-      source_key("encoding", &DataConfig::encoding, "of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
+      source_key(all, "dev_file", &DataConfig::dev_file, "evaluation file below data.path"),
+      source_key(all, "encoding", &DataConfig::encoding, "of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
           .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
-      column_key("text", &ColumnsConfig::text, "the sentences' name in the table's first row; empty: a usual one"),
-      column_key("second", &ColumnsConfig::second, "name of a second sentence's column; empty with text: none"),
-      column_key("label", &ColumnsConfig::label,
+      column_key(all, "text", &ColumnsConfig::text, "the sentences' name in the table's first row; empty: a usual one"),
+      column_key(all, "second", &ColumnsConfig::second, "name of a second sentence's column; empty with text: none"),
+      column_key(all, "label", &ColumnsConfig::label,
                  "the labels', or values', name in the table's first row; empty: a usual one"),
-      source_key("labels", &DataConfig::labels,
+      source_key(all, "labels", &DataConfig::labels,
                  "the labels in the order of their numbers; empty: numbers, or words sorted, of the training file"),
-      source_key("first_label", &DataConfig::first_label,
+      source_key(all, "first_label", &DataConfig::first_label,
                  "label of the first class, where labels are numbers; ImageNet's records have 1")
           .between(0, 1'000'000),
       make_key("data.split.dev",

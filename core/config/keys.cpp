@@ -54,15 +54,17 @@ Key& Key::no_work() {
   return *this;
 }
 
+std::vector<Key> make_keys(const std::vector<ModelEntry>& models, const std::vector<DataSourceEntry>& sources) {
+  std::vector<Key> all;
+  for (auto part :
+       {model_keys(models), numeric_keys(), data_keys(sources), train_keys(), step_keys(), method_keys(), run_keys()}) {
+    std::move(part.begin(), part.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 const std::vector<Key>& config_keys() {
-  static const std::vector<Key> keys = [] {
-    std::vector<Key> all;
-    for (auto part :
-         {model_keys(), numeric_keys(), data_keys(), train_keys(), step_keys(), method_keys(), run_keys()}) {
-      std::move(part.begin(), part.end(), std::back_inserter(all));
-    }
-    return all;
-  }();
+  static const std::vector<Key> keys = make_keys({}, {});
   return keys;
 }
 

@@ -50,7 +50,7 @@ struct Key {
   Key& no_work();
 };
 
-/// Every key, in the order of Config's members.
+/// Every key, in the order of Config's members, but for what Catalogs know: which models and data sources there are.
 const std::vector<Key>& config_keys();
 /// Null when there is no key of this name.
 const Key* find_key(std::string_view name);
@@ -75,7 +75,7 @@ nlohmann::json changed_work_of(const Config& config);
 /// "fnv1a64:" and 16 hex digits over the canonical JSON of the keys that define the work (not output.* and resume):
 /// runs of equal hash do the same work.
 std::string config_hash(const Config& config);
-/// JSON Schema (draft 2020-12) of the YAML file.
-nlohmann::json config_schema();
+/// JSON Schema (draft 2020-12) of the YAML file, with these keys.
+nlohmann::json config_schema(const std::vector<Key>& keys);
 
 }  // namespace ptrain

@@ -1,5 +1,5 @@
 // What the configuration asks about models: their names and which keys each reads. The table stands above, in
-// models/registry.cpp; a program hands it over before it reads its first configuration.
+// models/registry.cpp.
 #pragma once
 
 #include "core/base/data_kind.h"
@@ -41,13 +41,5 @@ struct ModelEntry {
 struct Config;
 /// The name of the task that is trained: the model's, or the one that model.head stands for.
 std::string task_name(const Config& config);
-
-/// From now on `model.name` takes the names of `models`, in this order.
-void use_models(std::vector<ModelEntry> models);
-const std::vector<ModelEntry>& known_models();
-/// Throws Error{usage} when no model has this name (its own, not one of the others).
-const ModelEntry& find_model(std::string_view name);
-/// Every model's further names, in order.
-std::vector<std::string> other_model_names();
 
 }  // namespace ptrain

@@ -100,11 +100,11 @@ void allow_rows_below(json& schema, const std::string& name) {
 
 }  // namespace
 
-json config_schema() {
+json config_schema(const std::vector<Key>& keys) {
   json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                {"title", "ptrain configuration"},
                {"description", "Made from the key table; names of choices are taken in any case."}};
-  for (const Key& key : config_keys()) {
+  for (const Key& key : keys) {
     json* node = &root;
     std::size_t begin = 0;
     for (std::size_t dot; (dot = key.name.find('.', begin)) != std::string::npos; begin = dot + 1) {

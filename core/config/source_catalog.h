@@ -1,5 +1,5 @@
 // What the configuration asks about data sources: their names, what samples each gives and which keys it reads. The
-// table stands above, in core/data/registry.cpp; a program hands it over before it reads its first configuration.
+// table stands above, in core/data/registry.cpp.
 #pragma once
 
 #include "core/config/choices.h"
@@ -31,16 +31,11 @@ struct DataSourceEntry {
   bool has_encoded_images() const { return reads_key("data.decoder"); }
 };
 
-/// From now on `data.source` takes the names of `sources`, in this order.
-void use_data_sources(std::vector<DataSourceEntry> sources);
-const std::vector<DataSourceEntry>& known_data_sources();
-/// Throws Error{usage} when no source has this name.
-const DataSourceEntry& find_data_source(std::string_view name);
-/// The names of those that `fits` holds for, in order.
+/// The names of those of `sources` that `fits` holds for, in order.
 template <typename Fits>
-std::vector<std::string> data_sources_where(Fits fits) {
+std::vector<std::string> names_where(const std::vector<DataSourceEntry>& sources, Fits fits) {
   std::vector<std::string> names;
-  for (const DataSourceEntry& source : known_data_sources()) {
+  for (const DataSourceEntry& source : sources) {
     if (fits(source)) names.push_back(source.name);
   }
   return names;

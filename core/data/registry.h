@@ -34,7 +34,7 @@ struct DataSourceRow {
 const std::vector<DataSourceRow>& data_source_rows();
 /// Throws Error{usage} when no source has this name.
 const DataSourceRow& find_source_row(std::string_view name);
-/// The rows as the configuration knows them: for use_data_sources.
+/// The rows as the configuration knows them: for Catalogs.
 std::vector<DataSourceEntry> data_source_entries();
 
 }  // namespace ptrain

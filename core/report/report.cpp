@@ -1,7 +1,6 @@
 #include "core/report/report.h"
 
 #include "core/config/keys.h"
-#include "core/config/source_catalog.h"
 #include "core/report/json_file.h"
 
 #include <algorithm>
@@ -72,30 +71,6 @@ void write_report(const Report& report, const std::filesystem::path& path, Flush
   write_document(report, path, flush);
 }
 
-namespace {
-
-/// Null where the report is of a data source that this program has not.
-const DataSourceEntry* source_of(const Config& config) {
-  const std::vector<DataSourceEntry>& all = known_data_sources();
-  const auto source =
-      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.name == config.data.source; });
-  return source == all.end() ? nullptr : &*source;
-}
-
-bool reads_text(const Config& config) {
-  const DataSourceEntry* source = source_of(config);
-  return source != nullptr && source->reads_key("data.vocab");
-}
-
-}  // namespace
-
-std::string data_name(const Report& report) {
-  const Config config = config_of(report);
-  const DataSourceEntry* source = source_of(config);
-  const bool has_path = source == nullptr || source->reads_key("data.path");
-  return has_path ? std::filesystem::path(config.data.path).filename().string() : source->name;
-}
-
 std::string precision_text(const AmpReport& amp) { return fmt::format("{} ({})", amp.level, amp.dtype); }
 
 Config config_of(const Report& report) {
@@ -113,7 +88,7 @@ DataKind reads(const Report& report) {
   if (report.model.sample == "sample") return DataKind::table;
   const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
                        : report.throughput          ? report.throughput->unit == "sequences/s"
-                                                    : reads_text(config_of(report));
+                                                    : !config_of(report).data.vocab.empty();
   return is_text ? DataKind::text : DataKind::image;
 }
 

@@ -73,9 +73,6 @@ Report read_report(const std::filesystem::path& path);
 /// The configuration that the report echoes; keys that it lacks have their defaults.
 Config config_of(const Report& report);
 
-/// "synthetic", or the last part of the path that the data lies in.
-std::string data_name(const Report& report);
-
 /// "O1 (bf16)": what was taken.
 std::string precision_text(const AmpReport& amp);
 

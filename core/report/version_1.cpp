@@ -1,6 +1,6 @@
 #include "core/report/version_1.h"
 
-#include "core/config/metric_catalog.h"
+#include "core/config/metric_names.h"
 #include "core/report/report.h"
 
 #include <cmath>

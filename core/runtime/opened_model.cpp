@@ -6,9 +6,9 @@
 
 namespace ptrain {
 
-OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make) {
+OpenedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make) {
   OpenedModel opened;
-  opened.trained = open_trained_model(folder);
+  opened.trained = open_trained_model(folder, known);
   opened.task = make_task(task_name(opened.trained.config));
   opened.trained.data.targets = opened.task->targets();
   try {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 
 namespace ptrain {
 
@@ -16,11 +17,11 @@ struct OpenedModel {
   std::unique_ptr<Task> task;
 };
 
-/// models/registry.h has it.
+/// models/registry.h has it, and the models that are known.
 using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
 
 /// Throws as open_trained_model does, and Error{failed} where model.json makes no model or another one.
-OpenedModel open_model(const std::filesystem::path& folder, ModelMaker make);
+OpenedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make);
 
 /// Throws Error{usage} when the model goes on with texts: `what` gives one answer to each input.
 void require_answers(const OpenedModel& opened, const std::string& what);

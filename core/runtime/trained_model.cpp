@@ -3,10 +3,9 @@
 #include "core/base/errors.h"
 #include "core/base/hash.h"
 #include "core/config/keys.h"
-#include "core/config/model_catalog.h"
-#include "core/config/source_catalog.h"
 #include "core/config/value.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/registry.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
@@ -82,7 +81,7 @@ std::string hash_of(json document) {
 }
 
 json model_keys_of(const Config& config) {
-  const ModelEntry& entry = find_model(config.model.name);
+  const ModelEntry& entry = config.model.entry;
   json keys = json::object();
   for (const Key& key : config_keys()) {
     if (key.name == "model.classes" || entry.reads_key(key.name)) keys[key.name] = key.get(config);
@@ -90,8 +89,8 @@ json model_keys_of(const Config& config) {
   return keys;
 }
 
-const ModelEntry& entry_of(const ModelDocument& document, const std::string& where) {
-  for (const ModelEntry& entry : known_models()) {
+const ModelEntry& entry_of(const ModelDocument& document, std::span<const ModelEntry> known, const std::string& where) {
+  for (const ModelEntry& entry : known) {
     if (entry.name == document.model) return entry;
   }
   fail("{}: model: this ptrain has no {}", where, quoted_name(document.model));
@@ -107,16 +106,16 @@ json checked(const Key& key, const std::string& text, const std::string& where) 
 }
 
 /// The keys' values, and what else make_model asks of a configuration.
-Config config_of(const ModelDocument& document, const fs::path& folder) {
+Config config_of(const ModelDocument& document, const ModelEntry& entry, const fs::path& folder) {
   const std::string where = (folder / model_files::document).string();
   Config config;
-  config.model.name = document.model;
   config.model.weights = (folder / model_files::weights).string();  // its architecture lies beside it
   for (const auto& [name, value] : document.keys.items()) {
     const Key* key = find_key(name);
     if (key == nullptr) fail("{}: keys: {}: this ptrain has no such key", where, quoted_name(name));
     key->set(config, checked(*key, text_of(value), where));
   }
+  config.model.entry = entry;
   return config;
 }
 
@@ -132,9 +131,9 @@ int number_of_key(const char* key, std::int64_t value, const std::string& where)
   return checked(*find_key(key), std::to_string(value), where).get<int>();
 }
 
-DatasetInfo data_of(const ModelDocument& document, const std::string& where) {
+DatasetInfo data_of(const ModelDocument& document, const ModelEntry& entry, const std::string& where) {
   DatasetInfo data;
-  data.kind = entry_of(document, where).reads;
+  data.kind = entry.reads;
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
   if (data.kind == DataKind::table) {
@@ -218,7 +217,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
-    if (find_data_source(config.data.source).reads_key("data.vocab")) {
+    if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {
       const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
       for (std::size_t i = 0; i < sources.size(); ++i) {
         const bool bytes = sources.size() > 1;
@@ -232,7 +231,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   write_document(document, folder / model_files::document);
 }
 
-TrainedModel open_trained_model(const fs::path& folder) {
+TrainedModel open_trained_model(const fs::path& folder, std::span<const ModelEntry> known) {
   const fs::path path = folder / model_files::document;
   if (!fs::is_directory(folder))
     fail("{}: no such folder; expected one with {}", folder.string(), path.filename().string());
@@ -249,10 +248,11 @@ TrainedModel open_trained_model(const fs::path& folder) {
   trained.document = read_fields<ModelDocument>(content);
   require_unaltered(trained.document, folder);
   if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
-  trained.data = data_of(trained.document, path.string());
-  trained.config = config_of(trained.document, folder);
+  const ModelEntry& entry = entry_of(trained.document, known, path.string());
+  trained.data = data_of(trained.document, entry, path.string());
+  trained.config = config_of(trained.document, entry, folder);
   trained.data.hash_buckets = trained.config.model.hash_buckets;
-  if (entry_of(trained.document, path.string()).reads_clips()) {
+  if (entry.reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);
   }
   if (trained.config.model.classes != trained.data.classes) {

@@ -9,6 +9,7 @@
 #include "core/report/fields.h"
 
 #include <filesystem>
+#include <span>
 
 namespace ptrain {
 
@@ -110,9 +111,9 @@ struct TrainedModel {
 void write_model_document(const std::filesystem::path& folder, const Config& config, const Model& model,
                           const DatasetInfo& data);
 
-/// Throws Error{failed} with one line naming the file that is missing, damaged or was altered, Error{inconclusive} for
-/// another version of model.json.
-TrainedModel open_trained_model(const std::filesystem::path& folder);
+/// A folder of one of the models that are `known`. Throws Error{failed} with one line naming the file that is missing,
+/// damaged or was altered, Error{inconclusive} for another version of model.json.
+TrainedModel open_trained_model(const std::filesystem::path& folder, std::span<const ModelEntry> known);
 
 /// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
 void require_same_model(const TrainedModel& trained, const Model& made);

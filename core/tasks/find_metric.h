@@ -1,7 +1,7 @@
 // Metrics by the names that keys give them.
 #pragma once
 
-#include "core/config/metric_catalog.h"
+#include "core/config/metric_names.h"
 #include "core/report/metric.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ptrain {
 /// The metric of that name, or the first for `primary_metric`. Throws Error{usage} naming `key` and those there are.
 const MetricInfo& find_metric(const std::vector<MetricInfo>& metrics, const std::string& name, const std::string& key);
 
-/// For use_metric_names: what keys that name a metric take where that task is trained.
+/// For Catalogs: what keys that name a metric take where that task is trained.
 std::vector<std::string> names_of_metrics(std::string_view task, std::int64_t classes);
 
 }  // namespace ptrain

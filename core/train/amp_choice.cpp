@@ -79,7 +79,7 @@ AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType pref
 AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, const Ranks& ranks) {
   AmpChoice choice;
   if (ranks.is_main()) {
-    const MainWork work = find_model(config.model.name).work;
+    const MainWork work = config.model.entry.work;
     const DeviceRates known = rates == nullptr ? DeviceRates{} : *rates;
     AmpConfig asked = config.amp;
     const bool open = !asked.level || asked.dtype == AmpDType::automatic;

@@ -64,7 +64,7 @@ LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
 DataSettings data_settings(const Config& config) {
   const DataConfig& data = config.data;
   DataSettings settings;
-  const ModelEntry& model = find_model(config.model.name);
+  const ModelEntry& model = config.model.entry;
   settings.source = data.source;
   settings.synthetic_kind = model.reads;
   if (model.reads_clips()) settings.segments = static_cast<int>(config.model.segments);

@@ -3,9 +3,6 @@
 #include "core/base/errors.h"
 #include "core/config/choices.h"
 #include "core/config/keys.h"
-#include "core/config/metric_catalog.h"
-#include "core/config/model_catalog.h"
-#include "core/config/source_catalog.h"
 #include "core/config/text.h"
 #include "core/yaml/refusal.h"
 #include "core/yaml/training_checks.h"
@@ -54,17 +51,17 @@ void check_table(const DataConfig& data, const Refusal& refuse) {
 }
 
 /// Names of the sources that give samples of this form, for a message.
-std::string sources_giving(SampleForm form) {
+std::string sources_giving(SampleForm form, const Catalogs& catalogs) {
   const std::vector<std::string> names =
-      data_sources_where([&](const DataSourceEntry& source) { return source.gives_form(form); });
+      names_where(catalogs.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); });
   return names.size() > 2 ? fmt::format("{}", fmt::join(names, "|")) : join_words(names, "or");
 }
 
-void check_data(const Config& config, const Refusal& refuse) {
-  const ModelEntry& model = find_model(config.model.name);
-  const DataSourceEntry& source = find_data_source(config.data.source);
+void check_data(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
+  const ModelEntry& model = config.model.entry;
+  const DataSourceEntry& source = catalogs.find_source(config.data.source);
   if (!source.gives_form(model.form())) {
-    refuse("data.source", "{} reads {}, got {}", model.name, sources_giving(model.form()), source.name);
+    refuse("data.source", "{} reads {}, got {}", model.name, sources_giving(model.form(), catalogs), source.name);
   }
   if (source.reads_key("data.path") && config.data.path.empty()) {
     refuse("data.path", "required by data.source {}: the folder of the data set", source.name);
@@ -80,7 +77,8 @@ void check_data(const Config& config, const Refusal& refuse) {
   if (source.reads_key("data.columns.label")) check_table(config.data, refuse);
   if (config.data.split.dev > 0 && !source.can_split) {
     refuse("data.split.dev", "is made for {}, {} has evaluation samples",
-           join_words(data_sources_where([](const DataSourceEntry& other) { return other.can_split; }), "and"),
+           join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.can_split; }),
+                      "and"),
            source.name);
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
@@ -91,22 +89,22 @@ void check_data(const Config& config, const Refusal& refuse) {
 
 /// Tables are updated by the rows that a batch reads, on one rank; clicks are told apart by one logit.
 void check_clicks(const Config& config, const Refusal& refuse) {
-  if (find_model(config.model.name).reads != DataKind::table) return;
+  if (config.model.entry.reads != DataKind::table) return;
   const TrainConfig& train = config.train;
   const OptimizerKind optimizer = train.optimizer.name;
   if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
     refuse("train.optimizer.name", "{} scales by norms of whole tables, of which {} updates single rows",
-           choice_name(optimizer), config.model.name);
+           choice_name(optimizer), config.model.entry.name);
   }
   const auto expect = [&](const char* key, std::int64_t expected, double got) {
     if (got != static_cast<double>(expected)) {
-      refuse(key, "expected {}, got {}: {} updates single rows of its tables", expected, got, config.model.name);
+      refuse(key, "expected {}, got {}: {} updates single rows of its tables", expected, got, config.model.entry.name);
     }
   };
   expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
   expect("train.ema_decay", 0, train.ema_decay);
   expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
-  if (config.data.class_weights.any()) refuse("data.class_weights", "{} weighs no classes", config.model.name);
+  if (config.data.class_weights.any()) refuse("data.class_weights", "{} weighs no classes", config.model.entry.name);
   if (config.model.classes != 0 && config.model.classes != 2) {
     refuse("model.classes", "clicks have 2 classes, got {}", config.model.classes);
   }
@@ -114,7 +112,7 @@ void check_clicks(const Config& config, const Refusal& refuse) {
 
 /// What is done to images alone is asked of no other model.
 void check_images(const Config& config, const Refusal& refuse) {
-  const DataKind kind = find_model(config.model.name).reads;
+  const DataKind kind = config.model.entry.reads;
   if (kind == DataKind::image) return;
   const TrainConfig& train = config.train;
   const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
@@ -123,7 +121,7 @@ void check_images(const Config& config, const Refusal& refuse) {
                                                 {"train.cutmix", train.cutmix > 0},
                                                 {"eval.flip", config.eval.flip}};
   for (const auto& [key, set] : asked) {
-    if (set) refuse(key, "{} reads {}", config.model.name, kind == DataKind::table ? "tables" : "text");
+    if (set) refuse(key, "{} reads {}", config.model.entry.name, kind == DataKind::table ? "tables" : "text");
   }
 }
 
@@ -161,8 +159,8 @@ AskedKeys keys_of_classes(const Config& config) {
 }
 
 /// Metrics that the task does not have.
-void check_metrics(const Config& config, const Refusal& refuse) {
-  const std::vector<std::string> known = known_metric_names(task_name(config), config.model.classes);
+void check_metrics(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
+  const std::vector<std::string> known = catalogs.metric_names(task_name(config), config.model.classes);
   if (known.empty()) return;
   const auto check = [&](const char* key, const std::string& metric) {
     if (metric == primary_metric || has(known, metric)) return;
@@ -175,7 +173,7 @@ void check_metrics(const Config& config, const Refusal& refuse) {
 
 /// What a model with the next token for an answer has no use for.
 void check_tokens(const Config& config, const Refusal& refuse) {
-  const std::string& model = config.model.name;
+  const std::string& model = config.model.entry.name;
   if (config.model.head == Head::regression) {
     refuse("model.head", "{} tells the next token, regression is for text of labels", model);
   }
@@ -189,12 +187,13 @@ void check_tokens(const Config& config, const Refusal& refuse) {
 }
 
 /// What a model with one value for an answer has no use for.
-void check_regression(const Config& config, const Refusal& refuse) {
-  const ModelEntry& model = find_model(config.model.name);
+void check_regression(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
+  const ModelEntry& model = config.model.entry;
   if (!model.reads_key("model.head")) refuse("model.head", "{} has classes, regression is for text", model.name);
-  if (!find_data_source(config.data.source).has_values) {
+  if (!catalogs.find_source(config.data.source).has_values) {
     refuse("model.head", "regression reads {}, got data.source {}",
-           join_words(data_sources_where([](const DataSourceEntry& other) { return other.has_values; }), "or"),
+           join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.has_values; }),
+                      "or"),
            config.data.source);
   }
   if (config.model.classes > 1)
@@ -206,10 +205,10 @@ void check_regression(const Config& config, const Refusal& refuse) {
   }
 }
 
-void check_classes(const Config& config, const Refusal& refuse) {
-  check_metrics(config, refuse);
-  if (find_model(config.model.name).reads == DataKind::tokens) return check_tokens(config, refuse);
-  if (config.model.head == Head::regression) return check_regression(config, refuse);
+void check_classes(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
+  check_metrics(config, catalogs, refuse);
+  if (config.model.entry.reads == DataKind::tokens) return check_tokens(config, refuse);
+  if (config.model.head == Head::regression) return check_regression(config, catalogs, refuse);
   if (config.model.classes == 1) {
     refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
   }
@@ -238,18 +237,18 @@ void check_run(const Config& config, const Refusal& refuse) {
 
 }  // namespace
 
-void check_across(LoadedConfig& loaded) {
+void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
   const Refusal refuse(loaded);
-  check_classes(loaded.config, refuse);
+  check_classes(loaded.config, catalogs, refuse);
   check_balance(loaded.config, refuse);
   check_amp(loaded.config, refuse);
-  check_data(loaded.config, refuse);
+  check_data(loaded.config, catalogs, refuse);
   check_training(loaded.config, refuse);
   check_images(loaded.config, refuse);
   check_clicks(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);
-  note_unread(loaded);
+  note_unread(loaded, catalogs);
 }
 
 }  // namespace ptrain

@@ -1,11 +1,12 @@
 // Checks across keys, and notes on keys that are set but not read.
 #pragma once
 
-#include "core/yaml/load.h"
+#include "core/config/catalogs.h"
+#include "core/config/loaded_config.h"
 
 namespace ptrain {
 
 /// Throws Error{usage} where values contradict each other; adds to `loaded.notes` what is merely without effect.
-void check_across(LoadedConfig& loaded);
+void check_across(LoadedConfig& loaded, const Catalogs& catalogs);
 
 }  // namespace ptrain

@@ -75,9 +75,9 @@ constexpr const char* base_key = "base";
 
 class Loader {
  public:
-  explicit Loader(std::string_view name) {
+  Loader(std::string_view name, const Catalogs& catalogs) : catalogs_(catalogs) {
     loaded_.file = name;
-    for (const Key& key : config_keys()) loaded_.origins[key.name] = "default";
+    for (const Key& key : catalogs_.keys()) loaded_.origins[key.name] = "default";
   }
 
   /// A document and, before it, the one that it names as its base, from its own folder on.
@@ -97,7 +97,7 @@ class Loader {
     for (const YamlEntry& entry : map.entries) {
       const std::string where = fmt::format("{}:{}", file_, entry.line);
       const std::string name = section.empty() ? entry.key : section + "." + entry.key;
-      if (const Key* key = find_key(name); key != nullptr && entry.key.find('.') == std::string::npos) {
+      if (const Key* key = catalogs_.find_key(name); key != nullptr && entry.key.find('.') == std::string::npos) {
         set(*key, check_value(*key, entry.value, where), where);
       } else if (is_section(name) && entry.key.find('.') == std::string::npos && !entry.key.empty()) {
         apply_section(entry, name, where);
@@ -109,7 +109,7 @@ class Loader {
   }
 
   void apply_environment(const Environment& environment) {
-    for (const Key& key : config_keys()) {
+    for (const Key& key : catalogs_.keys()) {
       if (key.environment.empty()) continue;
       if (const auto text = environment(key.environment)) {
         const std::string where = "environment " + key.environment;
@@ -119,7 +119,7 @@ class Loader {
   }
 
   void apply(const Override& item) {
-    const Key* key = find_key(item.key);
+    const Key* key = catalogs_.find_key(item.key);
     if (key == nullptr && is_section(item.key)) {
       fail_usage("{}: {}: is a section, set its keys one by one", shown_option(item), item.key);
     }
@@ -134,12 +134,13 @@ class Loader {
   }
 
   LoadedConfig finish() {
-    for (const Key& key : config_keys()) {
+    for (const Key& key : catalogs_.keys()) {
       if (key.required && !loaded_.is_set(key.name)) {
         fail_usage("{}: {}: required, {}", loaded_.file, key.name, describe_briefly(key));
       }
     }
-    check_across(loaded_);
+    loaded_.config.model.entry = catalogs_.find_model(loaded_.config.model.entry.name);
+    check_across(loaded_, catalogs_);
     return std::move(loaded_);
   }
 
@@ -204,6 +205,7 @@ class Loader {
     return item.spelled.size() <= 120 && is_utf8(item.spelled) ? item.spelled : "-o " + shown(item.key);
   }
 
+  const Catalogs& catalogs_;
   LoadedConfig loaded_;
   std::string file_;  // that is read now
 };
@@ -225,18 +227,18 @@ std::optional<std::string> process_environment(const std::string& variable) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-LoadedConfig parse_config(std::string_view text, std::string_view name, std::span<const Override> overrides,
-                          const Environment& environment) {
-  Loader loader(name);
+LoadedConfig parse_config(std::string_view text, std::string_view name, const Catalogs& catalogs,
+                          std::span<const Override> overrides, const Environment& environment) {
+  Loader loader(name, catalogs);
   loader.apply_document(text, std::string(name));
   loader.apply_environment(environment);
   for (const Override& item : overrides) loader.apply(item);
   return loader.finish();
 }
 
-LoadedConfig load_config(const std::filesystem::path& file, std::span<const Override> overrides,
-                         const Environment& environment) {
-  return parse_config(read_text(file), file.string(), overrides, environment);
+LoadedConfig load_config(const std::filesystem::path& file, const Catalogs& catalogs,
+                         std::span<const Override> overrides, const Environment& environment) {
+  return parse_config(read_text(file), file.string(), catalogs, overrides, environment);
 }
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 // From a YAML file, the environment and the command line to a checked Config that knows where each value came from.
 #pragma once
 
+#include "core/config/catalogs.h"
 #include "core/config/loaded_config.h"
 
 #include <filesystem>
@@ -26,12 +27,14 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// The process's environment.
 std::optional<std::string> process_environment(const std::string& variable);
 
-/// Default < file < environment < overrides, then the checks across keys.
+/// Default < file < environment < overrides, then the checks across keys. `catalogs`: what may be named.
 /// Throws Error{usage} with one line "FILE:LINE: KEY: expected ..., got ...".
-LoadedConfig load_config(const std::filesystem::path& file, std::span<const Override> overrides = {},
+LoadedConfig load_config(const std::filesystem::path& file, const Catalogs& catalogs,
+                         std::span<const Override> overrides = {},
                          const Environment& environment = process_environment);
 /// load_config for text at hand; `name` stands for the file in messages.
-LoadedConfig parse_config(std::string_view text, std::string_view name, std::span<const Override> overrides = {},
+LoadedConfig parse_config(std::string_view text, std::string_view name, const Catalogs& catalogs,
+                          std::span<const Override> overrides = {},
                           const Environment& environment = process_environment);
 
 }  // namespace ptrain

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/errors.h"
-#include "core/yaml/load.h"
+#include "core/config/loaded_config.h"
 
 #include <string>
 #include <utility>

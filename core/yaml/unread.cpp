@@ -2,8 +2,6 @@
 
 #include "core/config/choices.h"
 #include "core/config/keys.h"
-#include "core/config/model_catalog.h"
-#include "core/config/source_catalog.h"
 
 #include <fmt/format.h>
 
@@ -121,7 +119,7 @@ std::vector<std::string_view> keys_of_others(const Entry& chosen, const std::vec
 
 }  // namespace
 
-void note_unread(LoadedConfig& loaded) {
+void note_unread(LoadedConfig& loaded, const Catalogs& catalogs) {
   const Config& config = loaded.config;
   const auto note = [&](const std::vector<std::string_view>& keys, std::string_view because) {
     for (const std::string_view key : keys) {
@@ -131,8 +129,8 @@ void note_unread(LoadedConfig& loaded) {
           fmt::format("{}: {}: not read with {} {}", origin, key, because, value_text(config, because)));
     }
   };
-  note(keys_of_others(find_model(config.model.name), known_models()), "model.name");
-  note(keys_of_others(find_data_source(config.data.source), known_data_sources()), "data.source");
+  note(keys_of_others(config.model.entry, catalogs.models()), "model.name");
+  note(keys_of_others(catalogs.find_source(config.data.source), catalogs.sources()), "data.source");
   for (const Rule& rule : rules) {
     if (!rule.read(config)) note(rule.keys, rule.because);
   }

@@ -61,7 +61,7 @@ std::string_view name_of_activation(Activation activation) {
 void require_rows_for(const DatasetInfo& data, std::int64_t rows, const Config& config) {
   if (data.vocab_size <= rows) return;
   fail_usage("data.vocab: has {} entries, but the embedding table of {} has {} rows", data.vocab_size,
-             config.model.weights.empty() ? config.model.name : config.model.weights, rows);
+             config.model.weights.empty() ? config.model.entry.name : config.model.weights, rows);
 }
 
 }  // namespace ptrain

@@ -1,7 +1,5 @@
 #include "models/vision/image_model.h"
 
-#include "core/config/model_catalog.h"
-
 namespace ptrain {
 
 Stem stem_for(Stem asked, std::int64_t image_size) {
@@ -11,7 +9,7 @@ Stem stem_for(Stem asked, std::int64_t image_size) {
 }
 
 ImageSpec image_spec(const Config& config, const DatasetInfo& data) {
-  const ModelEntry& model = find_model(config.model.name);
+  const ModelEntry& model = config.model.entry;
   ImageSpec spec;
   spec.classes = config.model.classes;
   spec.image_size = data.image_size;

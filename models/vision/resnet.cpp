@@ -151,7 +151,7 @@ ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
   ResNetSpec spec{image_spec(config, data)};
   spec.zero_init_residual = config.model.zero_init_residual;
   spec.blur_pool = config.model.blur_pool;
-  if (find_model(config.model.name).reads_clips()) spec.segments = config.model.segments;
+  if (config.model.entry.reads_clips()) spec.segments = config.model.segments;
   return spec;
 }
 

@@ -84,7 +84,7 @@ std::vector<std::unique_ptr<Model>> models() {
   images.image_size = 32;
   images.classes = 4;
   for (const char* name : {"mobilenet_v2", "efficientnet_b0"}) {  // other activations, in groups
-    config.model.name = name;
+    config.model.entry = find_model(name);
     all.push_back(make_model(config, images));
   }
   for (const Padding padding : {Padding::max_length, Padding::none}) {

@@ -27,13 +27,14 @@ TEST(DeviceTraining, FollowsTheCpu) {
   models.push_back(gpt2_config());
   for (Config config : models) {
     for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash_mask, AttentionAlgorithm::math}) {
-      if (config.model.name == "resnet18" && attention == AttentionAlgorithm::math) continue;  // it has no attention
+      if (config.model.entry.name == "resnet18" && attention == AttentionAlgorithm::math)
+        continue;  // it has no attention
       config.model.attention = attention;
       const std::vector<double> expected = train(config, {}, [] { return cpu::make_backend(); }).result.losses;
       EXPECT_LE(difference(losses(config), expected), 2e-3);
       for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
         for (const AmpDType dtype : {AmpDType::bf16, AmpDType::fp16}) {
-          SCOPED_TRACE(fmt::format("{} {} {}", config.model.name, choice_name(level), choice_name(dtype)));
+          SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, choice_name(level), choice_name(dtype)));
           Config low = config;
           low.amp.level = level;
           low.amp.dtype = dtype;

@@ -2,6 +2,7 @@
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/yaml/load.h"
+#include "tests/catalogs.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +11,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const ptrain::Catalogs& catalogs = ptrain::test_catalogs();
   const auto no_environment = [](const std::string&) { return std::nullopt; };
   try {
-    const ptrain::Config config = ptrain::parse_config(text, "fuzz.yaml", {}, no_environment).config;
-    ptrain::parse_config(ptrain::to_json(config).dump(), "echo", {}, no_environment);
+    const ptrain::Config config = ptrain::parse_config(text, "fuzz.yaml", catalogs, {}, no_environment).config;
+    ptrain::parse_config(ptrain::to_json(config).dump(), "echo", catalogs, {}, no_environment);
   } catch (const ptrain::Error& error) {
     const std::string_view message = error.what();
     const bool clean = message.find('\n') == message.npos && message.size() < 1000 && !message.starts_with("echo");

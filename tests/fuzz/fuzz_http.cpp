@@ -20,7 +20,7 @@ constexpr std::int64_t most = 2;
 class Service {
  public:
   explicit Service(const std::filesystem::path& folder)
-      : opened_(open_model(folder, make_model)),
+      : opened_(open_model(folder, model_entries(), make_model)),
         batcher_([this](Batch& batch) { return predictor_->run(batch); }, [this] { prepare(); }, {most, 0, 2},
                  metrics_),
         service_(opened_, predictor_->outputs(), "fuzz", batcher_, most, metrics_) {}

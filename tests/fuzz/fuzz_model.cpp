@@ -54,7 +54,7 @@ void repair(json& document, const fs::path& folder) {
 }
 
 void open_and_ask(const fs::path& folder) {
-  const OpenedModel opened = open_model(folder, make_model);
+  const OpenedModel opened = open_model(folder, model_entries(), make_model);
   if (opened.trained.has_vocabulary()) TextEncoder{opened.trained};
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   DeployOptions options;

@@ -27,7 +27,7 @@ void write_model(const std::filesystem::path& folder, const Config& config, cons
 
 void make_images_model(const std::filesystem::path& folder) {
   Config config;
-  config.model.name = "mobilenet_v1";
+  config.model.entry = find_model("mobilenet_v1");
   config.model.classes = 3;
   config.data.image_size = 8;
   DatasetInfo data;
@@ -51,7 +51,7 @@ void make_texts_model(const std::filesystem::path& folder) {
   make_folder(folder);
   write_file_atomic(folder / model_files::vocabulary, vocabulary);
   Config config;
-  config.model.name = "bert";
+  config.model.entry = find_model("bert");
   config.model.classes = 2;
   config.model.max_positions = 12;
   config.data.source = "tsv";
@@ -67,7 +67,7 @@ void make_texts_model(const std::filesystem::path& folder) {
 }
 
 void make_int8_model(const std::filesystem::path& texts, const std::filesystem::path& folder) {
-  const OpenedModel opened = open_model(texts, make_model);
+  const OpenedModel opened = open_model(texts, model_entries(), make_model);
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   DeployOptions options;
   options.max_length = opened.trained.data.max_length;

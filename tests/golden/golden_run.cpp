@@ -57,7 +57,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.contains("clicks")) return make_wide_deep(clicks_of(json));
   if (json.at("bert").empty()) {
     Config config;
-    config.model.name = json.value("model", json.at("case").get<std::string>());
+    config.model.entry = find_model(json.value("model", json.at("case").get<std::string>()));
     config.model.stem = Stem::imagenet;
     config.model.blur_pool = json.at("case").get<std::string>().ends_with("_blur");
     config.model.dropout = config.model.stochastic_depth = 0;

@@ -43,7 +43,7 @@ double total_samples_per_second(const Report& report) {
 }
 
 std::string model_family(const Report& report) {
-  const std::string name = report.model.name.empty() ? config_of(report).model.name : report.model.name;
+  const std::string name = report.model.name.empty() ? config_of(report).model.entry.name : report.model.name;
   return {name.begin(), std::find_if(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) == 0; })};
 }
 

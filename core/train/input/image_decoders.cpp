@@ -2,7 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/choices.h"
-#include "core/config/source_catalog.h"
+#include "core/data/registry.h"
 
 namespace ptrain {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 }  // namespace
 
 MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks) {
-  if (config.data.decoder != Decoder::gpu || !find_data_source(config.data.source).has_encoded_images()) return {};
+  if (config.data.decoder != Decoder::gpu || !find_source_row(config.data.source).entry.has_encoded_images()) return {};
   // Memory that a loader takes on a device may wait for sums that wait for other ranks.
   if (ranks.world_size() > 1) refuse(fmt::format("it is made for one rank, here are {}", ranks.world_size()));
   MakeImageDecoder decoders;

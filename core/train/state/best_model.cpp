@@ -1,6 +1,6 @@
 #include "core/train/state/best_model.h"
 
-#include "core/config/metric_catalog.h"
+#include "core/config/metric_names.h"
 #include "core/io/atomic_file.h"
 
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include "core/report/environment.h"
 #include "core/report/report.h"
 #include "core/yaml/load.h"
+#include "tests/catalogs.h"
 
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ inline Evaluation example_evaluation(MetricValue metric, std::int64_t samples = 
 inline Report example_report(double step_ms, std::int64_t steps = 20) {
   const LoadedConfig loaded =
       parse_config("model: {name: resnet18, classes: 10}\ndata: {source: synthetic, image_size: 32, batch_size: 16}\n",
-                   "example.yaml");
+                   "example.yaml", test_catalogs());
   Report report = make_report(loaded.config);
   report.status = RunStatus::ok;
   report.environment = capture_environment({});

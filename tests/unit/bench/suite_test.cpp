@@ -2,6 +2,7 @@
 
 #include "core/bench/sweep.h"
 #include "core/io/atomic_file.h"
+#include "tests/catalogs.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -22,7 +23,7 @@ class SuiteTest : public testing::Test {
   Suite load(const std::string& text) {
     write_file_atomic(folder_.path() / "base.yaml", suite_config);
     write_file_atomic(folder_.path() / "suite.yaml", "config: base.yaml\n" + text);
-    return load_suite(folder_.path() / "suite.yaml");
+    return load_suite(folder_.path() / "suite.yaml", test_catalogs());
   }
   std::string complaint(const std::string& text) {
     return error_of([&] { load(text); }, ExitCode::usage);
@@ -81,7 +82,7 @@ class AxisOptionTest : public SuiteTest {
     write_file_atomic(folder_.path() / "listed.yaml", "config: base.yaml\ncases: [{name: a}, {name: b}]\n");
     std::vector<AxisOption> axes;
     for (const std::string& option : options) axes.push_back(parse_axis(option));
-    return load_suite(folder_.path() / file, extra, axes);
+    return load_suite(folder_.path() / file, test_catalogs(), extra, axes);
   }
   std::string complaint(const std::vector<std::string>& options, const std::string& file = "base.yaml",
                         const std::vector<Override>& extra = {}) {
@@ -135,7 +136,7 @@ TEST_F(AxisOptionTest, RefusesWhatItCannotMean) {
 TEST(ShippedSuites, AllLoad) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(PTRAIN_SOURCE_DIR "/configs/bench")) {
-    const Suite suite = load_suite(entry.path());
+    const Suite suite = load_suite(entry.path(), test_catalogs());
     EXPECT_GE(suite.cases.size(), 2u) << entry.path();
     ++count;
   }

@@ -1,6 +1,7 @@
 // Every file of tests/cli/bad_configs is refused with one line that names the place its first line expects:
 // "# line LINE key KEY", line 0 for none, no key where the YAML itself is wrong.
 #include "core/yaml/load.h"
+#include "tests/catalogs.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,8 @@ TEST_P(BadConfig, IsRefusedInOneLineWithItsPlace) {
   const std::string place = fmt::format("{}{}{}:", GetParam().string(), line > 0 ? fmt::format(":{}", line) : "",
                                         key.empty() ? "" : fmt::format(": {}", key));
   const std::string message =
-      error_of([] { load_config(GetParam(), {}, [](const std::string&) { return std::nullopt; }); }, ExitCode::usage);
+      error_of([] { load_config(GetParam(), test_catalogs(), {}, [](const std::string&) { return std::nullopt; }); },
+               ExitCode::usage);
   EXPECT_EQ(message.substr(0, place.size()), place) << message;
   EXPECT_GT(message.size(), place.size() + 5) << message;
   EXPECT_LT(message.size(), place.size() + 300) << message;

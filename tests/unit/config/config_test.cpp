@@ -3,6 +3,7 @@
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/yaml/load.h"
+#include "tests/catalogs.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -25,7 +26,7 @@ LoadedConfig parse(const std::string& text, const std::vector<std::string>& assi
                    const Environment& environment = no_environment) {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments) overrides.push_back(parse_override(assignment));
-  return parse_config(std::string(small_config) + text, "x.yaml", overrides, environment);
+  return parse_config(std::string(small_config) + text, "x.yaml", test_catalogs(), overrides, environment);
 }
 
 std::string refusal(const std::string& text, const std::vector<std::string>& assignments = {},
@@ -100,8 +101,8 @@ TEST(ConfigErrors, SuggestTheNearestKey) {
 }
 
 TEST(ConfigErrors, MissingFileAndFolder) {
-  EXPECT_THROW(load_config("/nowhere/x.yaml"), Error);
-  EXPECT_THROW(load_config("/"), Error);
+  EXPECT_THROW(load_config("/nowhere/x.yaml", test_catalogs()), Error);
+  EXPECT_THROW(load_config("/", test_catalogs()), Error);
 }
 
 TEST(ConfigErrors, RefuseHugeFilesAndManyKeysAtOnce) {
@@ -124,10 +125,10 @@ TEST(ConfigValues, OverridesTakeListsAndTextsAsWritten) {
 
 TEST(ConfigValues, ChoicesAndSuiteNamesIgnoreCase) {
   const Config config = parse("", {"model.name=ResNet50_DIST", "amp.level=o2", "amp.scaler.enabled=TRUE"}).config;
-  EXPECT_EQ(config.model.name, "resnet50");
+  EXPECT_EQ(config.model.entry.name, "resnet50");
   EXPECT_EQ(config.amp.level, AmpLevel::O2);
   EXPECT_EQ(config.amp.scaler.enabled, Tristate::yes);
-  EXPECT_EQ(parse("", {"model.name=BERT_finetune"}).config.model.name, "bert");
+  EXPECT_EQ(parse("", {"model.name=BERT_finetune"}).config.model.entry.name, "bert");
 }
 
 TEST(ConfigValues, ADeviceIsAKindOrOneOfSeveral) {
@@ -177,15 +178,15 @@ TEST(ConfigBase, GivesWhatAFileDoesNotSet) {
   write("base.yaml", "model: {name: resnet18, classes: 10}\ndata: {source: synthetic, batch_size: 8}\n");
   write("middle/one.yaml", "base: ../base.yaml\nseed: 7\ndata: {batch_size: 16}\n");
   const auto file = write("top.yaml", "base: middle/one.yaml\nseed: 8\n");
-  const LoadedConfig loaded = load_config(file, {}, no_environment);
-  EXPECT_EQ(loaded.config.model.name, "resnet18");
+  const LoadedConfig loaded = load_config(file, test_catalogs(), {}, no_environment);
+  EXPECT_EQ(loaded.config.model.entry.name, "resnet18");
   EXPECT_EQ(loaded.config.data.batch_size, 16);
   EXPECT_EQ(loaded.config.seed, 8);
   EXPECT_EQ(loaded.origins.at("seed"), file.string() + ":2");
   EXPECT_EQ(loaded.origins.at("data.batch_size"), (directory.path() / "middle/one.yaml").string() + ":3");
 
   const auto refused = [&](const std::filesystem::path& path) {
-    return error_of([&] { load_config(path, {}, no_environment); }, ExitCode::usage);
+    return error_of([&] { load_config(path, test_catalogs(), {}, no_environment); }, ExitCode::usage);
   };
   const auto missing = write("missing.yaml", "seed: 1\nbase: none.yaml\n");
   EXPECT_EQ(refused(missing), missing.string() + ":2: base: no file " + (directory.path() / "none.yaml").string());
@@ -257,7 +258,7 @@ TEST(ConfigEcho, ParsesBackToTheSameConfig) {
                                    "train.schedule.milestones=1,2", "tf32=true", "amp.scaler.enabled=false"})
                             .config;
   const nlohmann::json echo = to_json(config);
-  const Config again = parse_config(echo.dump(), "echo", {}, no_environment).config;
+  const Config again = parse_config(echo.dump(), "echo", test_catalogs(), {}, no_environment).config;
   EXPECT_EQ(to_json(again), echo);
   EXPECT_EQ(config_hash(again), config_hash(config));
 }
@@ -283,7 +284,7 @@ TEST(ConfigKeys, AreUniqueDescribedAndTheirDefaultsPass) {
 }
 
 TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
-  const nlohmann::json schema = config_schema();
+  const nlohmann::json schema = config_schema(test_catalogs().keys());
   for (const Key& key : config_keys()) {
     std::string pointer = "/properties/" + key.name;
     for (std::size_t dot; (dot = pointer.find('.')) != std::string::npos;) pointer.replace(dot, 1, "/properties/");
@@ -304,7 +305,7 @@ TEST(ShippedConfigs, AllValidateWithoutNotes) {
     const auto folder = entry.path().parent_path().filename();
     if (entry.path().extension() != ".yaml" || folder == "bench" || folder == "links" || folder == "expected") continue;
     ++count;
-    const LoadedConfig loaded = load_config(entry.path(), {}, no_environment);
+    const LoadedConfig loaded = load_config(entry.path(), test_catalogs(), {}, no_environment);
     EXPECT_TRUE(loaded.notes.empty()) << loaded.notes.front();
   }
   EXPECT_GE(count, 8);

@@ -1,7 +1,7 @@
 // The table of data sources: what every row has to say, and which folders are known as whose.
 #include "core/data/registry.h"
 
-#include "core/config/keys.h"
+#include "core/config/catalogs.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
@@ -15,7 +15,7 @@ namespace {
 
 class SourceRows : public ::testing::Test {
  protected:
-  SourceRows() { use_data_sources(data_source_entries()); }
+  const Catalogs catalogs_{{}, data_source_entries(), nullptr};
 };
 
 TEST_F(SourceRows, SayWhatTheyGiveAndReadKeysThatThereAre) {
@@ -47,7 +47,7 @@ TEST_F(SourceRows, AreTheNamesThatDataSourceTakes) {
       EXPECT_TRUE(orders.insert(row.recognition->order).second) << row.entry.name;
     }
   }
-  EXPECT_EQ(find_key("data.source")->choices, names);
+  EXPECT_EQ(catalogs_.find_key("data.source")->choices, names);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
   EXPECT_EQ(error_of([] { open_dataset({.source = "idy"}, Split::train); }, ExitCode::usage),
             "data.source: unknown data source idy");
@@ -56,15 +56,18 @@ TEST_F(SourceRows, AreTheNamesThatDataSourceTakes) {
 TEST_F(SourceRows, GiveEveryFormOfSamplesThatModelsRead) {
   for (const SampleForm form :
        {SampleForm::image, SampleForm::clip, SampleForm::text, SampleForm::table, SampleForm::tokens}) {
-    EXPECT_GE(data_sources_where([&](const DataSourceEntry& source) { return source.gives_form(form); }).size(), 2u)
+    EXPECT_GE(
+        names_where(catalogs_.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); }).size(),
+        2u)
         << choice_name(form);
   }
 }
 
 TEST_F(SourceRows, BeginTheHelpOfKeysThatOnlySomeRead) {
-  EXPECT_TRUE(find_key("data.dev_file")->help.starts_with("tsv, text and criteo: ")) << find_key("data.dev_file")->help;
-  EXPECT_TRUE(find_key("data.first_label")->help.starts_with("webdataset and tfrecord: "));
-  EXPECT_TRUE(find_key("data.columns.text")->help.starts_with("tsv: "));
+  EXPECT_TRUE(catalogs_.find_key("data.dev_file")->help.starts_with("tsv, text and criteo: "))
+      << catalogs_.find_key("data.dev_file")->help;
+  EXPECT_TRUE(catalogs_.find_key("data.first_label")->help.starts_with("webdataset and tfrecord: "));
+  EXPECT_TRUE(catalogs_.find_key("data.columns.text")->help.starts_with("tsv: "));
 }
 
 class FindData : public ::testing::Test {

@@ -87,7 +87,7 @@ TEST(Gpt2, AVocabularyLargerThanTheTableOfTheWeightsIsRefused) {
   Gpt2Spec spec = tiny();
   write_file_atomic(directory / "config.json", gpt2_config_json(spec));
   Config config;
-  config.model.name = "gpt2";
+  config.model.entry = find_model("gpt2");
   config.model.weights = (directory / "model.safetensors").string();
   const std::string message = error_of([&] { gpt2_spec(config, tokens_info(16, 101)); }, ExitCode::usage);
   EXPECT_NE(message.find("data.vocab: has 101 entries"), std::string::npos) << message;

@@ -35,7 +35,7 @@ AmpChoice choose(const AmpConfig& asked, const DeviceRates& rates, DType preferr
 
 Config config_of(std::optional<AmpLevel> level, AmpDType dtype = AmpDType::automatic) {
   Config config;
-  config.model.name = "resnet18";
+  config.model.entry = find_model("resnet18");
   config.amp.level = level;
   config.amp.dtype = dtype;
   return config;
@@ -111,7 +111,7 @@ TEST(AmpChoice, AVisionTransformerIsOfMatrixProducts) {
   known.fp32.product = 200e9, known.bf16.product = 390e9;
   for (const auto& [name, level] : {std::pair{"resnet50", AmpLevel::O0}, {"vit_b_16", AmpLevel::O1}}) {
     Config config = config_of(std::nullopt);
-    config.model.name = name;
+    config.model.entry = find_model(name);
     const AmpChoice choice = settle_amp(config, backend->kernels().preferred_low_precision(), &known, Ranks(nullptr));
     EXPECT_EQ(choice.level, level) << name << ": " << choice.reason;
   }

@@ -86,7 +86,7 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   ASSERT_EQ(outcome.result.evaluations.size(), 6u) << "of 12 steps, every second";
   ASSERT_TRUE(outcome.result.best);
   for (const EvalResult& result : outcome.result.evaluations) EXPECT_GE(result.loss, outcome.result.best->value);
-  const TrainedModel kept = open_trained_model(fs::path(config.output.dir) / "best");
+  const TrainedModel kept = open_trained_model(fs::path(config.output.dir) / "best", model_entries());
   EXPECT_EQ(kept.document.model, "bert");
   config.model.weights = kept.weights().file.string();
   config.output.dir += "/again";

@@ -55,7 +55,7 @@ TEST(DataParallel, LossesInLowPrecisionFollowThoseOfOneRank) {
   for (Config config : {resnet_on_ranks(), bert_on_ranks()}) {
     for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
       for (const GradAverage average : {GradAverage::fp32, GradAverage::gradient}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", config.model.name, choice_name(level), choice_name(average)));
+        SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, choice_name(level), choice_name(average)));
         config.amp.level = level;
         config.dist.average = average;
         config.train.steps = 6;
@@ -79,7 +79,7 @@ TEST(DataParallel, ReproducibleLossesDoNotDependOnTheNumberOfRanks) {
       alone.train.accumulate_steps = 4;
       const std::vector<double> one = losses(alone);
       for (const int world_size : {2, 4}) {
-        SCOPED_TRACE(fmt::format("{} {}, {} ranks", config.model.name, choice_name(level), world_size));
+        SCOPED_TRACE(fmt::format("{} {}, {} ranks", config.model.entry.name, choice_name(level), world_size));
         config.train.accumulate_steps = 4 / world_size;
         EXPECT_EQ(train_on_ranks(config, world_size)[0].result.losses, one);
       }
@@ -178,7 +178,7 @@ TEST(DataParallel, ResumesAtAnotherWorldSize) {
     EXPECT_EQ(train_on_ranks(shared_out(config, 2), 2)[1].result.first_step, 7);
     config.train.steps = 20;
     const std::vector<double> rest = train(config).result.losses;
-    EXPECT_LT(difference(rest, {whole.begin() + 12, whole.end()}), 1e-5) << config.model.name;
+    EXPECT_LT(difference(rest, {whole.begin() + 12, whole.end()}), 1e-5) << config.model.entry.name;
   }
 }
 

@@ -54,7 +54,7 @@ class NoteKeeper final : public TrainObserver {
 
 /// What `config` asks for; a ResNet with half the channels.
 inline std::unique_ptr<Model> small_model(const Config& config, const DatasetInfo& data) {
-  if (config.model.name != resnet_config().model.name) return make_model(config, data);
+  if (config.model.entry.name != resnet_config().model.entry.name) return make_model(config, data);
   ResNetSpec spec = resnet_spec(config, data);
   spec.depth = 18;
   spec.base_channels = small_channels;

@@ -58,7 +58,7 @@ TEST(Training, AmpFollowsFp32AtFirst) {
     const std::vector<double> fp32 = losses(config);
     for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
       config.amp.level = level;
-      EXPECT_LT(difference(losses(config), fp32), 0.05) << config.model.name;
+      EXPECT_LT(difference(losses(config), fp32), 0.05) << config.model.entry.name;
     }
   }
 }
@@ -66,9 +66,9 @@ TEST(Training, AmpFollowsFp32AtFirst) {
 TEST(Training, TheSameSeedGivesTheSameLosses) {
   for (Config config : {resnet_config(), bert_config()}) {
     const std::vector<double> first = losses(config);
-    EXPECT_EQ(losses(config), first) << config.model.name;
+    EXPECT_EQ(losses(config), first) << config.model.entry.name;
     config.seed = 43;
-    EXPECT_NE(losses(config), first) << config.model.name;
+    EXPECT_NE(losses(config), first) << config.model.entry.name;
   }
 }
 
@@ -88,7 +88,7 @@ TEST(Training, TheMemoryPlanDoesNotChangeTheLosses) {
       const RunResult on = train(config).result;
       config.memory_plan = false;
       const RunResult off = train(config).result;
-      EXPECT_EQ(on.losses, off.losses) << config.model.name << " " << choice_name(level);
+      EXPECT_EQ(on.losses, off.losses) << config.model.entry.name << " " << choice_name(level);
       EXPECT_LT(on.arena_bytes, off.arena_bytes);
     }
   }
@@ -121,7 +121,7 @@ TEST(Training, FusionChangesTheLossesWithinRounding) {
   for (Config config : {resnet_config(), bert_config()}) {
     const std::vector<double> fused = losses(config);
     config.fusion = Fusion::off;
-    EXPECT_LT(difference(losses(config), fused), 1e-3) << config.model.name;
+    EXPECT_LT(difference(losses(config), fused), 1e-3) << config.model.entry.name;
   }
 }
 
