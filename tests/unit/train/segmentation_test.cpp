@@ -10,7 +10,7 @@ using namespace testing;
 
 Config shapes_config() {
   Config config = resnet_config();
-  config.model.name = "fcn_tiny";
+  config.model.entry = find_model("fcn_tiny");
   config.model.classes = 3;
   config.data.batch_size = 16;
   config.data.synthetic_samples = 128;
