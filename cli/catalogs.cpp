@@ -1,13 +1,13 @@
 #include "cli/catalogs.h"
 
 #include "core/data/registry.h"
-#include "core/tasks/find_metric.h"
+#include "core/tasks/registry.h"
 #include "models/registry.h"
 
 namespace ptrain {
 
 const Catalogs& catalogs() {
-  static const Catalogs all(model_entries(), data_source_entries(), names_of_metrics);
+  static const Catalogs all(model_entries(), data_source_entries(), task_entries());
   return all;
 }
 

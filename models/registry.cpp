@@ -30,8 +30,15 @@ struct Row {
 
 Row image_row(std::string name, std::vector<std::string> other_names, std::string family, std::vector<std::string> keys,
               MakeModel make, std::string weights, std::optional<PublishedAccuracy> published = {}) {
-  return {{std::move(name), std::move(other_names), std::move(family), DataKind::image, std::move(keys),
-           "classification", MainWork::convolutions, std::move(weights), std::move(published)},
+  return {{std::move(name),
+           std::move(other_names),
+           std::move(family),
+           DataKind::image,
+           std::move(keys),
+           {"classification"},
+           MainWork::convolutions,
+           std::move(weights),
+           std::move(published)},
           make};
 }
 
@@ -45,8 +52,14 @@ Row product_row(std::string name, std::vector<std::string> other_names, std::str
 }
 
 Row encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys, MakeModel make) {
-  return {{std::move(name), std::move(other_names), "BERT", DataKind::text, std::move(keys), "classification",
-           MainWork::products, "transformers"},
+  return {{std::move(name),
+           std::move(other_names),
+           "BERT",
+           DataKind::text,
+           std::move(keys),
+           {"classification", "regression"},
+           MainWork::products,
+           "transformers"},
           make};
 }
 
@@ -91,17 +104,17 @@ using Keys = std::vector<std::string>;
 // Functions, since rows may be asked for while other files' constants are made.
 ModelEntry wide_deep_entry() {
   const Keys keys{"model.hash_buckets", "model.embedding_size"};
-  return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, "clicks", MainWork::products, "ptrain"};
+  return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, {"clicks"}, MainWork::products, "ptrain"};
 }
 
 ModelEntry fcn_entry() {
-  return {"fcn_tiny", {}, "FCN", DataKind::image, {"data.image_size"}, "segmentation", MainWork::convolutions,
+  return {"fcn_tiny", {}, "FCN", DataKind::image, {"data.image_size"}, {"segmentation"}, MainWork::convolutions,
           "ptrain"};
 }
 
 ModelEntry gpt2_entry() {
   const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
-  return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, "language_model", MainWork::products, "transformers"};
+  return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, {"language_model"}, MainWork::products, "transformers"};
 }
 
 const std::vector<Row>& model_rows() {

@@ -44,13 +44,6 @@ struct Choices<Stem> {
   static constexpr std::array<std::string_view, 3> names{"auto", "imagenet", "small"};
 };
 
-/// What a model answers with: a class of some, or one value.
-enum class Head { classification, regression };
-template <>
-struct Choices<Head> {
-  static constexpr std::array<std::string_view, 2> names{"classification", "regression"};
-};
-
 /// flash never holds the S x S scores (Dao et al., "FlashAttention", 2022); math holds one head's in the workspace.
 /// Dropout drops the same weights in both and on every backend, but for flash where a library draws them itself;
 /// flash_mask is flash where none does, and is given a mask in memory instead.

@@ -6,10 +6,10 @@
 
 namespace ptrain {
 
-Catalogs::Catalogs(std::vector<ModelEntry> models, std::vector<DataSourceEntry> sources, FindMetricNames find_metrics)
+Catalogs::Catalogs(std::vector<ModelEntry> models, std::vector<DataSourceEntry> sources, std::vector<TaskEntry> tasks)
     : models_(std::move(models)),
       sources_(std::move(sources)),
-      metric_names_(find_metrics),
+      tasks_(std::move(tasks)),
       keys_(make_keys(models_, sources_)) {}
 
 const ModelEntry& Catalogs::find_model(std::string_view name) const {
@@ -33,8 +33,11 @@ const Key* Catalogs::find_key(std::string_view name) const {
   return nullptr;
 }
 
-std::vector<std::string> Catalogs::metric_names(std::string_view task, std::int64_t classes) const {
-  return metric_names_ == nullptr ? std::vector<std::string>{} : metric_names_(task, classes);
+const TaskEntry& Catalogs::find_task(std::string_view name) const {
+  for (const TaskEntry& task : tasks_) {
+    if (task.name == name) return task;
+  }
+  fail_invariant("a model's row names a task that there is not");
 }
 
 }  // namespace ptrain

@@ -17,11 +17,11 @@ namespace ptrain {
 struct ModelConfig {
   ModelEntry entry;  // model.name, which is required, is its name; loading finds the rest
   ModelSize size = ModelSize::base;
-  std::int64_t classes = 0;  // output classes; 0: as many as the data has, settled by open_workload
-  Head head = Head::classification;
-  Stem stem = Stem::automatic;     // automatic: small for images of 64 px and below
-  bool blur_pool = false;          // a low-pass filter before pixels are left out (Zhang 2019)
-  bool zero_init_residual = true;  // each residual branch starts as nothing (Goyal et al. 2017)
+  std::int64_t classes = 0;             // output classes; 0: as many as the data has, settled by open_workload
+  std::string head = "classification";  // task of a model that serves several
+  Stem stem = Stem::automatic;          // automatic: small for images of 64 px and below
+  bool blur_pool = false;               // a low-pass filter before pixels are left out (Zhang 2019)
+  bool zero_init_residual = true;       // each residual branch starts as nothing (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;

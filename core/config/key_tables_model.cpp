@@ -29,10 +29,11 @@ Key flag_key(std::string name, Member member, std::string help) {
 }  // namespace
 
 std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
-  std::vector<std::string> names, other_names;
+  std::vector<std::string> names, other_names, tasks;
   std::vector<std::pair<std::string, std::string>> spellings;
   for (const ModelEntry& model : models) {
     names.push_back(model.name);
+    if (model.tasks.size() > 1) tasks = model.tasks;
     for (const std::string& other : model.other_names) {
       other_names.push_back(other);
       spellings.emplace_back(lower_case(other), model.name);
@@ -47,8 +48,11 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
           .between(0, 1'000'000),
-      model_key("head", &ModelConfig::head,
-                "classification, or regression: one value, trained by mean squared error on a column of numbers"),
+      model_key(
+          "head", &ModelConfig::head,
+          "the task, of models that serve several: a class of some, or one value, trained by mean squared error on a "
+          "column of numbers")
+          .one_of(tasks),
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
       model_key("blur_pool", &ModelConfig::blur_pool,
                 "a low-pass filter before pixels are left out (Zhang 2019), as timm places it"),

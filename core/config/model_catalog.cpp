@@ -12,7 +12,8 @@ bool ModelEntry::reads_key(std::string_view key) const {
 }
 
 std::string task_name(const Config& config) {
-  return config.model.head == Head::regression ? "regression" : config.model.entry.task;
+  const std::vector<std::string>& tasks = config.model.entry.tasks;
+  return tasks.size() > 1 ? config.model.head : tasks.front();
 }
 
 SampleForm ModelEntry::form() const {

@@ -25,9 +25,9 @@ struct ModelEntry {
   std::vector<std::string> other_names;  // taken too, in any case: those that the suite publishes
   std::string family;                    // as it is published
   DataKind reads = DataKind::image;
-  std::vector<std::string> keys;        // read by this model, but not by every other
-  std::string task = "classification";  // of core/tasks, unless model.head asks for another
-  MainWork work = MainWork::products;   // by whose rates low precision is advised
+  std::vector<std::string> keys;       // read by this model, but not by every other
+  std::vector<std::string> tasks;      // of core/tasks; of several model.head asks for one
+  MainWork work = MainWork::products;  // by whose rates low precision is advised
   std::string weights = {};  // the library whose names its weights bear in files, and its model where named apart
   std::optional<PublishedAccuracy> published = {};
 

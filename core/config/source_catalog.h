@@ -17,16 +17,18 @@ struct RequiredKey {
 };
 
 struct DataSourceEntry {
-  std::string name;                        // what data.source takes and reports say
-  std::vector<SampleForm> gives;           // of several, the form that the model reads
-  std::string help;                        // its files, and what lies in them
-  std::vector<std::string> keys = {};      // read by this source, but not by every other
-  std::vector<RequiredKey> required = {};  // besides data.path, which every source needs that reads it
-  bool can_split = false;                  // data.split.dev takes a part of its training samples for evaluation
-  bool has_values = false;                 // labels may be numbers, which model.head regression learns
+  std::string name;                            // what data.source takes and reports say
+  std::vector<SampleForm> gives;               // of several, the form that the model reads
+  std::string help;                            // its files, and what lies in them
+  std::vector<std::string> keys = {};          // read by this source, but not by every other
+  std::vector<RequiredKey> required = {};      // besides data.path, which every source needs that reads it
+  bool can_split = false;                      // data.split.dev takes a part of its training samples for evaluation
+  std::vector<std::string> targets{"labels"};  // tensors that it can give for a task to learn
 
   bool reads_key(std::string_view key) const;
   bool gives_form(SampleForm form) const;
+  /// Whether its samples can have all of `targets`.
+  bool gives_targets(const std::vector<std::string>& targets) const;
   /// Whether its images are JPEG or PNG, which data.decoder decodes.
   bool has_encoded_images() const { return reads_key("data.decoder"); }
 };

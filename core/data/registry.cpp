@@ -2,6 +2,7 @@
 
 #include "core/data/image/image_pack.h"
 #include "core/data/sources.h"
+#include "core/data/tensor_names.h"
 
 #include <utility>
 
@@ -101,7 +102,7 @@ std::vector<DataSourceRow> other_rows() {
         .keys = table_keys,
         .required = {{"data.vocab", "WordPiece's vocab.txt, or vocab.json beside merges.txt"}, train_file},
         .can_split = true,
-        .has_values = true},
+        .targets = {tensor_names::labels, tensor_names::values}},
        open_tsv,
        {{.order = 4,
          .folder = "a table of texts named train.tsv, .csv or .jsonl",
@@ -113,7 +114,8 @@ std::vector<DataSourceRow> other_rows() {
         .help = "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in "
                 "data.path, a byte-level BPE's data.vocab",
         .keys = vocabulary_keys,
-        .required = {{"data.vocab", "vocab.json of a byte-level BPE, beside merges.txt"}, train_file}},
+        .required = {{"data.vocab", "vocab.json of a byte-level BPE, beside merges.txt"}, train_file},
+        .targets = {}},
        open_text},
       {{.name = "criteo",
         .gives = {table},
@@ -124,9 +126,11 @@ std::vector<DataSourceRow> other_rows() {
        open_criteo},
       {{.name = "synthetic",
         .gives = {image, clip, text, table, tokens},
-        .help = "made-up images, clips or text with classes, clicks, or running tokens, all of which can be learnt; "
+        .help = "made-up images, clips or text with classes, images with a class for each pixel, clicks, or running "
+                "tokens, all of which can be learnt; "
                 "reads no file",
-        .keys = {"data.synthetic_samples"}},
+        .keys = {"data.synthetic_samples"},
+        .targets = {tensor_names::labels, tensor_names::masks}},
        open_synthetic},
   };
 }

@@ -1,17 +1,12 @@
 #include "core/tasks/find_metric.h"
 
 #include "core/base/errors.h"
-#include "core/tasks/registry.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 namespace ptrain {
-
-std::vector<std::string> names_of_metrics(std::string_view task, std::int64_t classes) {
-  return metric_names(make_task(task)->metrics(classes));
-}
 
 const MetricInfo& find_metric(const std::vector<MetricInfo>& metrics, const std::string& name, const std::string& key) {
   if (name == primary_metric && !metrics.empty()) return metrics.front();

@@ -14,7 +14,4 @@ namespace ptrain {
 /// The metric of that name, or the first for `primary_metric`. Throws Error{usage} naming `key` and those there are.
 const MetricInfo& find_metric(const std::vector<MetricInfo>& metrics, const std::string& name, const std::string& key);
 
-/// For Catalogs: what keys that name a metric take where that task is trained.
-std::vector<std::string> names_of_metrics(std::string_view task, std::int64_t classes);
-
 }  // namespace ptrain

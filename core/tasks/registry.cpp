@@ -44,4 +44,15 @@ std::vector<std::string> task_names() {
   return names;
 }
 
+std::vector<TaskEntry> task_entries() {
+  std::vector<TaskEntry> entries;
+  for (const Row& row : rows) {
+    const std::shared_ptr<const Task> task = row.make({});
+    entries.push_back({std::string(row.name), task->targets(),
+                       [task](std::int64_t classes) { return metric_names(task->metrics(classes)); },
+                       [task](const Config& config, const RefuseKey& refuse) { task->check(config, refuse); }});
+  }
+  return entries;
+}
+
 }  // namespace ptrain

@@ -11,5 +11,7 @@ namespace ptrain {
 std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options = {});
 /// The names, in order.
 std::vector<std::string> task_names();
+/// For Catalogs.
+std::vector<TaskEntry> task_entries();
 
 }  // namespace ptrain

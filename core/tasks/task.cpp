@@ -1,6 +1,7 @@
 #include "core/tasks/task.h"
 
 #include "core/base/errors.h"
+#include "core/config/config.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 
@@ -25,6 +26,12 @@ ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
 }
 
 }  // namespace
+
+void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std::string& reason) {
+  if (!config.data.labels.empty()) refuse("data.labels", reason);
+  if (config.data.class_weights.any()) refuse("data.class_weights", reason);
+  if (config.data.sampling == Sampling::balanced) refuse("data.sampling", reason);
+}
 
 Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode) {
   Graph graph = model.build(batch, mode);

@@ -2,6 +2,7 @@
 // One folder a task, and a row in registry.cpp.
 #pragma once
 
+#include "core/config/task_catalog.h"
 #include "core/data/batch.h"
 #include "core/model/model.h"
 #include "core/tasks/metrics.h"
@@ -22,6 +23,9 @@ struct TaskOptions {
   bool weighted = false;      // classes have weights
 };
 
+/// Refuses what is said of samples' classes where they have none: keys that weigh, name or draw by them.
+void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std::string& reason);
+
 /// One term of what is made small.
 struct Loss {
   std::string name;
@@ -39,6 +43,8 @@ class Task {
   virtual std::string_view name() const = 0;
   /// The tensors of samples that are learnt (core/data/tensor_names.h); none where collate() makes them.
   virtual std::vector<std::string> targets() const = 0;
+  /// Refuses values of keys that the task has no use for, or that do not fit it.
+  virtual void check(const Config& /*config*/, const RefuseKey& /*refuse*/) const {}
   /// Adds targets as inputs, and the losses of the graph's outputs against them.
   virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
   /// Whether a model's outputs are read in that mode; where they are not, their memory need not last.

@@ -87,8 +87,8 @@ void check_data(const Config& config, const Catalogs& catalogs, const Refusal& r
   }
 }
 
-/// Tables are updated by the rows that a batch reads, on one rank; clicks are told apart by one logit.
-void check_clicks(const Config& config, const Refusal& refuse) {
+/// Tables are updated by the rows that a batch reads, on one rank.
+void check_tables(const Config& config, const Refusal& refuse) {
   if (config.model.entry.reads != DataKind::table) return;
   const TrainConfig& train = config.train;
   const OptimizerKind optimizer = train.optimizer.name;
@@ -104,10 +104,6 @@ void check_clicks(const Config& config, const Refusal& refuse) {
   expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
   expect("train.ema_decay", 0, train.ema_decay);
   expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
-  if (config.data.class_weights.any()) refuse("data.class_weights", "{} weighs no classes", config.model.entry.name);
-  if (config.model.classes != 0 && config.model.classes != 2) {
-    refuse("model.classes", "clicks have 2 classes, got {}", config.model.classes);
-  }
 }
 
 /// What is done to images alone is asked of no other model.
@@ -149,19 +145,9 @@ void check_balance(const Config& config, const Refusal& refuse) {
   }
 }
 
-using AskedKeys = std::vector<std::pair<const char*, bool>>;
-
-/// Keys that are of classes, and whether they are set.
-AskedKeys keys_of_classes(const Config& config) {
-  return {{"data.labels", !config.data.labels.empty()},
-          {"data.class_weights", config.data.class_weights.any()},
-          {"data.sampling", config.data.sampling == Sampling::balanced}};
-}
-
 /// Metrics that the task does not have.
-void check_metrics(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
-  const std::vector<std::string> known = catalogs.metric_names(task_name(config), config.model.classes);
-  if (known.empty()) return;
+void check_metrics(const Config& config, const TaskEntry& task, const Refusal& refuse) {
+  const std::vector<std::string> known = task.metrics(config.model.classes);
   const auto check = [&](const char* key, const std::string& metric) {
     if (metric == primary_metric || has(known, metric)) return;
     refuse(key, "expected {}, one of {}, got {}{}", primary_metric, fmt::join(known, ", "), shown(metric),
@@ -171,47 +157,24 @@ void check_metrics(const Config& config, const Catalogs& catalogs, const Refusal
   if (config.train.target > 0) check("train.target_metric", config.train.target_metric);
 }
 
-/// What a model with the next token for an answer has no use for.
-void check_tokens(const Config& config, const Refusal& refuse) {
-  const std::string& model = config.model.entry.name;
-  if (config.model.head == Head::regression) {
-    refuse("model.head", "{} tells the next token, regression is for text of labels", model);
-  }
-  if (config.model.classes > 1) {
-    refuse("model.classes", "{} tells the next token of running text, which has no classes", model);
-  }
-  for (const auto& [key, set] : keys_of_classes(config)) {
-    if (set) refuse(key, "is of classes, which {} has none of", model);
-  }
-  if (config.output.predictions) refuse("output.predictions", "lists samples with a label, {} has none", model);
-}
-
-/// What a model with one value for an answer has no use for.
-void check_regression(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
+/// What is to be learnt, and whether the data has it.
+void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Refusal& refuse) {
+  const Config& config = loaded.config;
   const ModelEntry& model = config.model.entry;
-  if (!model.reads_key("model.head")) refuse("model.head", "{} has classes, regression is for text", model.name);
-  if (!catalogs.find_source(config.data.source).has_values) {
-    refuse("model.head", "regression reads {}, got data.source {}",
-           join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.has_values; }),
-                      "or"),
-           config.data.source);
+  const TaskEntry& task = catalogs.find_task(task_name(config));
+  if (model.tasks.size() == 1 && config.model.head != model.tasks.front() &&
+      loaded.origins.at("model.head") != "default") {
+    refuse("model.head", "{} is of the task {}, got {}", model.name, task.name, config.model.head);
   }
-  if (config.model.classes > 1)
-    refuse("model.classes", "model.head regression has 1 value, got {}", config.model.classes);
-  AskedKeys asked = keys_of_classes(config);
-  asked.emplace_back("train.label_smoothing", config.train.label_smoothing > 0);
-  for (const auto& [key, set] : asked) {
-    if (set) refuse(key, "is of classes, which model.head regression has none of");
-  }
-}
-
-void check_classes(const Config& config, const Catalogs& catalogs, const Refusal& refuse) {
-  check_metrics(config, catalogs, refuse);
-  if (config.model.entry.reads == DataKind::tokens) return check_tokens(config, refuse);
-  if (config.model.head == Head::regression) return check_regression(config, catalogs, refuse);
-  if (config.model.classes == 1) {
-    refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
-  }
+  check_metrics(config, task, refuse);
+  task.check(config, [&](const std::string& key, const std::string& reason) { refuse(key, "{}", reason); });
+  if (catalogs.find_source(config.data.source).gives_targets(task.targets)) return;
+  const auto fits = [&](const DataSourceEntry& source) {
+    return source.gives_form(model.form()) && source.gives_targets(task.targets);
+  };
+  refuse(model.tasks.size() > 1 ? "model.head" : "data.source", "{} learns {}, which {} has; got data.source {}",
+         task.name, join_words(task.targets, "and"), join_words(names_where(catalogs.sources(), fits), "or"),
+         config.data.source);
 }
 
 void check_run(const Config& config, const Refusal& refuse) {
@@ -239,13 +202,13 @@ void check_run(const Config& config, const Refusal& refuse) {
 
 void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
   const Refusal refuse(loaded);
-  check_classes(loaded.config, catalogs, refuse);
+  check_task(loaded, catalogs, refuse);
   check_balance(loaded.config, refuse);
   check_amp(loaded.config, refuse);
   check_data(loaded.config, catalogs, refuse);
   check_training(loaded.config, refuse);
   check_images(loaded.config, refuse);
-  check_clicks(loaded.config, refuse);
+  check_tables(loaded.config, refuse);
   check_distribution(loaded.config.dist, refuse);
   check_run(loaded.config, refuse);
   note_unread(loaded, catalogs);

@@ -31,7 +31,7 @@ struct BertSpec {
   std::int64_t max_positions = 512;
   std::int64_t token_types = 2;
   float layer_norm_epsilon = 1e-12f;
-  Head head = Head::classification;
+  bool has_value = false;                // in place of classes
   std::int64_t classes = 2;              // 1 of a regression
   std::vector<std::string> labels = {};  // names of the classes; empty where they have none
   std::int64_t max_length = 128;         // tokens per sequence

@@ -61,7 +61,7 @@ BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& da
 BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data) {
   BertSpec spec = architecture(form, config, data);
   require_rows_for(data, spec.vocab_size, config);
-  spec.head = config.model.head;
+  spec.has_value = config.model.head == "regression";
   spec.classes = config.model.classes;
   spec.labels = label_names(data);
   spec.max_length = data.max_length;
@@ -130,7 +130,7 @@ std::string bert_config_json(const BertSpec& spec) {
     json["type_vocab_size"] = spec.token_types;
     json["layer_norm_eps"] = spec.layer_norm_epsilon;
   }
-  if (spec.head == Head::regression) json["problem_type"] = "regression";
+  if (spec.has_value) json["problem_type"] = "regression";
   return json.dump(2) + "\n";
 }
 

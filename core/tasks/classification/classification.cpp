@@ -1,5 +1,6 @@
 #include "core/tasks/classification/classification.h"
 
+#include "core/config/config.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
@@ -10,6 +11,11 @@
 #include <numeric>
 
 namespace ptrain {
+
+void Classification::check(const Config& config, const RefuseKey& refuse) const {
+  if (config.model.classes != 1) return;
+  refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
+}
 
 std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);

@@ -13,6 +13,7 @@ class Classification : public Task {
 
   std::string_view name() const override { return "classification"; }
   std::vector<std::string> targets() const override { return {tensor_names::labels}; }
+  void check(const Config& config, const RefuseKey& refuse) const override;
   /// Softmax cross entropy of logits [N, classes] against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

@@ -1,9 +1,18 @@
 #include "core/tasks/clicks/clicks.h"
 
+#include "core/config/config.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/binary_cross_entropy.h"
 
+#include <fmt/format.h>
+
 namespace ptrain {
+
+void Clicks::check(const Config& config, const RefuseKey& refuse) const {
+  if (config.data.class_weights.any()) refuse("data.class_weights", config.model.entry.name + " weighs no classes");
+  if (config.model.classes == 0 || config.model.classes == 2) return;
+  refuse("model.classes", fmt::format("clicks have 2 classes, got {}", config.model.classes));
+}
 
 std::vector<Loss> Clicks::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);

@@ -1,10 +1,24 @@
 #include "core/tasks/language_model/language_model.h"
 
+#include "core/config/config.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 #include "core/tasks/language_model/language_model_metrics.h"
 
+#include <fmt/format.h>
+
 namespace ptrain {
+
+void LanguageModel::check(const Config& config, const RefuseKey& refuse) const {
+  const std::string& model = config.model.entry.name;
+  if (config.model.classes > 1) {
+    refuse("model.classes", model + " tells the next token of running text, which has no classes");
+  }
+  refuse_class_keys(config, refuse, fmt::format("is of classes, which {} has none of", model));
+  if (config.output.predictions) {
+    refuse("output.predictions", fmt::format("lists samples with a label, {} has none", model));
+  }
+}
 
 std::vector<Loss> LanguageModel::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);

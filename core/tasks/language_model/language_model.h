@@ -11,6 +11,7 @@ class LanguageModel final : public Task {
 
   std::string_view name() const override { return "language_model"; }
   std::vector<std::string> targets() const override { return {}; }
+  void check(const Config& config, const RefuseKey& refuse) const override;
   /// Softmax cross entropy of logits [N, S, vocabulary] against next tokens [N * S].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

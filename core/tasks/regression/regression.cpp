@@ -1,5 +1,6 @@
 #include "core/tasks/regression/regression.h"
 
+#include "core/config/config.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/mean_squared_error.h"
 #include "core/tasks/regression/regression_metrics.h"
@@ -9,6 +10,15 @@
 #include <cmath>
 
 namespace ptrain {
+
+void Regression::check(const Config& config, const RefuseKey& refuse) const {
+  constexpr const char* reason = "is of classes, which model.head regression has none of";
+  if (config.model.classes > 1) {
+    refuse("model.classes", fmt::format("model.head regression has 1 value, got {}", config.model.classes));
+  }
+  refuse_class_keys(config, refuse, reason);
+  if (config.train.label_smoothing > 0) refuse("train.label_smoothing", reason);
+}
 
 std::vector<Loss> Regression::add_losses(Graph& graph, Mode /*mode*/) const {
   const ValueId predictions = require_output(graph, tensor_names::logits);

@@ -12,6 +12,7 @@ class Regression final : public Task {
 
   std::string_view name() const override { return "regression"; }
   std::vector<std::string> targets() const override { return {tensor_names::values}; }
+  void check(const Config& config, const RefuseKey& refuse) const override;
   /// Mean squared error of predictions [N, 1] against values [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

@@ -1,5 +1,6 @@
 #include "core/tasks/segmentation/segmentation.h"
 
+#include "core/config/config.h"
 #include "core/ops/softmax_cross_entropy.h"
 #include "core/tasks/segmentation/segmentation_metrics.h"
 
@@ -13,6 +14,14 @@ namespace {
 constexpr float auxiliary_weight = 0.5f;
 
 }  // namespace
+
+void Segmentation::check(const Config& config, const RefuseKey& refuse) const {
+  constexpr const char* reason = "is of images that have one class each, here each pixel has one";
+  if (config.model.classes == 1) refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1");
+  refuse_class_keys(config, refuse, reason);
+  if (config.train.mixup > 0) refuse("train.mixup", reason);
+  if (config.train.cutmix > 0) refuse("train.cutmix", reason);
+}
 
 std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);

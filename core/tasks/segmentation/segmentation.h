@@ -12,6 +12,7 @@ class Segmentation final : public Task {
 
   std::string_view name() const override { return "segmentation"; }
   std::vector<std::string> targets() const override { return {tensor_names::masks}; }
+  void check(const Config& config, const RefuseKey& refuse) const override;
   /// Softmax cross entropy of logits [N, H, W, classes] against masks [N, H, W], over the pixels that have a class;
   /// half as much of the model's auxiliary logits, where it has some (Zhao et al. 2017; torchvision's references weigh
   /// so).

@@ -15,7 +15,7 @@ namespace {
 
 class SourceRows : public ::testing::Test {
  protected:
-  const Catalogs catalogs_{{}, data_source_entries(), nullptr};
+  const Catalogs catalogs_{{}, data_source_entries(), {}};
 };
 
 TEST_F(SourceRows, SayWhatTheyGiveAndReadKeysThatThereAre) {
