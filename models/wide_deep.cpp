@@ -19,7 +19,7 @@ class WideDeepBuilder final : public Blocks {
  public:
   WideDeepBuilder(const WideDeepSpec& spec, Mode mode) : Blocks(mode), spec_(spec) {}
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     const ValueId numbers = graph_.add_input(tensor_names::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
     const ValueId words = graph_.add_input(tensor_names::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
     const ValueId both = sum("wide", wide_numbers(numbers), wide_words(words));
@@ -66,7 +66,7 @@ class WideDeep final : public Model {
   std::string signature() const override {
     return fmt::format("{} hash_buckets={} embedding_size={}", name(), spec_.hash_buckets, spec_.embedding_size);
   }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
+  BuiltModel construct(const Bucket& batch, Mode mode) const override {
     return WideDeepBuilder(spec_, mode).build(batch);
   }
   DataKind reads() const override { return DataKind::table; }

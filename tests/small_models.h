@@ -14,8 +14,8 @@ namespace ptrain::testing {
 inline constexpr std::int64_t small_channels = 32;
 
 /// The graph that a task learns a model by.
-inline Graph with_losses(const Model& model, const BatchShape& batch, Mode mode,
-                         std::string_view task = "classification", const TaskOptions& options = {}) {
+inline Graph with_losses(const Model& model, const Bucket& batch, Mode mode, std::string_view task = "classification",
+                         const TaskOptions& options = {}) {
   return build_with_losses(model, *make_task(task, options), batch, mode);
 }
 

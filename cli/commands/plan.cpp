@@ -65,7 +65,7 @@ void plan(const PlanCommandOptions& options) {
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures r = plans.figures();
   const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
-  const std::int64_t largest = largest_batch(config, preferred, *workload.model, 0, available - r.workspace_bytes);
+  const std::int64_t largest = largest_batch(config, preferred, *workload.model, 1, available - r.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},

@@ -4,6 +4,7 @@
 
 #include "core/base/data_kind.h"
 #include "core/graph/graph.h"
+#include "core/model/bucket.h"
 
 #include <memory>
 #include <span>
@@ -52,17 +53,6 @@ struct ModelVariable {
   std::vector<WeightMapping> files;  // in the order in which files hold them
 };
 
-/// What a graph is built for.
-struct BatchShape {
-  std::int64_t rows;        // N, samples
-  std::int64_t tokens;      // T, the capacity of packed text; 0: for N sequences of the greatest length
-  std::int64_t image_size;  // px, height and width; 0: the model's own
-
-  BatchShape(std::int64_t row_count, std::int64_t token_capacity = 0, std::int64_t pixels_a_side = 0)
-      : rows(row_count), tokens(token_capacity), image_size(pixels_a_side) {}
-  auto operator<=>(const BatchShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes 0 for null
-};
-
 /// A forward graph with the model's outputs by name, and its variables in the order of their declaration. What is to be
 /// learnt of the outputs is the task's to add (core/tasks).
 struct BuiltModel {
@@ -78,10 +68,11 @@ class Model {
   /// One line that tells apart models whose checkpoints do not fit each other.
   virtual std::string signature() const = 0;
   /// Throws Error{usage} when the input size does not fit.
-  virtual BuiltModel construct(const BatchShape& batch, Mode mode) const = 0;
-  /// Where text is packed, the capacity T of the graph that a batch of N rows with so many tokens runs with: graphs are
-  /// static, and few different ones serve all batches. 0 where one graph does for every batch of N.
-  virtual std::int64_t token_capacity(std::int64_t /*rows*/, std::int64_t /*tokens*/, Mode) const { return 0; }
+  virtual BuiltModel construct(const Bucket& batch, Mode mode) const = 0;
+  /// What the graph that runs a batch of these extents is built for: graphs are static, and few different ones serve
+  /// all batches. As many rows as the batch has. Where text is packed, the tokens are a capacity T for those of the
+  /// batch; where it is not, as here, one graph does for any number of them.
+  virtual Bucket bucket_for(const Bucket& batch, Mode) const { return Bucket(batch).set(extent_names::tokens, 0); }
   /// What other tools want beside the weights, as config.json; empty when they want nothing.
   virtual std::string config_json() const { return {}; }
   virtual DataKind reads() const = 0;
@@ -90,7 +81,7 @@ class Model {
   /// What one sample is, in reports and units: image, clip, sequence or sample (of a table).
   virtual std::string sample() const { return sample_name(reads()); }
 
-  Graph build(const BatchShape& batch, Mode mode) const { return construct(batch, mode).graph; }
+  Graph build(const Bucket& batch, Mode mode) const { return construct(batch, mode).graph; }
   /// Every parameter and state, the same for all batches and modes.
   std::vector<ModelVariable> variables() const { return construct(1, Mode::evaluation).variables; }
   /// The tensors of a weights file, in its order.

@@ -148,22 +148,22 @@ PlanSet& DeployedModel::plans_of(std::int64_t rows) {
   plan.kernels.constant_weights = true;
   plan.constants = &constants_;
   PlanSet::Shapes shapes;
-  shapes.planned = [this, rows](const BatchShape& batch) {
-    return BatchShape(rows, model_.token_capacity(rows, batch.tokens, Mode::deployment));
+  shapes.planned = [this, rows](const Bucket& batch) {
+    return model_.bucket_for({rows, {{extent_names::tokens, batch.tokens()}}}, Mode::deployment);
   };
-  shapes.build = [this](const BatchShape& shape) { return build(shape); };
-  const BatchShape largest(rows, rows * options_.max_length);
+  shapes.build = [this](const Bucket& bucket) { return build(bucket); };
+  const Bucket largest(rows, {{extent_names::tokens, rows * options_.max_length}});
   PlanSet& made = plans_.try_emplace(rows, shapes, largest, backend_, variables_, plan).first->second;
   if (options_.per_op) made.enable_profile();
   if (memory_) made.bind(*memory_);
   return made;
 }
 
-Graph DeployedModel::build(const BatchShape& shape) {
+Graph DeployedModel::build(const Bucket& bucket) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  const Graph forward = model_.build(shape, Mode::deployment);
+  const Graph forward = model_.build(bucket, Mode::deployment);
   output_names_ = names_of_outputs(forward);
   DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
   folded_ = std::move(deployed.folded);

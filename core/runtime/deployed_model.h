@@ -51,7 +51,7 @@ class DeployedModel {
 
  private:
   PlanSet& plans_of(std::int64_t rows);
-  Graph build(const BatchShape& shape);
+  Graph build(const Bucket& bucket);
   DeployedModel(Backend& backend, const Model& model, const Task& task, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);
   void finish();

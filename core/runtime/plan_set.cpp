@@ -8,13 +8,14 @@
 
 namespace ptrain {
 
-BatchShape shape_of(const Batch& batch) {
+Bucket measure_extents(const Batch& batch) {
   std::int64_t tokens = 0;
   if (batch.has(tensor_names::lengths)) {
     const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
     tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   }
-  return {batch.rows(), tokens, image_size_of(batch)};
+  const std::int64_t side = image_size_of(batch);
+  return {batch.rows(), {{extent_names::tokens, tokens}, {extent_names::height, side}, {extent_names::width, side}}};
 }
 
 Cost step_cost(const Graph& graph) {
@@ -28,57 +29,57 @@ Cost step_cost(const Graph& graph) {
   return total;
 }
 
-PlanSet::PlanSet(Shapes shapes, const BatchShape& largest, Backend& backend, Variables& variables,
+PlanSet::PlanSet(Shapes shapes, const Bucket& largest, Backend& backend, Variables& variables,
                  const PlanOptions& options)
     : shapes_(std::move(shapes)), backend_(backend), variables_(variables), options_(options) {
-  largest_ = &for_shape(largest);
+  largest_ = &for_bucket(largest);
 }
 
-PlanSet::Member& PlanSet::compile(const BatchShape& shape) {
+PlanSet::Member& PlanSet::compile(const Bucket& bucket) {
   const Stopwatch watch;
-  Plan plan(shapes_.build(shape), backend_, variables_, options_);
+  Plan plan(shapes_.build(bucket), backend_, variables_, options_);
   compile_seconds_ += watch.seconds();
   const Cost cost = step_cost(plan.graph());
-  Member& member = members_.try_emplace(shape, Member{std::move(plan), cost}).first->second;
+  Member& member = members_.try_emplace(bucket, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.time_nodes(true);
   if (memory_ != nullptr) bind(member.plan);
   return member;
 }
 
 PlanSet::Member* PlanSet::find(const Batch& batch) {
-  const auto found = members_.find(shapes_.planned(shape_of(batch)));
+  const auto found = members_.find(shapes_.planned(measure_extents(batch)));
   return found != members_.end() ? &found->second : nullptr;
 }
 
-PlanSet::Member& PlanSet::for_batch(const Batch& batch) { return for_shape(shape_of(batch)); }
+PlanSet::Member& PlanSet::for_batch(const Batch& batch) { return for_bucket(measure_extents(batch)); }
 
-PlanSet::Member& PlanSet::for_shape(const BatchShape& batch) {
-  const BatchShape shape = shapes_.planned(batch);
-  const auto found = members_.find(shape);
-  return found != members_.end() ? found->second : compile(shape);
+PlanSet::Member& PlanSet::for_bucket(const Bucket& batch) {
+  const Bucket bucket = shapes_.planned(batch);
+  const auto found = members_.find(bucket);
+  return found != members_.end() ? found->second : compile(bucket);
 }
 
 std::size_t PlanSet::arena_bytes() const {
   std::size_t most = 0;
-  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.arena_bytes());
+  for (const auto& [bucket, member] : members_) most = std::max(most, member.plan.arena_bytes());
   return most;
 }
 
 std::size_t PlanSet::workspace_bytes() const {
   std::size_t most = 0;
-  for (const auto& [shape, member] : members_) most = std::max(most, member.plan.workspace_bytes());
+  for (const auto& [bucket, member] : members_) most = std::max(most, member.plan.workspace_bytes());
   return most;
 }
 
 std::size_t PlanSet::input_bytes() const {
   std::size_t total = 0;
-  for (const auto& [shape, member] : members_) total += member.plan.input_bytes();
+  for (const auto& [bucket, member] : members_) total += member.plan.input_bytes();
   return total;
 }
 
 void PlanSet::bind(const PlanMemory& memory) {
   memory_ = &memory;
-  for (auto& [shape, member] : members_) bind(member.plan);
+  for (auto& [bucket, member] : members_) bind(member.plan);
 }
 
 void PlanSet::bind(Plan& plan) {
@@ -95,7 +96,7 @@ std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer
 
 void PlanSet::enable_profile() {
   profiles_ = true;
-  for (auto& [shape, member] : members_) member.plan.time_nodes(true);
+  for (auto& [bucket, member] : members_) member.plan.time_nodes(true);
 }
 
 std::vector<NodeProfile> PlanSet::profile() const {
@@ -104,13 +105,13 @@ std::vector<NodeProfile> PlanSet::profile() const {
   });
   std::vector<NodeProfile> merged = busiest->second.plan.profile();
   double batches = 0;
-  for (const auto& [shape, member] : members_) batches += static_cast<double>(member.batches);
+  for (const auto& [bucket, member] : members_) batches += static_cast<double>(member.batches);
   const bool alike = std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
     return member.second.plan.graph().nodes().size() == merged.size();
   });
   if (members_.size() == 1 || batches == 0 || !alike) return merged;
   for (NodeProfile& node : merged) node.cost = {}, node.seconds = 0, node.runs = 0;
-  for (const auto& [shape, member] : members_) {
+  for (const auto& [bucket, member] : members_) {
     const std::vector<NodeProfile> mine = member.plan.profile();
     const double share = static_cast<double>(member.batches) / batches;
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -125,7 +126,7 @@ std::vector<NodeProfile> PlanSet::profile() const {
 
 std::optional<GuardFinding> PlanSet::guard_finding() const {
   std::optional<GuardFinding> all;
-  for (const auto& [shape, member] : members_) join(all, member.plan.guard_finding());
+  for (const auto& [bucket, member] : members_) join(all, member.plan.guard_finding());
   return all;
 }
 

@@ -1,6 +1,6 @@
-// The plans of one model at the shapes that batches need: one for padded text and for images of one size, a few for
-// packed text and for a training's phases. They share variables and memory; each is compiled when the first batch needs
-// it.
+// The plans of one model for the buckets that batches fall into: one for padded text and for images of one size, a few
+// for packed text and for a training's phases. They share variables and memory; each is compiled when the first batch
+// needs it.
 #pragma once
 
 #include "core/data/batch.h"
@@ -12,8 +12,8 @@
 
 namespace ptrain {
 
-/// A batch's own rows, tokens and image size.
-BatchShape shape_of(const Batch& batch);
+/// The extents that a batch itself has: rows, tokens, height and width of images.
+Bucket measure_extents(const Batch& batch);
 
 /// Arithmetic and memory traffic of a step's forward and backward, without the optimizer's.
 Cost step_cost(const Graph& graph);
@@ -22,9 +22,9 @@ class PlanSet {
  public:
   /// Which graph runs a batch.
   struct Shapes {
-    std::function<Graph(const BatchShape& shape)> build;
-    /// What it is built for, from the batch's own rows, tokens and image size.
-    std::function<BatchShape(const BatchShape& batch)> planned;
+    std::function<Graph(const Bucket& bucket)> build;
+    /// What it is built for, from the batch's own extents.
+    std::function<Bucket(const Bucket& batch)> planned;
   };
   struct Member {
     Plan plan;
@@ -34,7 +34,7 @@ class PlanSet {
 
   /// Compiles the plan for batches of `largest`, whose memory bounds that of the others. The backend and the variables
   /// outlive the set.
-  PlanSet(Shapes shapes, const BatchShape& largest, Backend& backend, Variables& variables, const PlanOptions& options);
+  PlanSet(Shapes shapes, const Bucket& largest, Backend& backend, Variables& variables, const PlanOptions& options);
 
   Plan& largest() { return largest_->plan; }
   const Member& largest_member() const { return *largest_; }
@@ -42,8 +42,8 @@ class PlanSet {
   Member* find(const Batch& batch);
   /// The smallest plan that holds the batch; compiles it if no batch needed it before.
   Member& for_batch(const Batch& batch);
-  /// The same for batches of this shape.
-  Member& for_shape(const BatchShape& batch);
+  /// The same for batches of these extents.
+  Member& for_bucket(const Bucket& batch);
 
   /// Of the plans that are compiled.
   std::size_t arena_bytes() const;
@@ -66,7 +66,7 @@ class PlanSet {
   std::optional<GuardFinding> guard_finding() const;
 
  private:
-  Member& compile(const BatchShape& shape);
+  Member& compile(const Bucket& bucket);
   void bind(Plan& plan);
   /// Of `shared` or, where that is too small, of one of `own`, which is made if need be.
   std::byte* memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
@@ -75,7 +75,7 @@ class PlanSet {
   Backend& backend_;
   Variables& variables_;
   PlanOptions options_;
-  std::map<BatchShape, Member> members_;
+  std::map<Bucket, Member> members_;
   Member* largest_ = nullptr;
   const PlanMemory* memory_ = nullptr;
   std::list<DeviceBuffer> own_arenas_, own_workspaces_;

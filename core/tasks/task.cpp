@@ -33,7 +33,7 @@ void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std:
   if (config.data.sampling == Sampling::balanced) refuse("data.sampling", reason);
 }
 
-Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode) {
+Graph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {
   Graph graph = model.build(batch, mode);
   const std::vector<Loss> losses = task.add_losses(graph, mode);
   if (!task.reads_outputs(mode)) graph.clear_outputs();

@@ -83,7 +83,7 @@ class Task {
 
 /// The model's graph with the task's losses: outputs "loss", the weighted sum, and the model's own where they are read.
 /// Of several losses each is an output too, "loss.NAME".
-Graph build_with_losses(const Model& model, const Task& task, const BatchShape& batch, Mode mode);
+Graph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode);
 
 /// The names and weights of the losses that such a graph has outputs for; none of one loss.
 std::map<std::string, float> loss_terms(const Model& model, const Task& task);

@@ -103,18 +103,23 @@ std::vector<TrainingPhase> configured_phases(const Config& config) {
   return {all};
 }
 
-std::vector<BatchShape> batch_shapes(const Config& config, const DatasetInfo& data) {
-  std::vector<BatchShape> shapes;
+Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, int size) {
+  const std::int64_t side = size > 0 ? size : data.image_size;
+  return {rows,
+          {{extent_names::tokens, rows * data.max_length}, {extent_names::height, side}, {extent_names::width, side}}};
+}
+
+std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data) {
+  std::vector<Bucket> buckets;
   for (const TrainingPhase& phase : configured_phases(config)) {
-    const std::int64_t rows = phase.batch_size;
-    shapes.emplace_back(rows, rows * data.max_length, phase.images.size > 0 ? phase.images.size : data.image_size);
+    buckets.push_back(full_bucket(phase.batch_size, data, phase.images.size));
   }
-  const auto extent = [](const BatchShape& shape) {
-    return shape.rows * std::max<std::int64_t>(1, shape.image_size * shape.image_size);
+  const auto extent = [](const Bucket& bucket) {
+    return bucket.rows * std::max<std::int64_t>(1, bucket.height() * bucket.width());
   };
-  std::stable_sort(shapes.begin(), shapes.end(),
-                   [&](const BatchShape& a, const BatchShape& b) { return extent(a) > extent(b); });
-  return shapes;
+  std::stable_sort(buckets.begin(), buckets.end(),
+                   [&](const Bucket& a, const Bucket& b) { return extent(a) > extent(b); });
+  return buckets;
 }
 
 std::size_t StepCounts::phase_of(std::int64_t step) const {

@@ -30,8 +30,11 @@ struct TrainingPhase {
 /// What train.phases or train.resize ask for; one phase where they ask for nothing.
 std::vector<TrainingPhase> configured_phases(const Config& config);
 
+/// Of batches of so many samples, each as long as the longest; images of `size` px, 0: the data's own.
+Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, int size = 0);
+
 /// The batches of all phases, the one with the most pixels or rows first; `data` is what sizes are its own.
-std::vector<BatchShape> batch_shapes(const Config& config, const DatasetInfo& data);
+std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data);
 
 /// What the next step begins with.
 struct DataPosition {

@@ -80,7 +80,7 @@ class BertBuilder final : public TextBlocks {
         spec_(spec),
         form_(form_of(spec.form)) {}
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     ValueId x = embeddings(inputs(batch, spec_.max_length));
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("{}{}", form_.layer, i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
@@ -151,11 +151,9 @@ class Bert final : public Model {
     return fmt::format("{} layers={} hidden={} heads={} vocab={} classes={}", name(), spec_.layers, spec_.hidden,
                        spec_.heads, spec_.vocab_size, spec_.classes);
   }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return BertBuilder(spec_, mode).build(batch);
-  }
-  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens, Mode) const override {
-    return spec_.padding == Padding::none ? capacity_for(tokens, rows * spec_.max_length) : 0;
+  BuiltModel construct(const Bucket& batch, Mode mode) const override { return BertBuilder(spec_, mode).build(batch); }
+  Bucket bucket_for(const Bucket& batch, Mode mode) const override {
+    return spec_.padding == Padding::none ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
   }
   DataKind reads() const override { return DataKind::text; }
   std::string config_json() const override { return bert_config_json(spec_); }

@@ -21,7 +21,7 @@ class Gpt2Builder final : public TextBlocks {
       : TextBlocks(mode, mode == Mode::deployment ? Padding::none : Padding::max_length, spec.dropout, "transformer."),
         spec_(spec) {}
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     const Tokens tokens = inputs(batch, spec_.max_length);
     const ValueId words = parameter(matrix("transformer.wte.weight", spec_.vocab_size, spec_.hidden));
     ValueId x = embeddings(tokens, words);
@@ -99,12 +99,10 @@ class Gpt2 final : public Model {
     return fmt::format("{} layers={} hidden={} heads={} vocab={}", name(), spec_.layers, spec_.hidden, spec_.heads,
                        spec_.vocab_size);
   }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override {
-    return Gpt2Builder(spec_, mode).build(batch);
-  }
+  BuiltModel construct(const Bucket& batch, Mode mode) const override { return Gpt2Builder(spec_, mode).build(batch); }
   /// Blocks of a training are full; texts that are gone on with are packed.
-  std::int64_t token_capacity(std::int64_t rows, std::int64_t tokens, Mode mode) const override {
-    return mode == Mode::deployment ? capacity_for(tokens, rows * spec_.max_length) : 0;
+  Bucket bucket_for(const Bucket& batch, Mode mode) const override {
+    return mode == Mode::deployment ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
   }
   DataKind reads() const override { return DataKind::tokens; }
   std::string config_json() const override { return gpt2_config_json(spec_); }

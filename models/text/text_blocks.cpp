@@ -15,9 +15,13 @@ std::int64_t capacity_for(std::int64_t tokens, std::int64_t most) {
   return std::min(round_up(tokens, std::max(least_granule, below / 8)), round_up(most, least_granule));
 }
 
-TextBlocks::Tokens TextBlocks::inputs(const BatchShape& batch, std::int64_t max_length) {
+Bucket packed_bucket(const Bucket& batch, std::int64_t max_length) {
+  return Bucket(batch).set(extent_names::tokens, capacity_for(batch.tokens(), batch.rows * max_length));
+}
+
+TextBlocks::Tokens TextBlocks::inputs(const Bucket& batch, std::int64_t max_length) {
   const std::int64_t rows = batch.rows;
-  std::int64_t capacity = batch.tokens;
+  std::int64_t capacity = batch.tokens();
   if (capacity == 0) capacity = capacity_for(rows * max_length, rows * max_length);
   const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
   const ValueId ids = graph_.add_input(tensor_names::ids, tokens);

@@ -10,6 +10,8 @@ namespace ptrain {
 /// The tokens that a batch of packed sequences has room for, which may hold `most`: eight capacities to each doubling,
 /// so that less than an eighth of one is empty but for the smallest.
 std::int64_t capacity_for(std::int64_t tokens, std::int64_t most);
+/// Of a batch of sequences of up to `max_length` tokens that is packed.
+Bucket packed_bucket(const Bucket& batch, std::int64_t max_length);
 
 /// Token types that texts may have: a table of fewer gets rows that no file has.
 inline constexpr std::int64_t token_types_of_texts = 2;
@@ -26,7 +28,7 @@ class TextBlocks : public Blocks {
   };
   /// The inputs of a batch of sequences of `max_length` tokens, or of packed ones (where the batch says no capacity,
   /// for the most tokens), and the one that dropout draws by.
-  Tokens inputs(const BatchShape& batch, std::int64_t max_length);
+  Tokens inputs(const Bucket& batch, std::int64_t max_length);
 
   /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;

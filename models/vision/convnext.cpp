@@ -24,7 +24,7 @@ class ConvNextBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     ValueId x = inputs(batch);
     int index = 0;
     for (std::size_t stage = 0; stage < tiny_stages.size(); ++stage) {

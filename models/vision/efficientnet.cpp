@@ -35,7 +35,7 @@ class EfficientNetBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     ValueId x = blocks(conv_norm_act("features.0", inputs(batch), {b0_stem, 3, first_stride()}, Activation::silu));
     x = conv_norm_act(fmt::format("features.{}", b0_stages.size() + 1), x, {b0_features, 1}, Activation::silu);
     x = dropout("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));

@@ -10,7 +10,7 @@ class FcnBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     constexpr ConvSpec layer{.channels = 16, .kernel = 3, .bias = ConvBias::zero};
     const ConvSpec scores{.channels = spec().classes, .kernel = 1, .bias = ConvBias::zero};
     ValueId x = relu("relu1", convolution("conv1", inputs(batch), layer));

@@ -45,7 +45,7 @@ class ImageModel : public Model {
 
   std::string name() const override { return name_; }
   std::string signature() const override { return signature_; }
-  BuiltModel construct(const BatchShape& batch, Mode mode) const override { return Builder(spec_, mode).build(batch); }
+  BuiltModel construct(const Bucket& batch, Mode mode) const override { return Builder(spec_, mode).build(batch); }
   DataKind reads() const override { return DataKind::image; }
 
  private:

@@ -52,7 +52,7 @@ class MobileNetBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) { return finish(logits(inputs(batch))); }
+  BuiltModel build(const Bucket& batch) { return finish(logits(inputs(batch))); }
 
  private:
   ValueId logits(ValueId images) {

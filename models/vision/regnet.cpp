@@ -18,7 +18,7 @@ class RegNetBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     ValueId x = conv_norm_relu("stem.0", "stem.1", inputs(batch), {regnet_stem, 3, first_stride()});
     for (std::size_t stage = 0; stage < y_400mf_stages.size(); ++stage) {
       for (int i = 0; i < y_400mf_stages[stage].blocks; ++i) {

@@ -56,7 +56,7 @@ class ResNetBuilder final : public VisionBlocks {
   ResNetBuilder(const ResNetSpec& spec, Mode mode)
       : VisionBlocks(spec, mode), spec_(spec), last_norm_(spec.zero_init_residual ? NormStart::zero : NormStart::one) {}
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     const std::int64_t frames = std::max<std::int64_t>(1, spec_.segments);
     ValueId x = stem(inputs(batch, frames));
     const Stages& stages = stages_of(spec_.depth);

@@ -31,8 +31,8 @@ class VggBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
-    if (batch.image_size > 0) require_vgg_size(form, "train.phases.image_size", batch.image_size);
+  BuiltModel build(const Bucket& batch) {
+    if (batch.height() > 0) require_vgg_size(form, "train.phases.image_size", batch.height());
     return finish(logits(features(inputs(batch))));
   }
 

@@ -47,7 +47,7 @@ class VisionBlocks : public Blocks {
  protected:
   /// Labels, and images u8 [rows * frames, size, size, 3], `size` being the batch's or the specification's and `frames`
   /// the images of a row: normalised, with a zero fourth channel, which the first convolution runs faster with.
-  ValueId inputs(const BatchShape& batch, std::int64_t frames = 1);
+  ValueId inputs(const Bucket& batch, std::int64_t frames = 1);
   const ImageSpec& spec() const { return image_spec_; }
   /// The stride of a first convolution, which small images go without.
   int first_stride() const { return image_spec_.stem == Stem::small ? 1 : 2; }

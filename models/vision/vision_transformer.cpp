@@ -46,7 +46,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
  public:
   using VisionBlocks::VisionBlocks;
 
-  BuiltModel build(const BatchShape& batch) {
+  BuiltModel build(const Bucket& batch) {
     require_own_size(batch);
     ValueId x = embedded(patches(std::string(form_.patches), inputs(batch), form_.width, patch_side));
     for (int i = 0; i < vit_blocks; ++i) {
@@ -58,12 +58,12 @@ class VisionTransformerBuilder final : public VisionBlocks {
   }
 
  private:
-  void require_own_size(const BatchShape& batch) const {
-    if (batch.image_size == 0 || batch.image_size == spec().image_size) return;
+  void require_own_size(const Bucket& batch) const {
+    if (batch.height() == 0 || batch.height() == spec().image_size) return;
     fail_usage(
         "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
         "train.resize out",
-        form_.name, spec().image_size, batch.image_size);
+        form_.name, spec().image_size, batch.height());
   }
 
   ValueId embedded(ValueId x) {

@@ -168,8 +168,8 @@ Golden load_golden(const std::string& name, Padding padding) {
 
 namespace {
 
-Graph forward_graph(const Golden& golden, const BatchShape& shape, Mode mode) {
-  return build_with_losses(*golden.model, *testing::task_of(*golden.model), shape, mode);
+Graph forward_graph(const Golden& golden, const Bucket& bucket, Mode mode) {
+  return build_with_losses(*golden.model, *testing::task_of(*golden.model), bucket, mode);
 }
 
 }  // namespace
@@ -187,11 +187,11 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
   PlanOptions plan_options;
   plan_options.kernels.exhaustive_search = false;
   const PlanSet::Shapes shapes{
-      [&golden, options](const BatchShape& shape) {
-        return build_training_graph(forward_graph(golden, shape, Mode::training), options).graph;
+      [&golden, options](const Bucket& bucket) {
+        return build_training_graph(forward_graph(golden, bucket, Mode::training), options).graph;
       },
-      [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
-  plans_.emplace(shapes, shape_of(batch(0)), *backend_, variables_, plan_options);
+      [](const Bucket& batch) { return Bucket(batch).set(extent_names::tokens, 0); }};
+  plans_.emplace(shapes, measure_extents(batch(0)), *backend_, variables_, plan_options);
   for (std::size_t step = 0; step < golden.steps.size(); ++step) plans_->for_batch(batch(static_cast<int>(step)));
   variables_.allocate();
   memory_.emplace(backend_->memory(), plans_->arena_bytes(), plans_->workspace_bytes());
@@ -251,13 +251,13 @@ float GoldenRun::step(int step) {
 std::vector<float> GoldenRun::evaluate() {
   const Batch fed = batch(0);
   const PlanSet::Shapes shapes{
-      [this](const BatchShape& shape) {
-        return build_inference_graph(forward_graph(golden_, shape, Mode::evaluation), {}).graph;
+      [this](const Bucket& bucket) {
+        return build_inference_graph(forward_graph(golden_, bucket, Mode::evaluation), {}).graph;
       },
-      [](const BatchShape& batch) { return BatchShape(batch.rows, 0, batch.image_size); }};
+      [](const Bucket& batch) { return Bucket(batch).set(extent_names::tokens, 0); }};
   PlanOptions options;
   options.kernels.exhaustive_search = false;
-  PlanSet plans(shapes, shape_of(fed), *backend_, variables_, options);
+  PlanSet plans(shapes, measure_extents(fed), *backend_, variables_, options);
   const PlanMemory memory(backend_->memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(memory);
   Plan& plan = plans.for_batch(fed).plan;

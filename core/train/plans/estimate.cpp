@@ -15,7 +15,7 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const BatchShape& batch) {
+MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch) {
   PipelineOptions options = training_options(config, preferred);
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
   const Graph graph =
@@ -31,11 +31,13 @@ MemoryEstimate estimate_memory(const Config& config, DType preferred, const Mode
   return estimate;
 }
 
-std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, std::int64_t image_size,
+std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
                            std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t batch) {
-    return estimate_memory(config, preferred, model, {batch, 0, image_size}).total() <= bytes;
+    Bucket bucket = extents;
+    bucket.rows = batch;
+    return estimate_memory(config, preferred, model, bucket).total() <= bytes;
   };
   // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
@@ -56,10 +58,11 @@ void require_memory(const Config& config, Backend& backend, const Model& model, 
   const auto available =
       static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
   for (const TrainingPhase& phase : configured_phases(config)) {
-    const BatchShape batch(phase.batch_size, 0, phase.images.size);
+    const std::int64_t side = phase.images.size;
+    const Bucket batch(phase.batch_size, {{extent_names::height, side}, {extent_names::width, side}});
     const std::int64_t needed = estimate_memory(config, preferred, model, batch).total() + workspace;
     if (needed <= available) continue;
-    const std::int64_t fits = largest_batch(config, preferred, model, batch.image_size, available - workspace);
+    const std::int64_t fits = largest_batch(config, preferred, model, batch, available - workspace);
     const std::string what = config.train.phases.any() ? fmt::format("train.phases: {}", phase_text(phase))
                                                        : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(

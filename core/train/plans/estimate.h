@@ -20,11 +20,11 @@ struct MemoryEstimate {
 
 /// Memory of a training step on such a batch, kernels' workspace not included. `preferred`: the low precision of
 /// KernelLibrary::preferred_low_precision().
-MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const BatchShape& batch);
+MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch);
 
-/// The largest batch of images of that size (0: the model's) whose estimate stays within `bytes`; 0 when not even one
-/// sample does.
-std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, std::int64_t image_size,
+/// How many rows a batch of these other extents may have for its estimate to stay within `bytes`; 0 when not even one
+/// does.
+std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
                            std::int64_t bytes);
 
 /// Throws OutOfMemory, with the plan's figure and a batch that fits, unless a step of each phase and `workspace` bytes

@@ -41,24 +41,23 @@ void RunPlans::compile_sets(const Dataset& training, const Dataset* evaluation) 
   const std::string_view what =
       plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
   plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
-  const std::vector<BatchShape> shapes = batch_shapes(config_, training.info());
-  training_.emplace(training_shapes(plan), shapes.front(), backend_, variables_, plan);
-  for (const BatchShape& shape : shapes) training_->for_shape(shape);
+  const std::vector<Bucket> buckets = phase_buckets(config_, training.info());
+  training_.emplace(training_shapes(plan), buckets.front(), backend_, variables_, plan);
+  for (const Bucket& bucket : buckets) training_->for_bucket(bucket);
   const Cost cost = compile_for_first_batches(*training_, training,
                                               loader_options(config_, configured_phases(config_).front(), ranks_));
   if (evaluation != nullptr) {
     LoaderOptions loader = loader_options(config_, Split::eval);
     ranks_.shard(loader);
-    const BatchShape shape(loader.batch_size, loader.batch_size * evaluation->info().max_length,
-                           evaluation->info().image_size);
-    evaluation_.emplace(evaluation_shapes(), shape, backend_, variables_, plan);
+    evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, evaluation->info()), backend_, variables_,
+                        plan);
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
   if (config_.output.per_op) training_->enable_profile();
   tell_search();
   count_memory();
-  figures_.flops_per_sample = cost.flops / static_cast<double>(shapes.front().rows);
-  figures_.bytes_per_sample = cost.bytes / static_cast<double>(shapes.front().rows);
+  figures_.flops_per_sample = cost.flops / static_cast<double>(buckets.front().rows);
+  figures_.bytes_per_sample = cost.bytes / static_cast<double>(buckets.front().rows);
   figures_.parameters = parameter_count(model_);
 }
 
@@ -74,25 +73,21 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;
   PlanSet::Shapes shapes;
-  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
-  shapes.build = [this, options](const BatchShape& shape) {
-    PipelineResult built = build_training_graph(build_with_losses(model_, *task_, shape, Mode::training), options);
+  shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::training); };
+  shapes.build = [this, options](const Bucket& bucket) {
+    PipelineResult built = build_training_graph(build_with_losses(model_, *task_, bucket, Mode::training), options);
     figures_.amp = built.amp;
     return std::move(built.graph);
   };
   return shapes;
 }
 
-BatchShape RunPlans::planned_shape(const BatchShape& batch) const {
-  return {batch.rows, model_.token_capacity(batch.rows, batch.tokens, Mode::training), batch.image_size};
-}
-
 PlanSet::Shapes RunPlans::evaluation_shapes() {
   const PipelineOptions options = evaluation_options(config_, backend_.kernels().preferred_low_precision());
   PlanSet::Shapes shapes;
-  shapes.planned = [this](const BatchShape& batch) { return planned_shape(batch); };
-  shapes.build = [this, options](const BatchShape& shape) {
-    return build_inference_graph(build_with_losses(model_, *task_, shape, Mode::evaluation), options).graph;
+  shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::evaluation); };
+  shapes.build = [this, options](const Bucket& bucket) {
+    return build_inference_graph(build_with_losses(model_, *task_, bucket, Mode::evaluation), options).graph;
   };
   return shapes;
 }

@@ -68,11 +68,11 @@ class RunPlans {
   void compile_sets(const Dataset& training, const Dataset* evaluation);
   PlanSet::Shapes training_shapes(const PlanOptions& plan);
   PlanSet::Shapes evaluation_shapes();
-  /// What a batch of so many rows and tokens runs with.
-  BatchShape planned_shape(const BatchShape& batch) const;
   /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
-  bool packs_text() const { return model_.token_capacity(config_.data.batch_size, 1, Mode::training) > 0; }
+  bool packs_text() const {
+    return model_.bucket_for({config_.data.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;
+  }
   void count_memory();
   void tell_search();
 

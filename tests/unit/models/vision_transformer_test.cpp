@@ -14,7 +14,11 @@ TEST(VisionTransformer, RefusesImagesThatPatchesDoNotDivide) {
 
 TEST(VisionTransformer, RefusesImagesThatItHasNoPositionsFor) {
   const auto model = make_vit_b_16({.image_size = 48});
-  const std::string message = error_of([&] { model->build(BatchShape(2, 0, 32), Mode::training); }, ExitCode::usage);
+  const std::string message = error_of(
+      [&] {
+        model->build(Bucket(2, {{extent_names::height, 32}, {extent_names::width, 32}}), Mode::training);
+      },
+      ExitCode::usage);
   EXPECT_NE(message.find("images of 48 px alone"), std::string::npos) << message;
 }
 

@@ -121,13 +121,17 @@ TEST(PackedText, RanksOfDifferentCapacitiesTrainWhatOneRankTrains) {
   EXPECT_EQ(outcomes[0].result.tokens.valid, one.tokens.valid);
 }
 
+std::int64_t packed_tokens(const Model& model, std::int64_t rows, std::int64_t tokens) {
+  return model.bucket_for({rows, {{extent_names::tokens, tokens}}}, Mode::training).tokens();
+}
+
 TEST(PackedText, CapacitiesAreFewAndNearlyFull) {
   const Config config = packed(padded_config());
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   std::set<std::int64_t> different;
   for (std::int64_t tokens = 1; tokens <= 64 * 32; ++tokens) {
-    const std::int64_t capacity = model->token_capacity(64, tokens, Mode::training);
+    const std::int64_t capacity = packed_tokens(*model, 64, tokens);
     EXPECT_GE(capacity, tokens);
     EXPECT_LE(capacity, 64 * 32);
     EXPECT_LT(capacity - tokens, std::max<std::int64_t>(16, tokens / 8 + 1));
@@ -135,7 +139,7 @@ TEST(PackedText, CapacitiesAreFewAndNearlyFull) {
     different.insert(capacity);
   }
   EXPECT_LE(different.size(), 8u + 4 * 8);
-  EXPECT_EQ(model->token_capacity(3, 3 * 32, Mode::training), 96);
+  EXPECT_EQ(packed_tokens(*model, 3, 3 * 32), 96);
 }
 
 /// Sequences that are short at first and longer from sample 64 on.
@@ -197,13 +201,12 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
   Variables variables(backend->memory());
-  PlanSet plans(
-      {[&](const BatchShape& shape) {
-         const PipelineOptions options = training_options(config, DType::bf16);
-         return build_training_graph(with_losses(*model, shape, Mode::training), options).graph;
-       },
-       [&](const BatchShape& batch) { return BatchShape(8, model->token_capacity(8, batch.tokens, Mode::training)); }},
-      {8, 64}, *backend, variables, plan_options(config));
+  PlanSet plans({[&](const Bucket& bucket) {
+                   const PipelineOptions options = training_options(config, DType::bf16);
+                   return build_training_graph(with_losses(*model, bucket, Mode::training), options).graph;
+                 },
+                 [&](const Bucket& batch) { return model->bucket_for(batch, Mode::training); }},
+                {8, {{extent_names::tokens, 64}}}, *backend, variables, plan_options(config));
   variables.allocate();
   const PlanMemory small(backend->memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(small);
