@@ -28,7 +28,7 @@ DescribedModel described_model(const ModelEntry& entry) {
   config.model.entry = entry;
   config.model.classes = data.classes;
   const std::unique_ptr<Model> model = make_model(config, data);
-  const Graph forward = build_with_losses(*model, *make_task(config), config.data.batch_size, Mode::training);
+  const Graph forward = build_with_losses(*model, *make_task(config), config.data.batch_size, Mode::training).graph;
   const Graph step = build_training_graph(forward, training_options(config, DType::bf16)).graph;
   return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
 }
@@ -80,7 +80,7 @@ nlohmann::json listed_json(const DescribedModel& model) {
                          {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
                          {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
                          {"weights", model.entry.weights},    {"published", nullptr}};
-  if (model.data.kind == DataKind::image) json["image_size"] = model.data.image_size;
+  if (model.data.kind == DataKind::image) json["image_size"] = to_json(model.data.image_size);
   if (model.data.frames > 0) json["frames"] = model.data.frames;
   if (model.data.max_length > 0) json["max_length"] = model.data.max_length;
   if (const auto& published = model.entry.published) {

@@ -209,7 +209,7 @@ std::vector<ModelEntry> model_entries() {
 
 const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
 
-std::string usual_model(DataKind kind, std::int64_t image_size, int frames) {
+std::string usual_model(DataKind kind, ImageSize image_size, int frames) {
   if (kind == DataKind::text) return "bert";
   if (kind == DataKind::table) return "wide_deep";
   if (frames > 0) return "tsn_resnet50";
@@ -222,7 +222,7 @@ DatasetInfo described_data(const ModelEntry& model) {
   switch (model.reads) {
     case DataKind::image:
       data.classes = 1000;
-      data.image_size = static_cast<int>(Config{}.data.image_size);
+      data.image_size = Config{}.data.image_size;
       if (model.reads_clips()) data.frames = static_cast<int>(Config{}.model.segments);
       break;
     case DataKind::text:

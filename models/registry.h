@@ -16,9 +16,9 @@ std::vector<ModelEntry> model_entries();
 /// Throws Error{usage} when no model has this name (its own, not one of the others).
 const ModelEntry& find_model(std::string_view name);
 
-/// A model to begin with, for texts, for tables or for images of `image_size` px, `frames` to a clip where they are of
+/// A model to begin with, for texts, for tables or for images of `image_size`, `frames` to a clip where they are of
 /// clips.
-std::string usual_model(DataKind kind, std::int64_t image_size, int frames = 0);
+std::string usual_model(DataKind kind, ImageSize image_size, int frames = 0);
 
 /// What figures of a model are told for: images or clips of 1000 classes, or texts or clicks of two, in the size that
 /// configurations default to.

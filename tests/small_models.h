@@ -16,7 +16,7 @@ inline constexpr std::int64_t small_channels = 32;
 /// The graph that a task learns a model by.
 inline Graph with_losses(const Model& model, const Bucket& batch, Mode mode, std::string_view task = "classification",
                          const TaskOptions& options = {}) {
-  return build_with_losses(model, *make_task(task, options), batch, mode);
+  return build_with_losses(model, *make_task(task, options), batch, mode).graph;
 }
 
 /// The task of a model with classes, by what it reads.

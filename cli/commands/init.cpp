@@ -49,8 +49,8 @@ std::string data_text(const DataSettings& settings) {
 }
 
 std::string image_text(const DataSettings& settings, const SampleCounts& counts) {
-  const int size = counts.image_size;
-  const std::int64_t most = (size <= 64 ? 64 : 32) / std::max(1, counts.frames);
+  const ImageSize size = counts.image_size;
+  const std::int64_t most = (size.is_small() ? 64 : 32) / std::max(1, counts.frames);
   return fmt::format(
       "model: {{name: {}}}  # ptrain list models says what there is\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
@@ -91,7 +91,7 @@ void init(const InitOptions& options) {
   const std::string schema = shipped_file("configs/config.schema.json");
   std::string text;
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
-  text += counts.image_size > 0 ? image_text(settings, counts) : sentence_text(settings, counts);
+  text += counts.image_size.is_given() ? image_text(settings, counts) : sentence_text(settings, counts);
   text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quoted((fs::path("runs") / name).string()));
   parse_config(text, out.string(), catalogs());
   write_file_atomic(out, text);

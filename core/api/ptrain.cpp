@@ -204,8 +204,12 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
     const DatasetInfo& data = session.data();
-    given(description, "description") = {kind_of(data),   data.classes,    session.settings().max_batch,
-                                         data.image_size, data.max_length, data.vocab_size};
+    given(description, "description") = {kind_of(data),
+                                         data.classes,
+                                         session.settings().max_batch,
+                                         data.image_size.is_square() ? data.image_size.height : 0,
+                                         data.max_length,
+                                         data.vocab_size};
   });
 }
 
@@ -252,9 +256,9 @@ const char* ptrain_class_name(const ptrain_model* model, int64_t index) {
 ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes, uint8_t* pixels) {
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
-    const auto size = static_cast<std::size_t>(session.data().image_size);
+    const auto pixels_of_one = static_cast<std::size_t>(session.data().image_size.pixels());
     session.encode_image({&given(static_cast<const std::uint8_t*>(file), "file"), bytes},
-                         {&given(pixels, "pixels"), size * size * 3});
+                         {&given(pixels, "pixels"), pixels_of_one * 3});
   });
 }
 

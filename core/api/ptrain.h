@@ -50,14 +50,14 @@ typedef struct ptrain_options {
 
 /* What a model reads and answers.
  *
- * Images are one tensor, "images" [N, image_size, image_size, 3], red first: PTRAIN_UINT8 or, scaled to [0, 1],
+ * Images are one tensor, "images" [N, height, width, 3], red first: PTRAIN_UINT8 or, scaled to [0, 1],
  * PTRAIN_FLOAT32, which is rounded to 8 bits. The model subtracts the mean and divides by the deviation itself.
  *
  * Texts are up to three tensors, PTRAIN_INT32 or PTRAIN_INT64: "input_ids" [N, S], 1 <= S <= max_length, ids below
  * `vocabulary`; "attention_mask" [N, S], ones for tokens and zeros for the padding behind them (left out: all are
  * tokens); "token_type_ids" [N, S], 0 or 1 (left out: 0).
  *
- * Clips are "images" [N, frames, image_size, image_size, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
+ * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
  * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: each word's number. ptrain_input tells the shapes of any model.
  *
  * Answers are PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
@@ -65,7 +65,7 @@ typedef struct ptrain_options {
 typedef struct ptrain_description {
   ptrain_kind kind;
   int64_t classes, max_batch;
-  int64_t image_size;             /* of images and clips, else 0 */
+  int64_t image_size;             /* height and width of images and clips that are square, else 0 */
   int64_t max_length, vocabulary; /* of texts, else 0 */
 } ptrain_description;
 
@@ -118,7 +118,7 @@ PTRAIN_API ptrain_status ptrain_answer(const ptrain_model* model, size_t index, 
 PTRAIN_API const char* ptrain_class_name(const ptrain_model* model, int64_t index);
 
 /* A JPEG or PNG file's bytes as one image of the input, decoded, resized and cropped as evaluations do it. `pixels`:
- * image_size * image_size * 3. */
+ * height * width * 3, as ptrain_input tells them. */
 PTRAIN_API ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes,
                                              uint8_t* pixels);
 

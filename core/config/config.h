@@ -4,6 +4,7 @@
 
 #include "core/config/choices.h"
 #include "core/config/device_choice.h"
+#include "core/config/image_size.h"
 #include "core/config/metric_names.h"
 #include "core/config/model_catalog.h"
 
@@ -91,9 +92,9 @@ struct DataConfig {
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
   std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
   SplitConfig split;
-  std::int64_t image_size = 224;  // px, height and width
-  std::int64_t batch_size = 32;   // samples per rank and step
-  std::int64_t workers = 2;       // 0: load on the training thread
+  ImageSize image_size = 224;
+  std::int64_t batch_size = 32;  // samples per rank and step
+  std::int64_t workers = 2;      // 0: load on the training thread
   Decoder decoder = Decoder::automatic;
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
@@ -146,7 +147,7 @@ struct PhasesConfig {
   std::vector<double> until;        // share of the training
   std::vector<double> until_epoch;  // epochs from its start
   std::vector<double> until_step;
-  std::vector<double> image_size;     // px
+  std::vector<ImageSize> image_size;
   std::vector<double> batch_size;     // per rank
   std::vector<double> lr_scale;       // of the schedule's rate; empty: as the batch to data.batch_size
   std::vector<double> smallest_crop;  // share of an image's area

@@ -39,6 +39,8 @@ constexpr KeyType key_type_of() {
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
   if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value || std::is_same_v<T, DeviceChoice>)
     return KeyType::choice;
+  if constexpr (std::is_same_v<T, ImageSize>) return KeyType::image_size;
+  if constexpr (std::is_same_v<T, std::vector<ImageSize>>) return KeyType::image_size_list;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
   if constexpr (std::is_same_v<T, std::vector<bool>>) return KeyType::boolean_list;
   if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, ClassWeights>) return KeyType::number_list;
@@ -77,6 +79,16 @@ Key make_key(std::string name, std::string help, Path... path) {
     key.get = [=](const Config& config) { return nlohmann::json(name_of(reach(config, path...))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = device_from_name(value.get<std::string>()).value();
+    };
+  } else if constexpr (std::is_same_v<T, ImageSize>) {
+    key.get = [=](const Config& config) { return to_json(reach(config, path...)); };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      reach(config, path...) = image_size_from_json(value).value();
+    };
+  } else if constexpr (std::is_same_v<T, std::vector<ImageSize>>) {
+    key.get = [=](const Config& config) { return list_to_json(reach(config, path...)); };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      reach(config, path...) = image_sizes_from_json(value);
     };
   } else if constexpr (std::is_same_v<T, ClassWeights>) {
     key.word = T::word;

@@ -39,6 +39,10 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       spellings.emplace_back(lower_case(other), model.name);
     }
   }
+  Key head = model_key("head", &ModelConfig::head,
+                       "the task, of models that serve several: a class of some, or one value, trained by mean squared "
+                       "error on a column of numbers");
+  if (!tasks.empty()) head.one_of(tasks);
   return {
       make_key("model.name", fmt::format("what to train; the suite's names {} too", fmt::join(other_names, ", ")),
                &Config::model, &ModelConfig::entry, &ModelEntry::name)
@@ -48,12 +52,8 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
       model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
           .between(0, 1'000'000),
-      model_key(
-          "head", &ModelConfig::head,
-          "the task, of models that serve several: a class of some, or one value, trained by mean squared error on a "
-          "column of numbers")
-          .one_of(tasks),
-      model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of 64 px and below"),
+      head,
+      model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of no more pixels than 64x64"),
       model_key("blur_pool", &ModelConfig::blur_pool,
                 "a low-pass filter before pixels are left out (Zhang 2019), as timm places it"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,

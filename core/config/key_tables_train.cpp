@@ -98,7 +98,7 @@ std::vector<Key> data_keys(const Sources& all) {
                &Config::data, &DataConfig::split, &SplitConfig::dev)
           .at_least(0)
           .below(1),
-      data_key("image_size", &DataConfig::image_size, "height and width in px").between(8, 4096),
+      data_key("image_size", &DataConfig::image_size, "height and width in px, a number for both").between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
       data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
       data_key("decoder", &DataConfig::decoder, decoder_help),
@@ -212,7 +212,8 @@ std::vector<Key> method_keys() {
           .between(0.0001, 1),
       phases_key("until_epoch", &PhasesConfig::until_epoch, "or: epochs that each phase ends at").above(0),
       phases_key("until_step", &PhasesConfig::until_step, "or: steps that each phase ends at").at_least(1),
-      phases_key("image_size", &PhasesConfig::image_size, "height and width of each phase's training images in px")
+      phases_key("image_size", &PhasesConfig::image_size,
+                 "height and width of each phase's training images in px, a number for both")
           .between(8, 4096),
       phases_key("batch_size", &PhasesConfig::batch_size, "samples per rank and step of each phase")
           .between(1, 1'048'576),

@@ -123,12 +123,16 @@ std::string describe(const Key& key) {
     case KeyType::choice:
       return fmt::format("one of {}{}", fmt::join(key.choices, "|"),
                          key.numbered.empty() ? "" : fmt::format("|{}:N", key.numbered));
+    case KeyType::image_size:
+      return fmt::format("an integer{}, or HEIGHTxWIDTH of such", describe_range(key));
     case KeyType::text_list:
       return "a list of texts";
     case KeyType::boolean_list:
       return "a list of true and false";
     case KeyType::number_list:
       return word + "a list of numbers" + describe_range(key);
+    case KeyType::image_size_list:
+      return fmt::format("a list of integers{}, or HEIGHTxWIDTH of such", describe_range(key));
   }
   return {};
 }

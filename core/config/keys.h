@@ -14,10 +14,22 @@
 
 namespace ptrain {
 
-enum class KeyType { boolean, integer, number, text, choice, text_list, number_list, boolean_list };
+enum class KeyType {
+  boolean,
+  integer,
+  number,
+  text,
+  choice,
+  image_size,
+  text_list,
+  number_list,
+  boolean_list,
+  image_size_list
+};
 /// Whether a value is a list.
 constexpr bool is_list(KeyType type) {
-  return type == KeyType::text_list || type == KeyType::number_list || type == KeyType::boolean_list;
+  return type == KeyType::text_list || type == KeyType::number_list || type == KeyType::boolean_list ||
+         type == KeyType::image_size_list;
 }
 
 struct Key {

@@ -22,6 +22,15 @@ json spellings(const Key& key) {
   return names;
 }
 
+/// A side, or two as text; in place of a list of sizes also as a list.
+json size_schema(const Key& key, bool listed) {
+  json side = {{"type", listed ? "number" : "integer"}};
+  add_range(side, key);
+  json forms = {side, {{"type", "string"}, {"pattern", "^[1-9][0-9]*x[1-9][0-9]*$"}}};
+  if (!listed) forms.push_back({{"type", "array"}, {"items", side}, {"minItems", 2}, {"maxItems", 2}});
+  return {{"anyOf", forms}};
+}
+
 json schema_of(const Key& key) {
   json schema = {{"description", key.help}};
   if (!key.required) schema["default"] = default_of(key);
@@ -47,6 +56,9 @@ json schema_of(const Key& key) {
                            {{"type", "string"}, {"pattern", "^" + key.numbered + ":[0-9]+$"}}};
       }
       break;
+    case KeyType::image_size:
+      schema.update(size_schema(key, false));
+      return schema;
     case KeyType::text_list:
       item["type"] = "string";
       break;
@@ -56,6 +68,9 @@ json schema_of(const Key& key) {
     case KeyType::boolean_list:
       item["type"] = "boolean";
       break;
+    case KeyType::image_size_list:
+      schema.update({{"type", "array"}, {"items", size_schema(key, true)}});
+      return schema;
   }
   const bool list = !item.empty();
   add_range(list ? item : schema, key);

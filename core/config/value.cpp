@@ -108,6 +108,39 @@ std::string_view kind_name(const YamlValue& value) {
   return "a single value";
 }
 
+void check_sides(const Target& target, ImageSize size, std::string_view text) {
+  check_range(target, size.height, text);
+  check_range(target, size.width, text);
+}
+
+/// A side, or HEIGHTxWIDTH, as to_json() gives them.
+nlohmann::json image_size_of(const Target& target, const YamlValue& value) {
+  if (value.text.find('x') == std::string::npos) return integer_of(target, value);
+  const std::optional<ImageSize> size = parse_image_size(value.text);
+  if (!size) target.refuse(shown(value.text));
+  check_sides(target, *size, shown(value.text));
+  return to_json(*size);
+}
+
+/// Of a list of sizes, where sides may be written as any whole number, as 64.0.
+nlohmann::json listed_size_of(const Target& target, const YamlValue& value) {
+  if (value.text.find('x') != std::string::npos) return image_size_of(target, value);
+  const double side = number_of(target, value);
+  if (side != std::floor(side)) target.refuse(value.text);
+  return side;
+}
+
+/// [HEIGHT, WIDTH].
+nlohmann::json size_of_pair(const Target& target, const YamlValue& value) {
+  if (value.items.size() != 2) target.refuse("a list of " + std::to_string(value.items.size()));
+  std::int64_t sides[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (value.items[i].kind != YamlValue::Kind::scalar) target.refuse(kind_name(value.items[i]));
+    sides[i] = integer_of(target, value.items[i]);
+  }
+  return to_json(ImageSize(sides[0], sides[1]));
+}
+
 nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType type) {
   if (value.kind != YamlValue::Kind::scalar) target.refuse(kind_name(value));
   switch (type) {
@@ -119,6 +152,10 @@ nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType t
       return number_of(target, value);
     case KeyType::choice:
       return choice_of(target, value);
+    case KeyType::image_size:
+      return image_size_of(target, value);
+    case KeyType::image_size_list:
+      return listed_size_of(target, value);
     default:
       return value.text;
   }
@@ -127,6 +164,7 @@ nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType t
 /// The type of a list's items.
 KeyType item_type(KeyType list) {
   if (list == KeyType::number_list) return KeyType::number;
+  if (list == KeyType::image_size_list) return list;  // whose items are written in more ways than a single size
   return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
 }
 
@@ -147,6 +185,7 @@ std::string_view trimmed(std::string_view text) {
 
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
   const Target target{key, where};
+  if (key.type == KeyType::image_size && value.kind == YamlValue::Kind::list) return size_of_pair(target, value);
   if (!is_list(key.type)) return scalar_of(target, value, key.type);
   const bool is_scalar = value.kind == YamlValue::Kind::scalar;
   if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
@@ -161,7 +200,8 @@ nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_v
 nlohmann::json check_text(const Key& key, std::string_view text, std::string_view where) {
   if (!is_utf8(text)) fail_usage("{}: {}: not UTF-8", where, key.name);
   if (key.type == KeyType::boolean && (text == "0" || text == "1")) return text == "1";
-  if (!is_list(key.type)) return check_value(key, scalar(text), where);
+  const bool is_pair = key.type == KeyType::image_size && text.starts_with('[');
+  if (!is_list(key.type) && !is_pair) return check_value(key, scalar(text), where);
   text = trimmed(text);
   if (!key.word.empty() && lower_case(text) == key.word) return key.word;
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trimmed(text.substr(1, text.size() - 2));

@@ -89,9 +89,10 @@ void Batch::copy_row(std::int64_t from, std::int64_t to) {
   }
 }
 
-std::int64_t image_size_of(const Batch& batch) {
+ImageSize image_size_of(const Batch& batch) {
   const HostTensor* const images = batch.find(tensor_names::images);
-  return images == nullptr ? 0 : images->shape()[-2];
+  if (images == nullptr) return {};
+  return {images->shape()[-3], images->shape()[-2]};
 }
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 // Samples on their way to a model and back, as named tensors with a row to each.
 #pragma once
 
+#include "core/config/image_size.h"
 #include "core/data/tensor.h"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ void Batch::add(std::string_view name, Shape shape, const std::vector<T>& values
   std::copy(values.begin(), values.end(), to.begin());
 }
 
-/// Height and width of the images in it, px; 0 where it has none.
-std::int64_t image_size_of(const Batch& batch);
+/// The size of the images in it; none is said where it has none.
+ImageSize image_size_of(const Batch& batch);
 
 }  // namespace ptrain

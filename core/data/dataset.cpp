@@ -6,15 +6,16 @@ namespace {
 constexpr std::int32_t ignored_label = -1;  // SoftmaxCrossEntropy's
 constexpr std::int64_t token_kinds = 2;     // first and second sentence
 
-TensorSpec images(const DatasetInfo& data, int size) {
-  const std::int64_t side = size > 0 ? size : data.image_size;
-  const Shape shape = data.frames > 0 ? Shape{data.frames, side, side, 3} : Shape{side, side, 3};
+TensorSpec images(const DatasetInfo& data, ImageSize asked) {
+  const ImageSize size = asked.value_or(data.image_size);
+  const Shape shape =
+      data.frames > 0 ? Shape{data.frames, size.height, size.width, 3} : Shape{size.height, size.width, 3};
   return {tensor_names::images, DType::u8, shape, 0, 256};
 }
 
 }  // namespace
 
-std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size) {
+std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
   switch (data.kind) {
     case DataKind::image:
       return {images(data, size)};

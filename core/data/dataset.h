@@ -28,9 +28,9 @@ struct DatasetInfo {
   int classes = 0;                                         // 1 of values, and of tokens
   std::vector<std::string> class_names;                    // one per class
 
-  // Images: u8 pixels [image_size, image_size, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
+  // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
   // many frames of that form, one behind the other.
-  int image_size = 0;
+  ImageSize image_size;
   int frames = 0;  // of a clip; 0: samples are images
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
@@ -49,7 +49,7 @@ struct DatasetInfo {
 
 /// What training asks of images beside what their data set is opened with.
 struct ImageForm {
-  int size = 0;                  // px, height and width; 0: DatasetInfo's
+  ImageSize size = {};           // none said: DatasetInfo's
   float smallest_crop = 0.08f;   // share of an image's area that a random crop has at least
   bool trivial_augment = false;  // one drawn change of each
   float erasing = 0;             // probability that a rectangle of it is blanked
@@ -115,8 +115,8 @@ struct SampleOrigin {
   std::string text = {}, second = {};       // of text
 };
 
-/// The tensors that a model reads of samples of that form; images of `size` px (0: the data's own).
-std::vector<TensorSpec> input_tensors(const DatasetInfo& data, int size = 0);
+/// The tensors that a model reads of samples of that form; images of `size` (none said: the data's own).
+std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size = {});
 /// Those of data.targets that are one number of each sample: labels and values. A data set with others says itself what
 /// they are like.
 std::vector<TensorSpec> target_tensors(const DatasetInfo& data);

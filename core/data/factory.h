@@ -22,7 +22,7 @@ struct DataSettings {
   TextEncoding encoding = TextEncoding::automatic;         // tsv, text
   std::vector<std::string> targets{tensor_names::labels};  // tensors that are to be learnt; values: labels are numbers
   std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as the training file has them
-  int image_size = 0;                    // 0: the source's own (28 idx, 32 cifar and synthetic, 224 others)
+  ImageSize image_size = {};             // none said: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;
   int max_length = 128;             // tokens per sample, [CLS] and [SEP] included

@@ -19,8 +19,8 @@ DataSettings find_data(const std::filesystem::path& path, const ColumnNames& col
 struct SampleCounts {
   std::int64_t samples = 0;  // of training
   std::int64_t classes = 0;
-  int image_size = 0;  // 0: of texts
-  int frames = 0;      // of a clip; 0: of images and texts
+  ImageSize image_size = {};  // none of texts
+  int frames = 0;             // of a clip; 0: of images and texts
   std::vector<std::string> notes = {};
 };
 

@@ -16,7 +16,7 @@ class SyntheticImages : public Dataset {
   SyntheticImages(const DataSettings& settings, Split split)
       : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_.kind = DataKind::image;
-    info_.image_size = settings.image_size > 0 ? settings.image_size : 32;
+    info_.image_size = settings.image_size.value_or(32);
     info_.frames = settings.segments;
     info_.classes = settings.classes > 0 ? settings.classes : 10;
     info_.class_names = numbered_classes(info_.classes);
@@ -29,7 +29,7 @@ class SyntheticImages : public Dataset {
   void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
     const RandomStream stream = synthetic_stream(settings_, split_, index);
     const std::int32_t label = this->label(index);
-    const int side = out.form().size > 0 ? out.form().size : info_.image_size;
+    const ImageSize size = out.form().size.value_or(info_.image_size);
     const float phase = 6.2831853f * stream.uniform(0);
     const std::size_t frames = static_cast<std::size_t>(info_.images_per_sample());
     const auto pixels = out.at<std::uint8_t>(tensor_names::images);
@@ -37,7 +37,7 @@ class SyntheticImages : public Dataset {
     std::uint64_t block = 1;  // of noise
     for (std::size_t frame = 0; frame < frames; ++frame) {
       const float moved = phase + 0.78539816f * static_cast<float>(frame);
-      draw(label, side, moved, stream, block, scratch, pixels.subspan(frame * bytes, bytes));
+      draw(label, size, moved, stream, block, scratch, pixels.subspan(frame * bytes, bytes));
     }
     out.set<std::int32_t>(tensor_names::labels, label);
   }
@@ -46,19 +46,19 @@ class SyntheticImages : public Dataset {
 
  private:
   /// The wave in one image; noise is taken from `block` on, which then is the next.
-  static void draw(std::int32_t label, int side, float phase, const RandomStream& stream, std::uint64_t& block,
+  static void draw(std::int32_t label, ImageSize size, float phase, const RandomStream& stream, std::uint64_t& block,
                    Scratch& scratch, std::span<std::uint8_t> pixels) {
     // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
     const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
     const float waves = 2.0f + static_cast<float>(label % 3);
-    const float unit = 6.2831853f * waves / static_cast<float>(side);
+    const float unit = 6.2831853f * waves / static_cast<float>(size.shorter_side());
     const float step_x = unit * std::cos(3.1415927f * turn);
     const float step_y = unit * std::sin(3.1415927f * turn);
 
     // sin(a + b) from one table per axis.
-    const auto count = static_cast<std::size_t>(side);
-    scratch.row.resize(count * 2);
-    for (std::size_t x = 0; x < count; ++x) {
+    const auto columns = static_cast<std::size_t>(size.width);
+    scratch.row.resize(columns * 2);
+    for (std::size_t x = 0; x < columns; ++x) {
       scratch.row[2 * x] = std::sin(step_x * static_cast<float>(x) + phase);
       scratch.row[2 * x + 1] = std::cos(step_x * static_cast<float>(x) + phase);
     }
@@ -69,10 +69,10 @@ class SyntheticImages : public Dataset {
     std::uint8_t* pixel = pixels.data();
     std::uint8_t noise[16];
     std::size_t used = sizeof noise;
-    for (std::size_t y = 0; y < count; ++y) {
+    for (int y = 0; y < size.height; ++y) {
       const float sine = std::sin(step_y * static_cast<float>(y));
       const float cosine = std::cos(step_y * static_cast<float>(y));
-      for (std::size_t x = 0; x < count; ++x) {
+      for (std::size_t x = 0; x < columns; ++x) {
         const float wave = scratch.row[2 * x] * cosine + scratch.row[2 * x + 1] * sine;
         for (int c = 0; c < 3; ++c) {
           if (used == sizeof noise) {

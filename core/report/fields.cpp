@@ -65,6 +65,13 @@ void Fields::operator()(const char* name, std::optional<std::int64_t>& value, co
   optional_leaf(name, value, from_zero({"integer", "null"}, help));
 }
 void Fields::operator()(const char* name, bool& value, const char* help) { leaf(name, value, typed("boolean", help)); }
+void Fields::operator()(const char* name, ImageSize& value, const char* help) {
+  json content = value.is_square() ? json(value.height) : json{value.height, value.width};
+  json schema = from_zero({"integer", "array"}, help);
+  schema.update({{"items", from_zero("integer", "")}, {"minItems", 2}, {"maxItems", 2}});
+  leaf(name, content, schema);
+  if (use_ == Use::read) value = image_size_from_json(content).value_or(ImageSize{});
+}
 void Fields::operator()(const char* name, std::string& value, const char* help) {
   leaf(name, value, typed("string", help));
 }

@@ -12,6 +12,8 @@
 //     };
 #pragma once
 
+#include "core/config/image_size.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -52,6 +54,8 @@ class Fields {
   void operator()(const char* name, std::int64_t& value, const char* help);
   void operator()(const char* name, std::optional<std::int64_t>& value, const char* help);
   void operator()(const char* name, bool& value, const char* help);
+  /// The side of a square, or [height, width]; none said: 0.
+  void operator()(const char* name, ImageSize& value, const char* help);
   void operator()(const char* name, std::string& value, const char* help);
   void operator()(const char* name, std::optional<std::string>& value, const char* help);
   void operator()(const char* name, std::vector<std::string>& value, const char* help);

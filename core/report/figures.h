@@ -312,7 +312,7 @@ struct ProgressReport {
 struct PhaseReport {
   std::int64_t first_step = 0;
   std::int64_t steps = 0;
-  std::int64_t image_size = 0;
+  ImageSize image_size;
   std::int64_t batch_size = 0;
   double lr_scale = 1;
   std::optional<double> samples_per_second = {};
@@ -321,7 +321,7 @@ struct PhaseReport {
     field.about("one phase");
     field("first_step", first_step, "counted from 1");
     field("steps", steps, "planned");
-    field("image_size", image_size, "px; 0: data.image_size, or text");
+    field("image_size", image_size, "px, the side of squares, or height and width; 0: data.image_size, or text");
     field("batch_size", batch_size, "of each rank");
     field("lr_scale", lr_scale, "of the schedule's learning rate");
     field("samples_per_second", samples_per_second, "of its measured steps; null: none were");

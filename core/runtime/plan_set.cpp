@@ -14,8 +14,9 @@ Bucket measure_extents(const Batch& batch) {
     const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
     tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   }
-  const std::int64_t side = image_size_of(batch);
-  return {batch.rows(), {{extent_names::tokens, tokens}, {extent_names::height, side}, {extent_names::width, side}}};
+  const ImageSize size = image_size_of(batch);
+  return {batch.rows(),
+          {{extent_names::tokens, tokens}, {extent_names::height, size.height}, {extent_names::width, size.width}}};
 }
 
 Cost step_cost(const Graph& graph) {

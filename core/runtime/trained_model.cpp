@@ -20,8 +20,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 void ImageInput::describe(Fields& field) {
-  field("size", size, "px, height and width");
-  field("resized_to", resized_to, "px of the shorter side, before the centre is cropped to size");
+  field("size", size, "px: the side of a square, or height and width");
+  field("resized_to", resized_to,
+        "px that an image just covers, of a square its shorter side, before the centre is cropped to size");
   field.any_list("mean", mean, {{"type", "number"}}, "red, green and blue, of pixels scaled to [0, 1]");
   field.any_list("stddev", stddev, {{"type", "number"}}, "what the difference from the mean is divided by");
 }
@@ -141,7 +142,8 @@ DatasetInfo data_of(const ModelDocument& document, const ModelEntry& entry, cons
     data.categories = criteo_categories;
   } else if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);
-    data.image_size = number_of_key("data.image_size", document.image->size, where);
+    const Key& size = *find_key("data.image_size");
+    data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
     data.mean = three_numbers(document.image->mean, "mean", where);
     data.stddev = three_numbers(document.image->stddev, "stddev", where);
     for (const float value : data.stddev) {

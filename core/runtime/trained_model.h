@@ -13,10 +13,9 @@
 
 namespace ptrain {
 
-/// How an image becomes the model's input: its shorter side is resized to `resized_to`, the centre is cropped.
+/// How an image becomes the model's input: it is resized until it just covers `resized_to`, the centre is cropped.
 struct ImageInput {
-  std::int64_t size = 0;
-  std::int64_t resized_to = 0;
+  ImageSize size, resized_to;
   nlohmann::json mean, stddev;  // three numbers each
 
   void describe(Fields& field);

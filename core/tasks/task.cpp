@@ -33,23 +33,17 @@ void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std:
   if (config.data.sampling == Sampling::balanced) refuse("data.sampling", reason);
 }
 
-Graph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {
-  Graph graph = model.build(batch, mode);
-  const std::vector<Loss> losses = task.add_losses(graph, mode);
-  if (!task.reads_outputs(mode)) graph.clear_outputs();
-  graph.set_output(tensor_names::loss, add_sum(graph, losses));
+LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {
+  LossGraph built{model.build(batch, mode), {}};
+  const std::vector<Loss> losses = task.add_losses(built.graph, mode);
+  if (!task.reads_outputs(mode)) built.graph.clear_outputs();
+  built.graph.set_output(tensor_names::loss, add_sum(built.graph, losses));
+  if (losses.size() == 1) return built;
   for (const Loss& loss : losses) {
-    if (losses.size() > 1) graph.set_output(loss_term_output(loss.name), loss.value);
+    built.graph.set_output(loss_term_output(loss.name), loss.value);
+    built.terms[loss.name] = loss.weight;
   }
-  return graph;
-}
-
-std::map<std::string, float> loss_terms(const Model& model, const Task& task) {
-  Graph graph = model.build(1, Mode::training);
-  std::map<std::string, float> terms;
-  for (const Loss& loss : task.add_losses(graph, Mode::training)) terms[loss.name] = loss.weight;
-  if (terms.size() == 1) terms.clear();
-  return terms;
+  return built;
 }
 
 std::string loss_term_output(const std::string& name) { return loss_prefix + name; }

@@ -81,14 +81,16 @@ class Task {
   TaskOptions options_;
 };
 
-/// The model's graph with the task's losses: outputs "loss", the weighted sum, and the model's own where they are read.
-/// Of several losses each is an output too, "loss.NAME".
-Graph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode);
+/// A model's graph with a task's losses, and the weights of these by name where there are several.
+struct LossGraph {
+  Graph graph;
+  std::map<std::string, float> terms;
+};
 
-/// The names and weights of the losses that such a graph has outputs for; none of one loss.
-std::map<std::string, float> loss_terms(const Model& model, const Task& task);
+/// Outputs are "loss", the weighted sum, and the model's own where they are read. Of several losses each is one too.
+LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode);
 
-/// The output of one of them.
+/// The output of one of several losses.
 std::string loss_term_output(const std::string& name);
 
 /// The outputs of such a graph that are the model's own, in their order.

@@ -19,7 +19,7 @@ constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is
 /// Every image of the batch from right to left.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
-  const auto width = static_cast<std::ptrdiff_t>(image_size_of(batch)) * 3;
+  const auto width = static_cast<std::ptrdiff_t>(image_size_of(batch).width) * 3;
   const auto pixels = mirror.values<std::uint8_t>(tensor_names::images);
   for (auto row = pixels.begin(); row != pixels.end(); row += width) {
     std::reverse(row, row + width);  // and the colours of each pixel

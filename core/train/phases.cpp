@@ -36,7 +36,7 @@ std::vector<TrainingPhase> listed_phases(const Config& config) {
     TrainingPhase phase;
     const double batch = entry(p.batch_size, usual_batch);
     phase.batch_size = std::llround(batch);
-    phase.images.size = static_cast<int>(std::lround(entry(p.image_size, 0)));
+    if (!p.image_size.empty()) phase.images.size = p.image_size[i];
     phase.images.smallest_crop = static_cast<float>(entry(p.smallest_crop, ImageForm{}.smallest_crop));
     phase.lr_scale = entry(p.lr_scale, batch / usual_batch);
     phase.until = ends[i];
@@ -46,11 +46,23 @@ std::vector<TrainingPhase> listed_phases(const Config& config) {
   return phases;
 }
 
-/// Sizes from resize.from up to the full one, by steps that suit convolutions, each for as long as the size that grows
-/// evenly between delay and finetune is not at the next.
+/// The longer side in proportion, to a multiple of 4 px.
+ImageSize with_shorter_side(ImageSize full, std::int64_t side) {
+  constexpr int granule = 4;
+  const auto scaled = [&](std::int64_t own) {
+    if (own == full.shorter_side()) return side;
+    const double length = static_cast<double>(own * side) / full.shorter_side();
+    return std::int64_t{std::llround(length / granule) * granule};
+  };
+  return {scaled(full.height), scaled(full.width)};
+}
+
+/// Sizes from resize.from up to the full one, the shorter side by steps that suit convolutions, each for as long as the
+/// size that grows evenly between delay and finetune is not at the next.
 std::vector<TrainingPhase> growing_phases(const Config& config) {
   const ResizeConfig& resize = config.train.resize;
-  const std::int64_t full = config.data.image_size;
+  const ImageSize full_size = config.data.image_size;
+  const std::int64_t full = full_size.shorter_side();
   std::int64_t step = full > 64 ? 32 : 4;  // px
   const auto steps_up = static_cast<double>(full) * (1 - resize.from) / static_cast<double>(step);
   const std::int64_t first = std::max<std::int64_t>(smallest_size, full - std::llround(steps_up) * step);
@@ -60,11 +72,11 @@ std::vector<TrainingPhase> growing_phases(const Config& config) {
   std::vector<TrainingPhase> phases;
   for (std::int64_t i = 0; i < (growing > 0 ? sizes : std::min<std::int64_t>(sizes, 1)); ++i) {
     TrainingPhase phase;
-    phase.images.size = static_cast<int>(first + i * step);
+    phase.images.size = with_shorter_side(full_size, first + i * step);
     phase.until = resize.delay + growing * static_cast<double>(i + 1) / static_cast<double>(sizes);
     phases.push_back(phase);
   }
-  if (resize.finetune > 0 || phases.empty()) phases.emplace_back().images.size = static_cast<int>(full);
+  if (resize.finetune > 0 || phases.empty()) phases.emplace_back().images.size = full_size;
   phases.back().until = 1;
   for (TrainingPhase& phase : phases) phase.batch_size = config.data.batch_size;
   return phases;
@@ -103,10 +115,12 @@ std::vector<TrainingPhase> configured_phases(const Config& config) {
   return {all};
 }
 
-Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, int size) {
-  const std::int64_t side = size > 0 ? size : data.image_size;
+Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize asked) {
+  const ImageSize size = asked.value_or(data.image_size);
   return {rows,
-          {{extent_names::tokens, rows * data.max_length}, {extent_names::height, side}, {extent_names::width, side}}};
+          {{extent_names::tokens, rows * data.max_length},
+           {extent_names::height, size.height},
+           {extent_names::width, size.width}}};
 }
 
 std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data) {
@@ -179,7 +193,7 @@ LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, c
 
 std::string phase_text(const TrainingPhase& phase) {
   const std::string batch = fmt::format("batch {}", phase.batch_size);
-  return phase.images.size > 0 ? fmt::format("{} px, {}", phase.images.size, batch) : batch;
+  return phase.images.size.is_given() ? fmt::format("{} px, {}", phase.images.size, batch) : batch;
 }
 
 }  // namespace ptrain

@@ -16,7 +16,7 @@ enum class PhaseUnit { share, epochs, steps };
 
 struct TrainingPhase {
   std::int64_t batch_size = 1;  // per rank
-  ImageForm images = {};        // size 0: the data's own
+  ImageForm images = {};        // no size said: the data's own
   double lr_scale = 1;          // of the schedule's rate
   double until = 1;             // its end, in `unit`; the last one's is the training's
   PhaseUnit unit = PhaseUnit::share;
@@ -30,8 +30,8 @@ struct TrainingPhase {
 /// What train.phases or train.resize ask for; one phase where they ask for nothing.
 std::vector<TrainingPhase> configured_phases(const Config& config);
 
-/// Of batches of so many samples, each as long as the longest; images of `size` px, 0: the data's own.
-Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, int size = 0);
+/// Of batches of so many samples, each as long as the longest; images of `size`, none said: the data's own.
+Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize size = {});
 
 /// The batches of all phases, the one with the most pixels or rows first; `data` is what sizes are its own.
 std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data);

@@ -26,13 +26,14 @@ std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
 
 /// The pixels that the model was shown; the frames of a clip one below the other.
 std::string picture_of(const Dataset& data, std::int64_t index) {
-  const int size = data.info().image_size;
+  const ImageSize size = data.info().image_size;
   const int images = data.info().images_per_sample();
   const ImageForm form{.size = size};
   Batch batch(data.tensors(form), 1);
   Scratch scratch;
   data.load(index, SampleRandom(0, 0, index), scratch, SampleRow(batch, 0, form));
-  return data_uri("image/png", encode_png(batch.values<std::uint8_t>(tensor_names::images), size, images * size));
+  return data_uri("image/png",
+                  encode_png(batch.values<std::uint8_t>(tensor_names::images), size.width, images * size.height));
 }
 
 Json line_of(const Dataset& data, const Prediction& one, bool shown) {

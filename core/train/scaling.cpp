@@ -30,7 +30,7 @@ MeasuredStep measured_step(const Config& config, DType preferred, const Model& m
     fail_usage("the report is of several ranks, expected one");
   PipelineOptions options = training_options(config, preferred);
   options.distribution = distribution_options(config, 2);  // the buckets are those of any number of ranks
-  const Graph forward = build_with_losses(model, *make_task(config), config.data.batch_size, Mode::training);
+  const Graph forward = build_with_losses(model, *make_task(config), config.data.batch_size, Mode::training).graph;
   const Graph graph = build_training_graph(forward, options).graph;
 
   const std::map<std::string, double> nodes = measured_nodes(report);

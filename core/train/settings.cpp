@@ -78,7 +78,7 @@ DataSettings data_settings(const Config& config) {
   settings.first_label = data.first_label;
   settings.targets = make_task(config)->targets();
   settings.dev_share = data.split.dev;
-  settings.image_size = static_cast<int>(data.image_size);
+  settings.image_size = data.image_size;
   settings.augment = data.augment;
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;

@@ -126,7 +126,7 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
 const Batch& Stepping::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mixed_ = mix_rows(batch, draw_mix(config_, static_cast<int>(image_size_of(batch)), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(config_, image_size_of(batch), batch.epoch, number));
   return mixed_;
 }
 

@@ -70,19 +70,18 @@ std::optional<NumberList> check_ends(const PhasesConfig& phases, const Refusal& 
 void check_phases(const Config& config, const Refusal& refuse) {
   const PhasesConfig& phases = config.train.phases;
   const std::optional<NumberList> ends = check_ends(phases, refuse);
-  const NumberList image_size{"train.phases.image_size", &phases.image_size};
-  const NumberList batch_size{"train.phases.batch_size", &phases.batch_size};
-  for (const NumberList& list : {image_size, batch_size, NumberList{"train.phases.lr_scale", &phases.lr_scale},
-                                 NumberList{"train.phases.smallest_crop", &phases.smallest_crop}}) {
-    const std::size_t entries = list.second->size();
+  const std::pair<const char*, std::size_t> lists[] = {{"train.phases.image_size", phases.image_size.size()},
+                                                       {"train.phases.batch_size", phases.batch_size.size()},
+                                                       {"train.phases.lr_scale", phases.lr_scale.size()},
+                                                       {"train.phases.smallest_crop", phases.smallest_crop.size()}};
+  for (const auto& [key, entries] : lists) {
     if (entries == 0) continue;
-    if (!ends) refuse(list.first, "where phases end is missing: train.phases.until, until_epoch or until_step");
+    if (!ends) refuse(key, "where phases end is missing: train.phases.until, until_epoch or until_step");
     if (entries != ends->second->size()) {
-      refuse(list.first, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
+      refuse(key, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
     }
   }
-  check_whole(image_size, refuse);
-  check_whole(batch_size, refuse);
+  check_whole({"train.phases.batch_size", &phases.batch_size}, refuse);
   const ResizeConfig& resize = config.train.resize;
   if (resize.from == 1) return;
   if (ends) refuse("train.resize.from", "set this or train.phases, not both");

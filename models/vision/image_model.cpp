@@ -2,10 +2,9 @@
 
 namespace ptrain {
 
-Stem stem_for(Stem asked, std::int64_t image_size) {
-  constexpr std::int64_t largest_small_image = 64;  // px
+Stem stem_for(Stem asked, ImageSize image_size) {
   if (asked != Stem::automatic) return asked;
-  return image_size <= largest_small_image ? Stem::small : Stem::imagenet;
+  return image_size.is_small() ? Stem::small : Stem::imagenet;
 }
 
 ImageSpec image_spec(const Config& config, const DatasetInfo& data) {

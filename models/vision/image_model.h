@@ -21,16 +21,16 @@ struct PixelScale {
 
 struct ImageSpec {
   std::int64_t classes = 1000;
-  std::int64_t image_size = 224;  // px
-  Stem stem = Stem::imagenet;     // not automatic; small: the first convolution has no stride
+  ImageSize image_size = 224;
+  Stem stem = Stem::imagenet;  // not automatic; small: the first convolution has no stride
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   float dropout = 0;           // of features, before a linear layer
   float stochastic_depth = 0;  // the largest probability of leaving a sample out of a branch, that of the last block
   PixelScale pixels = {};
 };
 
-/// `asked`, or where it is automatic the small one up to 64 px and ImageNet's above.
-Stem stem_for(Stem asked, std::int64_t image_size);
+/// `asked`, or where it is automatic the small one of small images and ImageNet's of others.
+Stem stem_for(Stem asked, ImageSize image_size);
 
 /// What the configuration and the data ask for; dropouts that the model does not read stay 0.
 ImageSpec image_spec(const Config& config, const DatasetInfo& data);

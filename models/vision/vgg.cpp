@@ -20,8 +20,8 @@ constexpr std::int64_t vgg_grid = 7, vgg_hidden = 4096;
 enum class VggForm { plain, batch_norm };
 const char* vgg_name(VggForm form) { return form == VggForm::plain ? "vgg16" : "vgg16_bn"; }
 
-void require_vgg_size(VggForm form, const char* key, std::int64_t size) {
-  if (size >= smallest_vgg_image) return;
+void require_vgg_size(VggForm form, const char* key, ImageSize size) {
+  if (size.shorter_side() >= smallest_vgg_image) return;
   fail_usage("{}: {} halves images five times: expected {} px or more, got {}", key, vgg_name(form), smallest_vgg_image,
              size);
 }
@@ -32,7 +32,7 @@ class VggBuilder final : public VisionBlocks {
   using VisionBlocks::VisionBlocks;
 
   BuiltModel build(const Bucket& batch) {
-    if (batch.height() > 0) require_vgg_size(form, "train.phases.image_size", batch.height());
+    require_vgg_size(form, "train.phases.image_size", image_size(batch));
     return finish(logits(features(inputs(batch))));
   }
 

@@ -41,9 +41,8 @@ std::int64_t multiple_of_eight(double channels) {
 }
 
 ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames) {
-  const std::int64_t height = batch.height() > 0 ? batch.height() : image_spec_.image_size;
-  const std::int64_t width = batch.width() > 0 ? batch.width() : image_spec_.image_size;
-  const Shape shape{batch.rows * frames, height, width, image_channels};
+  const ImageSize size = image_size(batch);
+  const Shape shape{batch.rows * frames, size.height, size.width, image_channels};
   const ValueId pixels = graph_.add_input(tensor_names::images, {DType::u8, shape});
   add_rng();
   NormalizeImage::Attributes attrs;

@@ -45,8 +45,12 @@ class VisionBlocks : public Blocks {
       : Blocks(mode, spec.dropout, spec.stochastic_depth), image_spec_(spec) {}
 
  protected:
-  /// Labels, and images u8 [rows * frames, size, size, 3], `size` being the batch's or the specification's and `frames`
-  /// the images of a row: normalised, with a zero fourth channel, which the first convolution runs faster with.
+  /// The batch's own, or the specification's.
+  ImageSize image_size(const Bucket& batch) const {
+    return ImageSize(batch.height(), batch.width()).value_or(image_spec_.image_size);
+  }
+  /// Labels, and images u8 [rows * frames, height, width, 3], of image_size() and with `frames` images of a row:
+  /// normalised, with a zero fourth channel, which the first convolution runs faster with.
   ValueId inputs(const Bucket& batch, std::int64_t frames = 1);
   const ImageSpec& spec() const { return image_spec_; }
   /// The stride of a first convolution, which small images go without.

@@ -59,11 +59,11 @@ class VisionTransformerBuilder final : public VisionBlocks {
 
  private:
   void require_own_size(const Bucket& batch) const {
-    if (batch.height() == 0 || batch.height() == spec().image_size) return;
+    if (image_size(batch) == spec().image_size) return;
     fail_usage(
         "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
         "train.resize out",
-        form_.name, spec().image_size, batch.height());
+        form_.name, spec().image_size, image_size(batch));
   }
 
   ValueId embedded(ValueId x) {
@@ -109,7 +109,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
 
 template <const PatchForm& form>
 std::unique_ptr<Model> make_vision_transformer(const ImageSpec& spec) {
-  if (spec.image_size % patch_side != 0) {
+  if (spec.image_size.height % patch_side != 0 || spec.image_size.width % patch_side != 0) {
     fail_usage("data.image_size: {} px cannot be cut into patches of {} px", spec.image_size, patch_side);
   }
   return std::make_unique<ImageModel<VisionTransformerBuilder<form>>>(std::string(form.name), spec,

@@ -65,7 +65,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     config.model.segments = json.value("frames", 1);
     DatasetInfo data;
     data.classes = json.at("classes");
-    data.image_size = json.at("size");
+    data.image_size = json.at("size").get<int>();
     data.mean = PixelScale{}.mean;
     data.stddev = PixelScale{}.deviation;
     return ptrain::make_model(config, data);
@@ -169,7 +169,7 @@ Golden load_golden(const std::string& name, Padding padding) {
 namespace {
 
 Graph forward_graph(const Golden& golden, const Bucket& bucket, Mode mode) {
-  return build_with_losses(*golden.model, *testing::task_of(*golden.model), bucket, mode);
+  return build_with_losses(*golden.model, *testing::task_of(*golden.model), bucket, mode).graph;
 }
 
 }  // namespace

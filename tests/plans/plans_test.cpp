@@ -41,7 +41,7 @@ Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DTy
   options.amp.dtype = low;
   options.decays = [](std::string_view, const Shape&) { return true; };
   const auto task = make_task(model.reads() == DataKind::tokens ? "language_model" : "classification");
-  return build_training_graph(build_with_losses(model, *task, batch, Mode::training), options).graph;
+  return build_training_graph(build_with_losses(model, *task, batch, Mode::training).graph, options).graph;
 }
 
 /// cuDNN's graph of a node; empty for ops that do not go through one.

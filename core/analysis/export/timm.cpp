@@ -8,14 +8,14 @@ namespace ptrain {
 std::string export_timm(const ExportInput& input) {
   const Report& report = input.report;
   const DataConfig data = config_of(report).data;
+  const std::string size = reads(report) == DataKind::text    ? std::to_string(data.max_length)
+                           : reads(report) == DataKind::image ? to_text(data.image_size)
+                                                              : "0";
   return fmt::format(
       "model,train_samples_per_sec,train_step_time,train_batch_size,train_img_size,param_count\n"
       "{},{:.2f},{:.3f},{},{},{:.2f}\n",
       report.model.name, exports::total_samples_per_second(report),
-      report.latency_ms ? report.latency_ms->step.mean : 0.0, report.global_batch_size,
-      reads(report) == DataKind::text    ? data.max_length
-      : reads(report) == DataKind::image ? data.image_size
-                                         : 0,
+      report.latency_ms ? report.latency_ms->step.mean : 0.0, report.global_batch_size, size,
       static_cast<double>(report.model.parameters) * 1e-6);
 }
 

@@ -55,11 +55,11 @@ class CifarDataset : public Dataset {
   CifarDataset(const DataSettings& settings, Split split, const CifarPlace& place)
       : form_(*place.form),
         record_bytes_(form_.label_bytes + 3 * plane),
-        transform_(settings.image_size > 0 ? settings.image_size : image_side,
+        transform_(settings.image_size.value_or(image_side),
                    resolve_augment(settings, split, Augmentation::crop_flip)) {
     for (const std::string& name : file_names(split)) append(place.directory / name);
     info_.kind = DataKind::image;
-    info_.image_size = settings.image_size > 0 ? settings.image_size : image_side;
+    info_.image_size = settings.image_size.value_or(image_side);
     info_.classes = form_.classes;
     info_.class_names = read_names(place.directory / form_.names_file, form_.classes);
     require_classes(settings, info_.class_names, place.directory.string());

@@ -39,8 +39,7 @@ IdxArray read_idx(const fs::path& path, int rank) {
 class IdxDataset : public Dataset {
  public:
   IdxDataset(const DataSettings& settings, Split split, const fs::path& directory)
-      : transform_(settings.image_size > 0 ? settings.image_size : 28,
-                   resolve_augment(settings, split, Augmentation::none)) {
+      : transform_(settings.image_size.value_or(28), resolve_augment(settings, split, Augmentation::none)) {
     const std::string prefix = split == Split::train ? "train" : "t10k";
     const fs::path images_path = find_file(directory, prefix + "-images-idx3-ubyte");
     const fs::path labels_path = find_file(directory, prefix + "-labels-idx1-ubyte");
@@ -56,7 +55,7 @@ class IdxDataset : public Dataset {
            images_path.string());
     }
     info_.kind = DataKind::image;
-    info_.image_size = settings.image_size > 0 ? settings.image_size : 28;
+    info_.image_size = settings.image_size.value_or(28);
     info_.classes = settings.classes > 0 ? settings.classes : count_classes(directory, split);
     for (std::size_t i = 0; i < labels_.size(); ++i) {
       if (labels_[i] >= info_.classes) {

@@ -11,16 +11,15 @@
 namespace ptrain {
 namespace {
 
-constexpr int small_image = 64;
+ImageSize photo_size(const DataSettings& settings) { return settings.image_size.value_or(224); }
 
-int photo_size(const DataSettings& settings) { return settings.image_size > 0 ? settings.image_size : 224; }
-
-Box random_area(int width, int height, float smallest, SampleRandom& random) {
+/// `aspect` is the width over the height of what the area is for.
+Box random_area(int width, int height, float aspect, float smallest, SampleRandom& random) {
   const float area = static_cast<float>(width) * static_cast<float>(height);
   const float log_ratio = std::log(4.0f / 3.0f);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const float target = area * random.uniform(smallest, 1.0f);
-    const float ratio = std::exp(random.uniform(-log_ratio, log_ratio));
+    const float ratio = aspect * std::exp(random.uniform(-log_ratio, log_ratio));
     const int w = static_cast<int>(std::lround(std::sqrt(target * ratio)));
     const int h = static_cast<int>(std::lround(std::sqrt(target / ratio)));
     if (w > 0 && w <= width && h > 0 && h <= height) {
@@ -33,31 +32,31 @@ Box random_area(int width, int height, float smallest, SampleRandom& random) {
   const float ratio = static_cast<float>(width) / static_cast<float>(height);
   int w = width;
   int h = height;
-  if (ratio < 0.75f) h = std::max(1, static_cast<int>(std::lround(static_cast<float>(width) / 0.75f)));
-  if (ratio > 4.0f / 3.0f) w = std::max(1, static_cast<int>(std::lround(static_cast<float>(height) * 4.0f / 3.0f)));
+  const float narrowest = 0.75f * aspect, widest = 4.0f / 3.0f * aspect;
+  if (ratio < narrowest) h = std::max(1, static_cast<int>(std::lround(static_cast<float>(width) / narrowest)));
+  if (ratio > widest) w = std::max(1, static_cast<int>(std::lround(static_cast<float>(height) * 4.0f / 3.0f * aspect)));
   return {(width - w) / 2, (height - h) / 2, w, h};
 }
 
-/// Resizes the shorter side to `target` and takes the centre.
-ImagePlan centre_crop(int width, int height, int target, int size) {
+/// Resizes until the image just covers `target`, and takes the centre.
+ImagePlan centre_crop(int width, int height, ImageSize target, ImageSize size) {
   ImagePlan plan;
   plan.crop = {0, 0, width, height};
-  const auto longer = [target](int long_side, int short_side) {
-    return static_cast<int>(std::int64_t{target} * long_side / short_side);
-  };
-  plan.resized_width = width <= height ? target : longer(width, height);
-  plan.resized_height = width <= height ? longer(height, width) : target;
-  plan.left = static_cast<int>(std::nearbyint((plan.resized_width - size) / 2.0));
-  plan.top = static_cast<int>(std::nearbyint((plan.resized_height - size) / 2.0));
+  const std::int64_t by_width = std::int64_t{target.width} * height, by_height = std::int64_t{target.height} * width;
+  const bool width_fits = by_width >= by_height;  // and the height covers the target
+  plan.resized_width = width_fits ? target.width : static_cast<int>(by_height / height);
+  plan.resized_height = width_fits ? static_cast<int>(by_width / width) : target.height;
+  plan.left = static_cast<int>(std::nearbyint((plan.resized_width - size.width) / 2.0));
+  plan.top = static_cast<int>(std::nearbyint((plan.resized_height - size.height) / 2.0));
   return plan;
 }
 
-void shift_pixels(const std::uint8_t* from, int size, int shift_x, int shift_y, std::uint8_t* to) {
-  const auto row_bytes = static_cast<std::size_t>(size) * 3;
-  std::memset(to, 0, row_bytes * static_cast<std::size_t>(size));
+void shift_pixels(const std::uint8_t* from, ImageSize size, int shift_x, int shift_y, std::uint8_t* to) {
+  const auto row_bytes = static_cast<std::size_t>(size.width) * 3;
+  std::memset(to, 0, row_bytes * static_cast<std::size_t>(size.height));
   const int first_x = std::max(0, shift_x);
-  const auto bytes = static_cast<std::size_t>(size - std::abs(shift_x)) * 3;
-  for (int y = std::max(0, shift_y); y < size + std::min(0, shift_y); ++y) {
+  const auto bytes = static_cast<std::size_t>(size.width - std::abs(shift_x)) * 3;
+  for (int y = std::max(0, shift_y); y < size.height + std::min(0, shift_y); ++y) {
     std::memcpy(to + row_bytes * static_cast<std::size_t>(y) + 3 * first_x,
                 from + row_bytes * static_cast<std::size_t>(y - shift_y) + 3 * (first_x - shift_x), bytes);
   }
@@ -86,32 +85,38 @@ std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
 ImageTransform ImageTransform::in_form(const ImageForm& form) const {
   ImageTransform other = *this;
   other.smallest_crop_ = form.smallest_crop;
-  if (form.size == 0 || form.size == size_) return other;
+  if (!form.size.is_given() || form.size == size_) return other;
+  const auto in_proportion = [](int reach, int side, int own) { return std::max(1, (reach * side + own / 2) / own); };
   other.size_ = form.size;
-  other.reach_ = std::max(1, (reach_ * form.size + size_ / 2) / size_);
+  other.reach_ = {in_proportion(reach_.height, form.size.height, size_.height),
+                  in_proportion(reach_.width, form.size.width, size_.width)};
   return other;
 }
 
 ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) const {
   if (augment_ == Augmentation::random_resized_crop) {
     ImagePlan plan;
-    plan.crop = random_area(width, height, smallest_crop_, random);
-    plan.resized_width = size_;
-    plan.resized_height = size_;
+    const float aspect = static_cast<float>(size_.width) / static_cast<float>(size_.height);
+    plan.crop = random_area(width, height, aspect, smallest_crop_, random);
+    plan.resized_width = size_.width;
+    plan.resized_height = size_.height;
     plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
     return plan;
   }
-  const bool small = size_ <= small_image || augment_ == Augmentation::crop_flip;
-  ImagePlan plan = centre_crop(width, height, small ? size_ : resized_to(), size_);
-  if (augment_ == Augmentation::crop_flip) {
-    plan.shift_x = random.below(2 * reach_ + 1) - reach_;
-    plan.shift_y = random.below(2 * reach_ + 1) - reach_;
+  const bool crops_flip = augment_ == Augmentation::crop_flip;
+  ImagePlan plan = centre_crop(width, height, crops_flip ? size_ : resized_to(), size_);
+  if (crops_flip) {
+    plan.shift_x = random.below(2 * reach_.width + 1) - reach_.width;
+    plan.shift_y = random.below(2 * reach_.height + 1) - reach_.height;
     plan.mirror = random.below(2) == 0 ? Mirror::no : Mirror::horizontal;
   }
   return plan;
 }
 
-int ImageTransform::resized_to() const { return size_ <= small_image ? size_ : (size_ * 256 + 112) / 224; }
+ImageSize ImageTransform::resized_to() const {
+  const auto with_margin = [](int side) { return (side * 256 + 112) / 224; };
+  return size_.is_small() ? size_ : ImageSize(with_margin(size_.height), with_margin(size_.width));
+}
 
 void ImageTransform::finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal,
                             const ResizeAxis& vertical, Scratch& scratch, std::span<std::uint8_t> out) const {
@@ -130,8 +135,8 @@ void ImageTransform::apply(const ImageView& source, int width, int height, Sampl
   ImageView crop = source;
   crop.x -= drawn.crop.x;
   crop.y -= drawn.crop.y;
-  finish(crop, drawn, {drawn.crop.width, drawn.resized_width, drawn.left, size_},
-         {drawn.crop.height, drawn.resized_height, drawn.top, size_}, scratch, out);
+  finish(crop, drawn, {drawn.crop.width, drawn.resized_width, drawn.left, size_.width},
+         {drawn.crop.height, drawn.resized_height, drawn.top, size_.height}, scratch, out);
 }
 
 void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
@@ -165,8 +170,8 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
   const auto [x, crop_width] = reduced(drawn.crop.x, drawn.crop.width, reduction, scaled_width);
   const auto [y, crop_height] = reduced(drawn.crop.y, drawn.crop.height, reduction, scaled_height);
 
-  const ResizeAxis horizontal{crop_width, drawn.resized_width, drawn.left, size_};
-  const ResizeAxis vertical{crop_height, drawn.resized_height, drawn.top, size_};
+  const ResizeAxis horizontal{crop_width, drawn.resized_width, drawn.left, size_.width};
+  const ResizeAxis vertical{crop_height, drawn.resized_height, drawn.top, size_.height};
   const PixelRange columns = support_of(horizontal);
   const PixelRange rows = support_of(vertical);
   ImageView view = decoder.decode(
@@ -191,9 +196,9 @@ DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string
 }
 
 ImageTransform photo_transform(const DataSettings& settings, Split split) {
-  const int size = photo_size(settings);
+  const ImageSize size = photo_size(settings);
   return {size, resolve_augment(settings, split,
-                                size > small_image ? Augmentation::random_resized_crop : Augmentation::crop_flip)};
+                                size.is_small() ? Augmentation::crop_flip : Augmentation::random_resized_crop)};
 }
 
 DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::string>& class_names,

@@ -1,4 +1,4 @@
-// What happens to an image between its file and the model's square input: crop, resize, flip, shift.
+// What happens to an image between its file and the model's input: crop, resize, flip, shift.
 #pragma once
 
 #include "core/data/factory.h"
@@ -13,7 +13,7 @@
 namespace ptrain {
 
 /// The randomness of one sample, already drawn: `crop` of the source is resized to resized_width x resized_height, of
-/// which the size x size pixels at (left, top) are the result, mirrored, then moved by shift (zeros come in).
+/// which the pixels of the wanted size at (left, top) are the result, mirrored, then moved by shift (zeros come in).
 struct ImagePlan {
   Box crop;
   int resized_width = 0;
@@ -25,21 +25,23 @@ struct ImagePlan {
   int shift_y = 0;
 };
 
-/// Turns any image into the model's [size, size, 3] input.
-/// Training, random_resized_crop: an area of ImageForm::smallest_crop (8 %) to 100 %, ratio 3/4 to 4/3, then a flip
-/// (Inception's augmentation, with torchvision's draws). Training, crop_flip: shorter side to `size`, centre crop,
-/// shift by up to 4 px (1/8 of the size above 32 px) with zero padding, flip. Otherwise: shorter side to size * 256 /
-/// 224 (to `size` up to 64 px), centre crop.
+/// Turns any image into the model's [height, width, 3] input.
+/// Training, random_resized_crop: an area of ImageForm::smallest_crop (8 %) to 100 %, ratio 3/4 to 4/3 of the input's
+/// own, then a flip (Inception's augmentation, with torchvision's draws). Training, crop_flip: resized until it covers
+/// the input, centre crop, shift by up to 4 px (1/8 of a side above 32 px) with zero padding, flip. Otherwise: resized
+/// until it covers the input's sides * 256 / 224 (those of small images as they are), centre crop. What covers a square
+/// has that as its shorter side.
 class ImageTransform {
  public:
   /// `augment` is not `automatic` here.
-  ImageTransform(int size, Augmentation augment) : size_(size), augment_(augment), reach_(std::max(4, size / 8)) {}
+  ImageTransform(ImageSize size, Augmentation augment)
+      : size_(size), augment_(augment), reach_(std::max(4, size.height / 8), std::max(4, size.width / 8)) {}
 
   /// The same for images of another form; shifts reach as far in proportion.
   ImageTransform in_form(const ImageForm& form) const;
   ImagePlan plan(int width, int height, SampleRandom& random) const;
-  /// What an evaluation's plan resizes the shorter side to.
-  int resized_to() const;
+  /// What an image covers when an evaluation's plan has resized it.
+  ImageSize resized_to() const;
   /// From RGB8 pixels; `source` holds the whole image.
   void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
              std::span<std::uint8_t> out) const;
@@ -55,9 +57,9 @@ class ImageTransform {
   void finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal, const ResizeAxis& vertical,
               Scratch& scratch, std::span<std::uint8_t> out) const;
 
-  int size_;
+  ImageSize size_;
   Augmentation augment_;
-  int reach_;  // px that crop_flip shifts by at most
+  ImageSize reach_;  // that crop_flip shifts by at most, down and to the right
   float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 

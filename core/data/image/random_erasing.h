@@ -5,9 +5,9 @@
 
 namespace ptrain {
 
-/// With `probability`, fills one rectangle of `pixels` [size, size, 3] with `colour`: 2 to 33 % of the area, ratio 0.3
-/// to 3.3, anywhere, as torchvision draws it. Ten rectangles that do not fit leave the image alone.
-void erase_randomly(std::span<std::uint8_t> pixels, int size, float probability,
+/// With `probability`, fills one rectangle of `pixels` [height, width, 3] with `colour`: 2 to 33 % of the area, ratio
+/// 0.3 to 3.3, anywhere, as torchvision draws it. Ten rectangles that do not fit leave the image alone.
+void erase_randomly(std::span<std::uint8_t> pixels, ImageSize size, float probability,
                     const std::array<std::uint8_t, 3>& colour, SampleRandom random);
 
 /// The mean pixel of a data set, which is zero to a network.

@@ -14,7 +14,7 @@ class SyntheticShapes final : public Dataset {
   SyntheticShapes(const DataSettings& settings, Split split)
       : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
     info_.targets = {tensor_names::masks};
-    info_.image_size = settings.image_size > 0 ? settings.image_size : 32;
+    info_.image_size = settings.image_size.value_or(32);
     info_.classes = settings.classes > 0 ? settings.classes : 3;
     info_.class_names = numbered_classes(info_.classes);
     info_.mean.fill(0.5f);
@@ -33,13 +33,13 @@ class SyntheticShapes final : public Dataset {
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = synthetic_stream(settings_, split_, index);
-    const int side = out.form().size > 0 ? out.form().size : info_.image_size;
+    const ImageSize size = out.form().size.value_or(info_.image_size);
     const auto pixels = out.at<std::uint8_t>(tensor_names::images);
     const auto mask = out.at<std::int32_t>(tensor_names::masks);
-    const Shapes shapes = draw(stream, side);
-    for (int y = 0; y < side; ++y) {
-      for (int x = 0; x < side; ++x) {
-        const auto at = static_cast<std::size_t>(y * side + x);
+    const Shapes shapes = draw(stream, size);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const auto at = static_cast<std::size_t>(y * size.width + x);
         mask[at] = class_at(shapes, static_cast<float>(x), static_cast<float>(y));
         for (std::size_t c = 0; c < 3; ++c) {
           const std::uint32_t noise = stream.bits(first_noise + 3 * at + c) % 48;
@@ -58,18 +58,18 @@ class SyntheticShapes final : public Dataset {
     std::int32_t disc, bar;
   };
 
-  Shapes draw(const RandomStream& stream, int side) const {
-    const auto length = static_cast<float>(side);
+  Shapes draw(const RandomStream& stream, ImageSize size) const {
+    const auto height = static_cast<float>(size.height), width = static_cast<float>(size.width);
     const auto shape_class = [&](std::uint64_t element) {
       const auto others = static_cast<std::uint32_t>(info_.classes - 1);
       return others == 0 ? 0 : 1 + static_cast<std::int32_t>(stream.bits(element) % others);
     };
-    const float top = length * stream.uniform(3);
-    return {length * stream.uniform(0),
-            length * stream.uniform(1),
-            length * (0.1f + 0.2f * stream.uniform(2)),
+    const float top = height * stream.uniform(3);
+    return {width * stream.uniform(0),
+            height * stream.uniform(1),
+            static_cast<float>(size.shorter_side()) * (0.1f + 0.2f * stream.uniform(2)),
             top,
-            top + length * 0.15f,
+            top + height * 0.15f,
             shape_class(4),
             shape_class(5)};
   }

@@ -19,27 +19,26 @@ std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::clamp(
 using Affine = std::array<double, 6>;
 
 /// Every pixel from the nearest of `source`, black from outside.
-void warp(Pixels pixels, int size, const Affine& m, std::vector<std::uint8_t>& source) {
+void warp(Pixels pixels, ImageSize size, const Affine& m, std::vector<std::uint8_t>& source) {
   source.assign(pixels.begin(), pixels.end());
-  const double centre = (size - 1) / 2.0;
+  const double centre_x = (size.width - 1) / 2.0, centre_y = (size.height - 1) / 2.0;
   std::uint8_t* to = pixels.data();
-  for (int row = 0; row < size; ++row) {
-    for (int column = 0; column < size; ++column, to += 3) {
-      const double dx = column - centre, dy = row - centre;
-      const auto x = static_cast<int>(std::nearbyint(m[0] * dx + m[1] * dy + m[2] + centre));
-      const auto y = static_cast<int>(std::nearbyint(m[3] * dx + m[4] * dy + m[5] + centre));
-      const bool inside = x >= 0 && x < size && y >= 0 && y < size;
-      const auto from = static_cast<std::size_t>(inside ? (y * size + x) * 3 : 0);
+  for (int row = 0; row < size.height; ++row) {
+    for (int column = 0; column < size.width; ++column, to += 3) {
+      const double dx = column - centre_x, dy = row - centre_y;
+      const auto x = static_cast<int>(std::nearbyint(m[0] * dx + m[1] * dy + m[2] + centre_x));
+      const auto y = static_cast<int>(std::nearbyint(m[3] * dx + m[4] * dy + m[5] + centre_y));
+      const bool inside = x >= 0 && x < size.width && y >= 0 && y < size.height;
+      const auto from = static_cast<std::size_t>(inside ? (y * size.width + x) * 3 : 0);
       for (std::size_t c = 0; c < 3; ++c) to[c] = inside ? source[from + c] : std::uint8_t{0};
     }
   }
 }
 
 /// A shear leaves the upper left corner of the image where it is.
-Affine shear(ImageChange change, double share, int size) {
-  const double corner = size / 2.0;
-  if (change == ImageChange::shear_x) return {1, share, share * corner, 0, 1, 0};
-  return {1, 0, 0, share, 1, share * corner};
+Affine shear(ImageChange change, double share, ImageSize size) {
+  if (change == ImageChange::shear_x) return {1, share, share * (size.height / 2.0), 0, 1, 0};
+  return {1, 0, 0, share, 1, share * (size.width / 2.0)};
 }
 
 Affine rotation(double degrees) {
@@ -71,10 +70,10 @@ void adjust_contrast(Pixels pixels, double ratio) {
 }
 
 /// Away from, or towards, a blur of the eight neighbours; the border stays as it is.
-void adjust_sharpness(Pixels pixels, int size, double ratio, std::vector<std::uint8_t>& source) {
+void adjust_sharpness(Pixels pixels, ImageSize size, double ratio, std::vector<std::uint8_t>& source) {
   source.assign(pixels.begin(), pixels.end());
-  const auto line = static_cast<std::size_t>(size) * 3;
-  for (int row = 1; row + 1 < size; ++row) {
+  const auto line = static_cast<std::size_t>(size.width) * 3;
+  for (int row = 1; row + 1 < size.height; ++row) {
     for (std::size_t at = static_cast<std::size_t>(row) * line + 3; at < (static_cast<std::size_t>(row) + 1) * line - 3;
          ++at) {
       int sum = 4 * source[at];
@@ -134,7 +133,7 @@ std::string_view name_of(ImageChange change) {
   return names.at(static_cast<std::size_t>(change));
 }
 
-void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, int amount, bool negative,
+void change_image(std::span<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount, bool negative,
                   std::vector<std::uint8_t>& scratch) {
   const float part = static_cast<float>(amount) / (image_change_amounts - 1);
   const float way = negative ? -part : part;
@@ -176,7 +175,7 @@ void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, 
   }
 }
 
-void augment_trivially(std::span<std::uint8_t> pixels, int size, SampleRandom random,
+void augment_trivially(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
                        std::vector<std::uint8_t>& scratch) {
   const auto change = static_cast<ImageChange>(random.below(image_changes));
   const int amount = random.below(image_change_amounts);

@@ -30,14 +30,14 @@ constexpr int image_change_amounts = 31;  // of each, from none to most
 /// By its name in torchvision ("ShearX", "Color").
 std::string_view name_of(ImageChange change);
 
-/// Changes `pixels` [size, size, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
+/// Changes `pixels` [height, width, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
 /// where nothing was. `amount` is from 0 to image_change_amounts - 1; `negative` turns round the changes that have two
 /// directions (shear to sharpness).
-void change_image(std::span<std::uint8_t> pixels, int size, ImageChange change, int amount, bool negative,
+void change_image(std::span<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount, bool negative,
                   std::vector<std::uint8_t>& scratch);
 
 /// Draws change, amount and direction, each alike often, and applies them.
-void augment_trivially(std::span<std::uint8_t> pixels, int size, SampleRandom random,
+void augment_trivially(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
                        std::vector<std::uint8_t>& scratch);
 
 }  // namespace ptrain

@@ -18,8 +18,8 @@ std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderO
 }
 
 /// What is done to images behind their data set; to all frames of a clip the same.
-void change_images(std::span<std::uint8_t> pixels, int size, const DatasetInfo& info, const LoaderOptions& options,
-                   std::uint64_t draws, std::int64_t index, Scratch& scratch) {
+void change_images(std::span<std::uint8_t> pixels, ImageSize size, const DatasetInfo& info,
+                   const LoaderOptions& options, std::uint64_t draws, std::int64_t index, Scratch& scratch) {
   const std::size_t bytes = pixels.size() / static_cast<std::size_t>(info.images_per_sample());
   for (std::size_t from = 0; from < pixels.size(); from += bytes) {
     const std::span<std::uint8_t> image = pixels.subspan(from, bytes);
@@ -49,7 +49,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   Batch& batch = slot.batch;
   slot.errors[at] = nullptr;
   slot.bad_rows[at].clear();
-  const auto size = static_cast<int>(image_size_of(batch));
+  const ImageSize size = image_size_of(batch);
   const SampleRow out(batch, row, {size, options.images.smallest_crop});
   try {
     auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
@@ -59,7 +59,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
         const SampleRandom random(options.seed, draws, index);
         dataset.load(index, random, scratch, out);
         batch.sample_indices[at] = index;
-        if (size > 0) {
+        if (size.is_given()) {
           change_images(out.at<std::uint8_t>(tensor_names::images), size, dataset.info(), options, draws, index,
                         scratch);
         }

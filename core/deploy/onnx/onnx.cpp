@@ -19,7 +19,8 @@ constexpr int ir_version = 1, producer = 2, graph = 7, opset = 8, metadata = 14;
 
 void add_inputs(const DatasetInfo& data, Translation& t) {
   if (data.kind == DataKind::image) {
-    t.to().add_input(tensor_names::images, OnnxType::u8, {"N", data.image_size, data.image_size, std::int64_t{3}});
+    t.to().add_input(tensor_names::images, OnnxType::u8,
+                     {"N", std::int64_t{data.image_size.height}, std::int64_t{data.image_size.width}, std::int64_t{3}});
     t.name(t.from().find_value(tensor_names::images), tensor_names::images);
     return;
   }

@@ -36,18 +36,20 @@ class Draws {
 
 }  // namespace
 
-MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_t number) {
+MixDraw draw_mix(const Config& config, ImageSize size, std::int64_t epoch, std::int64_t number) {
   const double mixup = config.train.mixup, cutmix = config.train.cutmix;
   Draws draws(config.seed, epoch, number);
   MixDraw draw;
   draw.cut = cutmix > 0 && (mixup == 0 || draws.uniform() < 0.5);
   draw.share = draws.beta(draw.cut ? cutmix : mixup);
   if (!draw.cut) return draw;
-  const int x = draws.below(size), y = draws.below(size);
-  const int half = static_cast<int>(0.5 * std::sqrt(1 - draw.share) * size);
-  draw.left = std::max(0, x - half), draw.right = std::min(size, x + half);
-  draw.top = std::max(0, y - half), draw.bottom = std::min(size, y + half);
-  draw.share = 1 - static_cast<double>((draw.right - draw.left) * (draw.bottom - draw.top)) / (size * size);
+  const int x = draws.below(size.width), y = draws.below(size.height);
+  const double half = 0.5 * std::sqrt(1 - draw.share);
+  const int half_width = static_cast<int>(half * size.width), half_height = static_cast<int>(half * size.height);
+  draw.left = std::max(0, x - half_width), draw.right = std::min(size.width, x + half_width);
+  draw.top = std::max(0, y - half_height), draw.bottom = std::min(size.height, y + half_height);
+  const auto cut = static_cast<double>((draw.right - draw.left) * (draw.bottom - draw.top));
+  draw.share = 1 - cut / static_cast<double>(size.pixels());
   return draw;
 }
 
@@ -60,7 +62,9 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   std::ranges::copy(labels, others.begin());
   if (rows < 2) return mixed;
   std::rotate_copy(labels.begin(), labels.end() - 1, labels.end(), others.begin());
-  const auto size = static_cast<std::size_t>(image_size_of(batch));
+  const ImageSize size = image_size_of(batch);
+  const std::size_t line_bytes = std::size_t{3} * static_cast<std::size_t>(size.width);
+  const std::size_t image_bytes = line_bytes * static_cast<std::size_t>(size.height);
   const HostTensor& images = batch.at(tensor_names::images);
   HostTensor& mixed_images = mixed.at(tensor_names::images);
   const auto bytes = static_cast<std::size_t>(images.row_count());  // of a row: an image, or a clip's frames
@@ -76,9 +80,9 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
         }
         continue;
       }
-      for (std::size_t image = 0; image < bytes; image += size * size * 3) {
+      for (std::size_t image = 0; image < bytes; image += image_bytes) {
         for (int y = draw.top; y < draw.bottom; ++y) {
-          const std::size_t line = image + 3 * static_cast<std::size_t>(y) * size;
+          const std::size_t line = image + static_cast<std::size_t>(y) * line_bytes;
           const std::size_t left = line + 3 * static_cast<std::size_t>(draw.left);
           std::copy(other + left, other + line + 3 * static_cast<std::size_t>(draw.right), own + left);
         }

@@ -15,10 +15,10 @@ struct MixDraw {
   int left = 0, top = 0, right = 0, bottom = 0;  // of the rectangle, ends excluded
 };
 
-/// For images of `size` px; `number` tells micro-batches apart, over all ranks. Shares are drawn from Beta(a, a) with a
+/// For images of `size`; `number` tells micro-batches apart, over all ranks. Shares are drawn from Beta(a, a) with a
 /// from train.mixup or train.cutmix (a fair coin decides where both are set); a rectangle has the other's share of the
 /// area, but for what lies outside, as torchvision has it.
-MixDraw draw_mix(const Config& config, int size, std::int64_t epoch, std::int64_t number);
+MixDraw draw_mix(const Config& config, ImageSize size, std::int64_t epoch, std::int64_t number);
 
 /// Whether rows of a batch are mixed.
 inline bool mixes(const TrainConfig& train) { return train.mixup > 0 || train.cutmix > 0; }

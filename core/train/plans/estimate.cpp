@@ -19,7 +19,7 @@ MemoryEstimate estimate_memory(const Config& config, DType preferred, const Mode
   PipelineOptions options = training_options(config, preferred);
   if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
   const Graph graph =
-      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training), options).graph;
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
   MemoryEstimate estimate;
   estimate.arena = plan_memory(graph, config.memory_plan ? MemoryReuse::on : MemoryReuse::off).arena_bytes;
   for (const Value& value : graph.values()) {
@@ -58,8 +58,8 @@ void require_memory(const Config& config, Backend& backend, const Model& model, 
   const auto available =
       static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
   for (const TrainingPhase& phase : configured_phases(config)) {
-    const std::int64_t side = phase.images.size;
-    const Bucket batch(phase.batch_size, {{extent_names::height, side}, {extent_names::width, side}});
+    const ImageSize size = phase.images.size;
+    const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
     const std::int64_t needed = estimate_memory(config, preferred, model, batch).total() + workspace;
     if (needed <= available) continue;
     const std::int64_t fits = largest_batch(config, preferred, model, batch, available - workspace);

@@ -88,7 +88,7 @@ StepPrediction predict_step(const Config& config, const Model& model, const GpuR
   if (config.fusion == Fusion::full) options.choose_fusion = fuse_where_predicted_faster(rates, config.tf32);
   const std::int64_t batch = config.data.batch_size, micro_steps = config.train.accumulate_steps;
   const Graph graph =
-      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training), options).graph;
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
   StepPrediction step;
   for (const Node& node : graph.nodes()) {
     NodePrediction prediction =

@@ -26,7 +26,6 @@ RunPlans::RunPlans(const Config& config, Backend& backend, const Model& model, c
       gradients_(gradients),
       observer_(observer),
       task_(make_task(config)),
-      loss_terms_(ptrain::loss_terms(model, *task_)),
       variables_(backend.memory()) {}
 
 void RunPlans::compile(const Dataset& training, const Dataset* evaluation) {
@@ -75,7 +74,9 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   PlanSet::Shapes shapes;
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::training); };
   shapes.build = [this, options](const Bucket& bucket) {
-    PipelineResult built = build_training_graph(build_with_losses(model_, *task_, bucket, Mode::training), options);
+    LossGraph learnt = build_with_losses(model_, *task_, bucket, Mode::training);
+    loss_terms_ = std::move(learnt.terms);
+    PipelineResult built = build_training_graph(learnt.graph, options);
     figures_.amp = built.amp;
     return std::move(built.graph);
   };
@@ -87,7 +88,7 @@ PlanSet::Shapes RunPlans::evaluation_shapes() {
   PlanSet::Shapes shapes;
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::evaluation); };
   shapes.build = [this, options](const Bucket& bucket) {
-    return build_inference_graph(build_with_losses(model_, *task_, bucket, Mode::evaluation), options).graph;
+    return build_inference_graph(build_with_losses(model_, *task_, bucket, Mode::evaluation).graph, options).graph;
   };
   return shapes;
 }

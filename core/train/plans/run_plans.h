@@ -56,7 +56,7 @@ class RunPlans {
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
 
-  /// Weights of the losses by name, where there are several.
+  /// Weights of the losses by name, where there are several; known once a training plan is compiled.
   const std::map<std::string, float>& loss_terms() const { return loss_terms_; }
   /// By class; empty where all count alike.
   const std::vector<float>& class_weights() const { return class_weights_; }

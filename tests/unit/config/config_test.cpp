@@ -149,10 +149,40 @@ TEST(ConfigValues, ATableIsWrittenAsRowsOrAsColumns) {
       parse("train:\n  phases:\n    - {until: 0.25, image_size: 16}\n    - {until: 1, image_size: 32}\n").config;
   const Config columns = parse("train: {phases: {until: [0.25, 1], image_size: [16, 32]}}\n").config;
   EXPECT_EQ(rows.train.phases.until, (std::vector<double>{0.25, 1}));
-  EXPECT_EQ(rows.train.phases.image_size, (std::vector<double>{16, 32}));
+  EXPECT_EQ(rows.train.phases.image_size, (std::vector<ImageSize>{16, 32}));
   EXPECT_EQ(to_json(rows), to_json(columns));
   EXPECT_EQ(to_json(parse("", {"train.phases.until=0.25,1", "train.phases.image_size=16,32"}).config),
             to_json(columns));
+}
+
+TEST(ConfigValues, ImagesAreSquaresOrHaveHeightAndWidth) {
+  const auto written = [](const std::string& size) {
+    return parse_config(fmt::format("model: {{name: resnet18}}\ndata: {{source: synthetic, image_size: {}}}\n", size),
+                        "x.yaml", test_catalogs())
+        .config;
+  };
+  EXPECT_EQ(parse("", {"data.image_size=96"}).config.data.image_size, ImageSize(96, 96));
+  for (const Config& config : {parse("", {"data.image_size=96x64"}).config,
+                               parse("", {"data.image_size=[96, 64]"}).config, written("96x64"), written("[96, 64]")}) {
+    EXPECT_EQ(config.data.image_size, ImageSize(96, 64));
+    EXPECT_EQ(to_json(config)["data"]["image_size"], "96x64");
+  }
+  EXPECT_EQ(to_json(parse("", {"data.image_size=96x96"}).config), to_json(parse("", {"data.image_size=96"}).config));
+  const Config phases =
+      parse("train:\n  phases:\n    - {until: 0.5, image_size: 48x32}\n    - {until: 1, image_size: 96}\n").config;
+  EXPECT_EQ(phases.train.phases.image_size, (std::vector<ImageSize>{{48, 32}, 96}));
+  EXPECT_EQ(to_json(phases)["train"]["phases"]["image_size"].dump(), "[\"48x32\",96.0]")
+      << "a list of numbers, as ever";
+  EXPECT_EQ(
+      refusal("", {"data.image_size=96x4"}),
+      "-o data.image_size=96x4: data.image_size: expected an integer from 8 to 4096, or HEIGHTxWIDTH of such, got "
+      "\"96x4\"");
+  for (const char* wrong : {"x64", "96x", "96x064", "96x64x3", "96x6.5", "[96]", "[96, 64, 3]", "[96, 4]"}) {
+    EXPECT_NE(
+        refusal("", {fmt::format("data.image_size={}", wrong)}).find("data.image_size: expected an integer from 8"),
+        std::string::npos)
+        << wrong;
+  }
 }
 
 TEST(ConfigValues, GroupsOfParametersAreATableWithTrueAndFalse) {
@@ -295,7 +325,8 @@ TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
   EXPECT_EQ(schema["/properties/device/anyOf/1/pattern"_json_pointer], "^cuda:[0-9]+$");
   const nlohmann::json& phases = schema["/properties/train/properties/phases"_json_pointer];
   EXPECT_EQ(phases["type"], (nlohmann::json{"object", "array"}));
-  EXPECT_EQ(phases["/items/properties/image_size/type"_json_pointer], "number");
+  EXPECT_EQ(phases["/items/properties/smallest_crop/type"_json_pointer], "number");
+  EXPECT_EQ(phases["/items/properties/image_size/anyOf/1/type"_json_pointer], "string");
   EXPECT_EQ(schema["/properties/train/properties/groups/items/properties/trainable/type"_json_pointer], "boolean");
 }
 

@@ -41,6 +41,27 @@ TEST(RandomErasing, BlanksOneRectangleOfTheAskedShareOfImages) {
   EXPECT_NEAR(mean_area / touched, 0.17, 0.02);
 }
 
+TEST(RandomErasing, ReachesEveryPartOfImagesThatAreNoSquares) {
+  constexpr std::size_t height = 12, width = 40;
+  std::vector<int> blanked(height * width);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::uint8_t> pixels(height * width * 3, 255);
+    erase_randomly(pixels, {height, width}, 1, blank, {1, 2, i, DataStream::erase});
+    std::size_t left = width, right = 0, top = height, bottom = 0, count = 0;
+    for (std::size_t at = 0; at < height * width; ++at) {
+      if (pixels[3 * at] != blank[0]) continue;
+      ++blanked[at], ++count;
+      left = std::min(left, at % width), right = std::max(right, at % width);
+      top = std::min(top, at / width), bottom = std::max(bottom, at / width);
+    }
+    if (count == 0) continue;
+    ASSERT_EQ(count, (right - left + 1) * (bottom - top + 1)) << "one rectangle";
+  }
+  for (const std::size_t corner : {std::size_t{0}, width - 1, (height - 1) * width, height * width - 1}) {
+    EXPECT_GT(blanked[corner], 0);
+  }
+}
+
 TEST(RandomErasing, LeavesImagesAloneThatItIsNotAskedFor) {
   const std::vector<std::uint8_t> pixels = erased(16, 0, 3);
   EXPECT_EQ(std::count(pixels.begin(), pixels.end(), 255), 16 * 16 * 3);

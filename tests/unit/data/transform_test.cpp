@@ -99,6 +99,74 @@ TEST(ImageTransform, EvaluationResizesTheShorterSideAndCropsTheCentre) {
   EXPECT_EQ(small.resized_width, 28);
 }
 
+TEST(ImageTransform, EvaluationCoversHeightAndWidthAndCropsTheCentre) {
+  SampleRandom random(0, 0, 0);
+  const ImageTransform high({96, 64}, Augmentation::none);
+  EXPECT_EQ(high.resized_to(), ImageSize(110, 73));  // 96 and 64 by 256 / 224
+  const ImagePlan by_height = high.plan(500, 375, random);
+  EXPECT_EQ(by_height.resized_height, 110);
+  EXPECT_EQ(by_height.resized_width, 146);  // int(110 * 500 / 375)
+  EXPECT_EQ(by_height.left, 41);
+  EXPECT_EQ(by_height.top, 7);
+  const ImagePlan by_width = high.plan(200, 400, random);
+  EXPECT_EQ(by_width.resized_width, 73);
+  EXPECT_EQ(by_width.resized_height, 146);
+  EXPECT_EQ(by_width.left, 4);  // round half to even of 4.5
+  EXPECT_EQ(by_width.top, 25);
+}
+
+TEST(ImageTransform, WideResultsAreThePartOfTheResizedImage) {
+  constexpr int width = 90, height = 100;
+  const std::vector<std::uint8_t> rgb = noise(width, height);
+  const ImageSize size{24, 48};  // small: no margin
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(size.pixels()) * 3);
+  Scratch scratch;
+  SampleRandom random(0, 0, 0);
+  ImageTransform(size, Augmentation::none).apply({rgb.data(), width * 3, 0, 0}, width, height, random, scratch, out);
+  constexpr int resized_height = 53, top = 14;  // int(48 * 100 / 90), round half to even of 14.5
+  for (int i = 0; i < static_cast<int>(out.size()); ++i) {
+    const double expected = reference_pixel(rgb, width, height, size.width, resized_height, i / 3 % size.width,
+                                            i / 3 / size.width + top, i % 3);
+    ASSERT_NEAR(out[static_cast<std::size_t>(i)], expected, 0.502) << i;
+  }
+}
+
+TEST(ImageTransform, RandomCropsHaveTheShapeOfTheResult) {
+  const ImageTransform transform({64, 192}, Augmentation::random_resized_crop);
+  for (int i = 0; i < 500; ++i) {
+    SampleRandom random(1, 2, i);
+    const ImagePlan plan = transform.plan(900, 400, random);
+    EXPECT_EQ(plan.resized_width, 192);
+    EXPECT_EQ(plan.resized_height, 64);
+    const double ratio = static_cast<double>(plan.crop.width) / plan.crop.height;
+    ASSERT_GT(ratio, 3 * 0.72);
+    ASSERT_LT(ratio, 3 * 1.37);
+  }
+  SampleRandom random(1, 2, 3);
+  const ImagePlan narrow = transform.plan(10, 1000, random);
+  EXPECT_EQ(narrow.crop.height, 4) << "none fits: the centre at the nearest ratio, 9 : 4";
+  EXPECT_EQ(narrow.crop.width, 10);
+  EXPECT_EQ(narrow.crop.y, 498);
+}
+
+TEST(ImageTransform, WideImagesShiftFartherToTheSide) {
+  const ImageTransform transform({32, 64}, Augmentation::crop_flip);
+  const std::vector<std::uint8_t> white(32 * 64 * 3, 255);
+  std::vector<std::uint8_t> out(white.size());
+  Scratch scratch;
+  std::set<int> across, down;
+  for (int i = 0; i < 600; ++i) {
+    SampleRandom planned(1, 2, i), applied(1, 2, i);
+    const ImagePlan plan = transform.plan(64, 32, planned);
+    across.insert(plan.shift_x), down.insert(plan.shift_y);
+    transform.apply({white.data(), 64 * 3, 0, 0}, 64, 32, applied, scratch, out);
+    const auto lit = std::count(out.begin(), out.end(), 255);
+    EXPECT_EQ(lit, 3 * (64 - std::abs(plan.shift_x)) * (32 - std::abs(plan.shift_y)));
+  }
+  EXPECT_EQ(*across.rbegin(), 8);
+  EXPECT_EQ(*down.rbegin(), 4);
+}
+
 TEST(ImageTransform, RandomResizedCropStaysInsideWithItsAreaAndRatio) {
   const ImageTransform transform(224, Augmentation::random_resized_crop);
   int flips = 0;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -35,7 +37,7 @@ TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
     const ImageChange change = change_named(one["change"]);
     ++seen[change];
     std::vector<std::uint8_t> pixels = picture;
-    change_image(pixels, golden["size"], change, one["amount"], one["negative"], scratch);
+    change_image(pixels, golden["size"].get<int>(), change, one["amount"], one["negative"], scratch);
     const std::vector<std::uint8_t> expected = bytes_of(one["pixels"]);
     ASSERT_EQ(pixels.size(), expected.size());
     std::size_t differ = 0;
@@ -54,6 +56,76 @@ TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
     }
   }
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(image_changes));
+}
+
+constexpr std::size_t height = 12, width = 20;  // of a picture that is no square
+
+std::vector<std::uint8_t> wide_picture() {
+  std::vector<std::uint8_t> picture(height * width * 3);
+  for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = static_cast<std::uint8_t>(1 + i * 37 % 251);
+  return picture;
+}
+
+std::vector<std::uint8_t> changed(std::vector<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount) {
+  std::vector<std::uint8_t> scratch;
+  change_image(pixels, size, change, amount, false, scratch);
+  return pixels;
+}
+
+/// The rows [row, row + height) and columns [column, column + width) of an image of `across` columns.
+std::vector<std::uint8_t> part_of(const std::vector<std::uint8_t>& image, std::size_t across, std::size_t row,
+                                  std::size_t column) {
+  std::vector<std::uint8_t> part;
+  for (std::size_t y = 0; y < height; ++y) {
+    const auto from = image.begin() + static_cast<std::ptrdiff_t>(3 * ((row + y) * across + column));
+    part.insert(part.end(), from, from + 3 * width);
+  }
+  return part;
+}
+
+TEST(TrivialAugment, TurnsAndMovesWideImagesAsPartsOfASquare) {
+  constexpr std::size_t side = 40, row = (side - height) / 2, column = (side - width) / 2;
+  const std::vector<std::uint8_t> picture = wide_picture();
+  std::vector<std::uint8_t> square(side * side * 3);
+  for (std::size_t y = 0; y < height; ++y) {
+    std::copy_n(picture.begin() + static_cast<std::ptrdiff_t>(3 * y * width), 3 * width,
+                square.begin() + static_cast<std::ptrdiff_t>(3 * ((row + y) * side + column)));
+  }
+  for (const ImageChange change : {ImageChange::rotate, ImageChange::translate_x, ImageChange::translate_y}) {
+    for (const int amount : {1, 4, 9}) {
+      EXPECT_EQ(changed(picture, {height, width}, change, amount),
+                part_of(changed(square, side, change, amount), side, row, column))
+          << name_of(change) << " " << amount;
+    }
+  }
+}
+
+TEST(TrivialAugment, ShearsWideImagesFromTheUpperLeftCorner) {
+  const std::vector<std::uint8_t> picture = wide_picture();
+  constexpr int amount = 20;
+  constexpr double share = 0.99 * amount / 30;
+  const auto across = changed(picture, {height, width}, ImageChange::shear_x, amount);
+  const auto down = changed(picture, {height, width}, ImageChange::shear_y, amount);
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::size_t to = 3 * (y * width + x);
+      const auto from_x = x + static_cast<std::size_t>(std::nearbyint(share * (static_cast<double>(y) + 0.5)));
+      const auto from_y = y + static_cast<std::size_t>(std::nearbyint(share * (static_cast<double>(x) + 0.5)));
+      EXPECT_EQ(across[to], from_x < width ? picture[3 * (y * width + from_x)] : 0) << y << " " << x;
+      EXPECT_EQ(down[to], from_y < height ? picture[3 * (from_y * width + x)] : 0) << y << " " << x;
+    }
+  }
+}
+
+TEST(TrivialAugment, SharpensWideImagesInsideTheBorder) {
+  const std::vector<std::uint8_t> picture = wide_picture();
+  const auto sharp = changed(picture, {height, width}, ImageChange::sharpness, 30);
+  for (std::size_t at = 0; at < height * width; ++at) {
+    const std::size_t y = at / width, x = at % width;
+    const bool border = y == 0 || x == 0 || y + 1 == height || x + 1 == width;
+    EXPECT_TRUE(!border || sharp[3 * at] == picture[3 * at]) << y << " " << x;
+  }
+  EXPECT_NE(sharp, picture);
 }
 
 TEST(TrivialAugment, DrawsEveryChangeAndIsTheSameForASample) {

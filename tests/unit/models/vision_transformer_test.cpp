@@ -10,6 +10,20 @@ namespace {
 TEST(VisionTransformer, RefusesImagesThatPatchesDoNotDivide) {
   const std::string message = error_of([] { make_vit_b_16({.image_size = 40}); }, ExitCode::usage);
   EXPECT_EQ(message, "data.image_size: 40 px cannot be cut into patches of 16 px");
+  EXPECT_EQ(error_of(
+                [] {
+                  make_deit_small({.image_size = {96, 40}});
+                },
+                ExitCode::usage),
+            "data.image_size: 96x40 px cannot be cut into patches of 16 px");
+}
+
+TEST(VisionTransformer, HasAPositionForEachPatchOfAnImage) {
+  const auto model = make_deit_small({.image_size = {96, 64}});
+  EXPECT_NE(model->signature().find("image_size=96x64"), std::string::npos) << model->signature();
+  for (const ModelVariable& variable : model->variables()) {
+    EXPECT_TRUE(variable.name != "pos_embed" || variable.shape == (Shape{6 * 4 + 1, 384}));
+  }
 }
 
 TEST(VisionTransformer, RefusesImagesThatItHasNoPositionsFor) {

@@ -23,9 +23,9 @@ class Mirror final : public Dataset {
     images_.load(index, random, scratch, out);
     if (side_ == Side::as_they_are) return;
     const auto pixels = out.at<std::uint8_t>(tensor_names::images);
-    const std::ptrdiff_t width = std::ptrdiff_t{3} * info_.image_size;
+    const std::ptrdiff_t width = std::ptrdiff_t{3} * info_.image_size.width;
     for (auto row = pixels.begin(); row != pixels.end(); row += width) {
-      for (std::ptrdiff_t x = 0; x < info_.image_size / 2; ++x) {
+      for (std::ptrdiff_t x = 0; x < info_.image_size.width / 2; ++x) {
         std::swap_ranges(row + 3 * x, row + 3 * x + 3, row + width - 3 * x - 3);
       }
     }
@@ -62,6 +62,8 @@ TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {
   EXPECT_NE(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "or this shows nothing";
   config.eval.flip = true;
   EXPECT_EQ(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored));
+  config.data.image_size = {8, 14};
+  EXPECT_EQ(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "whatever their sides";
 }
 
 }  // namespace

@@ -130,6 +130,35 @@ TEST(Mix, GivesRectanglesTheSizeOfTheirShare) {
   EXPECT_NEAR(cuts, 1000, 120);
 }
 
+TEST(Mix, CutsRectanglesOfTheImagesOwnShape) {
+  Config config;
+  config.train.cutmix = 1;
+  int widest = 0, highest = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const MixDraw draw = draw_mix(config, {16, 48}, 1, i);
+    EXPECT_LE(draw.bottom, 16);
+    EXPECT_LE(draw.right, 48);
+    EXPECT_DOUBLE_EQ(draw.share, 1 - (draw.right - draw.left) * (draw.bottom - draw.top) / (16 * 48.0));
+    widest = std::max(widest, draw.right - draw.left), highest = std::max(highest, draw.bottom - draw.top);
+  }
+  EXPECT_GT(widest, 40);
+  EXPECT_GT(highest, 13);
+
+  Batch batch;  // two images of two rows and five columns
+  std::vector<std::uint8_t> pixels(std::size_t{2} * 2 * 5 * 3, 10);
+  std::fill(pixels.begin() + 2 * 5 * 3, pixels.end(), std::uint8_t{20});
+  batch.add(tensor_names::labels, {}, std::vector<std::int32_t>{0, 1});
+  batch.add(tensor_names::images, {2, 5, 3}, pixels);
+  batch.count = 2;
+  MixDraw draw;
+  draw.cut = true;
+  draw.left = 3, draw.right = 5, draw.top = 1, draw.bottom = 2;
+  batch = mix_rows(batch, draw);
+  std::vector<int> columns;
+  for (std::size_t at = 0; at < 10; ++at) columns.push_back(pixels_of(batch)[3 * at]);
+  EXPECT_EQ(columns, (std::vector<int>{10, 10, 10, 10, 10, 10, 10, 10, 20, 20}));
+}
+
 TEST(Mix, TrainsReproduciblyAndResumes) {
   Config config = resnet_config();
   config.train.mixup = 0.4;

@@ -39,7 +39,7 @@ Sizes first_steps(const StepCounts& counts) {
 
 Sizes image_sizes(const Config& config) {
   Sizes sizes;
-  for (const TrainingPhase& phase : configured_phases(config)) sizes.push_back(phase.images.size);
+  for (const TrainingPhase& phase : configured_phases(config)) sizes.push_back(phase.images.size.height);
   return sizes;
 }
 
@@ -132,6 +132,16 @@ TEST(Phases, GrowTheImagesByAFewSizes) {
   config.train.resize.delay = 0.75;
   config.train.resize.finetune = 0.25;
   EXPECT_EQ(image_sizes(config), (Sizes{256, 512})) << "no time to grow in";
+}
+
+TEST(Phases, GrowImagesThatAreNoSquaresInProportion) {
+  Config config = resnet_config();
+  config.data.image_size = {128, 192};
+  config.train.resize.from = 0.5;
+  std::vector<ImageSize> sizes;
+  for (const TrainingPhase& phase : configured_phases(config)) sizes.push_back(phase.images.size);
+  EXPECT_EQ(sizes, (std::vector<ImageSize>{{64, 96}, {96, 144}, {128, 192}}));
+  EXPECT_EQ(phase_text(configured_phases(config)[0]), fmt::format("64x96 px, batch {}", config.data.batch_size));
 }
 
 TEST(Phases, TrainOneBehindTheOther) {
