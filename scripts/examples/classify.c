@@ -23,9 +23,10 @@ static void* memory(size_t bytes) {
 
 /* One image file, answered by its pixels. */
 static void ask_image(ptrain_model* model, const ptrain_description* about, const char* path, float* answer) {
-  const int64_t side = about->image_size, shape[] = {1, side, side, 3};
-  uint8_t* pixels = memory((size_t)(side * side * 3));
-  const ptrain_tensor images = {"images", PTRAIN_UINT8, 4, shape, pixels};
+  int64_t shape[] = {1, 0, 0, 3}; /* height and width as the model reads them */
+  ptrain_input_description input;
+  uint8_t* pixels;
+  ptrain_tensor images = {"images", PTRAIN_UINT8, 4, shape, NULL};
   FILE* file = fopen(path, "rb");
   long bytes;
   void* content;
@@ -33,6 +34,10 @@ static void ask_image(ptrain_model* model, const ptrain_description* about, cons
     perror(path);
     exit(1);
   }
+  require(ptrain_input(model, 0, &input));
+  shape[1] = input.shape[1];
+  shape[2] = input.shape[2];
+  images.data = pixels = memory((size_t)(shape[1] * shape[2] * 3));
   rewind(file);
   content = memory((size_t)bytes + 1);
   bytes = (long)fread(content, 1, (size_t)bytes, file);

@@ -10,6 +10,7 @@ the library computes.
 """
 import argparse
 import ctypes
+import math
 import os
 import pathlib
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_void_p
@@ -91,7 +92,7 @@ class Model:
     def encode(self, value):
         """Tensors of one input, {name: array}: bytes are an image file's, text is a sentence."""
         if isinstance(value, bytes):
-            pixels = (c_uint8 * (self.about.image_size**2 * 3))()
+            pixels = (c_uint8 * math.prod(self.inputs["images"][1][-3:]))()
             self.check(self.library.ptrain_encode_image(self.handle, value, len(value), pixels))
             return {"images": pixels}
         row = c_int32 * self.about.max_length
@@ -129,11 +130,11 @@ class Model:
     def ask(self, values, output=PROBABILITIES):
         """The same of image files' bytes or sentences, at most max_batch."""
         encoded = [self.encode(value) for value in values]
-        side, tensors = self.about.image_size, {}
+        tensors = {}
         for name, one in encoded[0].items():
             joined = b"".join(bytes(row[name]) for row in encoded)
             images = self.about.kind == IMAGES
-            shape = (len(values), side, side, 3) if images else (len(values), self.about.max_length)
+            shape = (len(values), *(self.inputs["images"][1][-3:] if images else (self.about.max_length,)))
             kind = UINT8 if images else INT32
             tensors[name] = (kind, shape, (type(one)._type_ * (len(one) * len(values))).from_buffer_copy(joined))
         return self.run(tensors, output)

@@ -13,6 +13,7 @@ import argparse
 import ctypes
 import itertools
 import json
+import math
 import pathlib
 import queue
 import random
@@ -47,9 +48,8 @@ class Question:
     def __init__(self, model, count):
         about, draw = model.about, random.Random(count)
         if about.kind == IMAGES:
-            shape, kind, names = (count, about.image_size, about.image_size, 3), UINT8, [b"images"]
-            self.data = (ctypes.c_uint8 * (count * about.image_size**2 * 3)).from_buffer_copy(
-                draw.randbytes(count * about.image_size**2 * 3))
+            shape, kind, names = (count, *model.inputs["images"][1][-3:]), UINT8, [b"images"]
+            self.data = (ctypes.c_uint8 * math.prod(shape)).from_buffer_copy(draw.randbytes(math.prod(shape)))
         else:
             shape, kind, names = (count, about.max_length), INT32, [b"input_ids"]
             self.data = (ctypes.c_int32 * (count * about.max_length))(

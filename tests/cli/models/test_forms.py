@@ -8,13 +8,16 @@ from ctypes import c_float, c_int64, c_uint8
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server, texts
+from trained import png
 
-from ptrain_model import CLIPS, FLOAT32, INT64, LOGITS, TABLES, UINT8, Model
+from ptrain_model import CLIPS, FLOAT32, IMAGES, INT64, LOGITS, TABLES, UINT8, Model
 
 QUICK = ("-o", "train.steps=2", "-o", "eval.every_epochs=0", "-o", "flags.cudnn_exhaustive_search=false")
 CLICKS = "model: {name: WideDeep, hash_buckets: 500}\ndata: {source: synthetic, batch_size: 16, workers: 0}\n"
 CLIP = ("model: {name: tsn_resnet50, segments: 3, classes: 2, stem: small}\n"
         "data: {source: synthetic, image_size: 16, batch_size: 4, synthetic_samples: 8, workers: 0}\n")
+IMAGE = ("model: {name: resnet18, classes: 2}\n"
+         "data: {source: synthetic, image_size: 24x16, batch_size: 4, synthetic_samples: 8, workers: 0}\n")
 KINDS = {UINT8: ("UINT8", c_uint8), INT64: ("INT64", c_int64), FLOAT32: ("FP32", c_float)}
 
 
@@ -83,6 +86,17 @@ class Forms(ProgramTest):
         self.assertEqual(model.about.kind, CLIPS)
         image = [{"name": "images", "datatype": "UINT8", "shape": [1, 16, 16, 3], "data": [0] * (16 * 16 * 3)}]
         self.assertEqual(server.infer(image), (400, {"error": "images: expected shape [1, 3, 16, 16, 3], got [1, 16, 16, 3]"}))
+
+    def test_images_that_are_no_squares(self):
+        draw = random.Random(3)
+        tensors = {"images": (UINT8, (24, 16, 3), [draw.randrange(256) for _ in range(2 * 24 * 16 * 3)])}
+        model, server = self.ask(self.model(IMAGE), 2, tensors)
+        self.assertEqual((model.about.kind, model.about.image_size), (IMAGES, 0), "no one number tells its size")
+        turned = [{"name": "images", "datatype": "UINT8", "shape": [1, 16, 24, 3], "data": [0] * (24 * 16 * 3)}]
+        self.assertEqual(server.infer(turned), (400, {"error": "images: expected shape [1, 24, 16, 3], got [1, 16, 24, 3]"}))
+        photo = png([[(10 * x, 8 * y, 40) for x in range(16)] for y in range(24)])
+        self.assertEqual(bytes(model.encode(photo)["images"]), bytes(v for y in range(24) for x in range(16) for v in (10 * x, 8 * y, 40)))
+        self.assertEqual(len(model.ask([photo, photo], LOGITS)), 2)
 
     def test_texts_that_have_a_value(self):
         (self.folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdef"]) + "\n")
