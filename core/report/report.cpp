@@ -73,12 +73,16 @@ void write_report(const Report& report, const std::filesystem::path& path, Flush
 
 std::string precision_text(const AmpReport& amp) { return fmt::format("{} ({})", amp.level, amp.dtype); }
 
+json::json_pointer pointer_to(const Key& key) {
+  std::string path = "/" + key.name;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return json::json_pointer(path);
+}
+
 Config config_of(const Report& report) {
   Config config;
   for (const Key& key : config_keys()) {
-    std::string path = "/" + key.name;
-    std::replace(path.begin(), path.end(), '.', '/');
-    const json::json_pointer pointer(path);
+    const json::json_pointer pointer = pointer_to(key);
     if (report.config.contains(pointer)) key.set(config, report.config.at(pointer));
   }
   return config;

@@ -4,6 +4,7 @@
 
 #include "core/base/data_kind.h"
 #include "core/config/config.h"
+#include "core/config/keys.h"
 #include "core/io/atomic_file.h"
 #include "core/report/distributed_figures.h"
 #include "core/report/environment.h"
@@ -69,6 +70,9 @@ void write_report(const Report& report, const std::filesystem::path& path, Flush
 /// ptrain's own readers need must be there. One of version 1 is read as if it were of version 2. Throws as
 /// read_document does.
 Report read_report(const std::filesystem::path& path);
+
+/// Where a configuration's echo has the key.
+nlohmann::json::json_pointer pointer_to(const Key& key);
 
 /// The configuration that the report echoes; keys that it lacks have their defaults.
 Config config_of(const Report& report);

@@ -1,5 +1,6 @@
 // Reports read back.
 #include "core/base/errors.h"
+#include "core/config/value.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
 #include "core/report/version_1.h"
@@ -69,6 +70,22 @@ json relaxed(json schema) {
   return schema;
 }
 
+/// Throws Error{failed} naming the key whose value this program cannot have written.
+void require_values_of_keys(const std::filesystem::path& path, const json& config) {
+  Config scratch;
+  for (const Key& key : config_keys()) {
+    if (!config.contains(pointer_to(key))) continue;
+    const json& value = config.at(pointer_to(key));
+    try {
+      const bool numeric = key.type == KeyType::integer || key.type == KeyType::number;
+      key.set(scratch, numeric ? check_text(key, value.dump(), path.string()) : value);
+    } catch (const std::exception&) {  // another type, out of range, or a choice of another version
+      fail("{}: config: {}: expected {}, got {}: altered, or of another version of ptrain", path.string(), key.name,
+           describe(key), quoted_name(value.dump(-1, ' ', true, json::error_handler_t::replace)));
+    }
+  }
+}
+
 }  // namespace
 
 Report read_report(const std::filesystem::path& path) {
@@ -82,6 +99,7 @@ Report read_report(const std::filesystem::path& path) {
       fail("{}: does not fit {}: {} is missing", path.string(), first ? "ptrain.report/1" : "ptrain.report/2", needed);
     }
   }
+  require_values_of_keys(path, report.at("config"));
   Report result = read_fields<Report>(report);
   if (first && result.evaluation) result.evaluation->primary_pointer = pointer_in_version_1(*result.evaluation);
   return result;

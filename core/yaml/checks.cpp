@@ -168,9 +168,10 @@ void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Refu
   }
   check_metrics(config, task, refuse);
   task.check(config, [&](const std::string& key, const std::string& reason) { refuse(key, "{}", reason); });
-  if (catalogs.find_source(config.data.source).gives_targets(task.targets)) return;
-  const auto fits = [&](const DataSourceEntry& source) {
-    return source.gives_form(model.form()) && source.gives_targets(task.targets);
+  const DataSourceEntry& source = catalogs.find_source(config.data.source);
+  if (source.gives_targets(task.targets) || !source.gives_form(model.form())) return;
+  const auto fits = [&](const DataSourceEntry& other) {
+    return other.gives_form(model.form()) && other.gives_targets(task.targets);
   };
   refuse(model.tasks.size() > 1 ? "model.head" : "data.source", "{} learns {}, which {} has; got data.source {}",
          task.name, join_words(task.targets, "and"), join_words(names_where(catalogs.sources(), fits), "or"),

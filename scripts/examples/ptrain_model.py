@@ -92,7 +92,7 @@ class Model:
     def encode(self, value):
         """Tensors of one input, {name: array}: bytes are an image file's, text is a sentence."""
         if isinstance(value, bytes):
-            pixels = (c_uint8 * math.prod(self.inputs["images"][1][-3:]))()
+            pixels = (c_uint8 * math.prod(self.inputs["images"][1][-3:] if "images" in self.inputs else (0,)))()
             self.check(self.library.ptrain_encode_image(self.handle, value, len(value), pixels))
             return {"images": pixels}
         row = c_int32 * self.about.max_length

@@ -62,8 +62,10 @@ void open_and_ask(const fs::path& folder) {
   options.kernels.exhaustive_search = false;
   Predictor predictor(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   Batch batch = made_up_batch(opened.trained.data, 1);
-  const Shape& shape = predictor.run(batch).at(tensor_names::logits).shape();
-  if (shape.count() != static_cast<std::int64_t>(opened.trained.data.class_names.size())) std::abort();
+  const Batch scores = predictor.run(batch);
+  if (scores.at(tensor_names::logits).shape().count() !=
+      static_cast<std::int64_t>(opened.trained.data.class_names.size()))
+    std::abort();
 }
 
 }  // namespace

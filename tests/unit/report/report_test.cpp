@@ -95,6 +95,21 @@ TEST(Report, ReadersTakeNoNoticeOfWhatOtherVersionsHave) {
   EXPECT_NE(message.find("does not fit ptrain.report/2: /loss/last is missing"), std::string::npos) << message;
 }
 
+TEST(Report, OfAnotherKindOfValueNamesItsKey) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "report.json";
+  const auto error_with = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json content = to_json(full_report());
+    content["config"][nlohmann::json::json_pointer(pointer)] = value;
+    write_file_atomic(path, content.dump());
+    return error_of([&] { read_report(path); });
+  };
+  EXPECT_NE(error_with("/data/batch_size", "x").find("config: data.batch_size: expected "), std::string::npos);
+  EXPECT_NE(error_with("/data/batch_size", 0).find("got \"0\""), std::string::npos) << "nothing divides by it";
+  EXPECT_NE(error_with("/model/stem", "O9").find("config: model.stem: expected"), std::string::npos);
+  EXPECT_NE(error_with("/cuda_graphs", nlohmann::json::array({1})).find("config: cuda_graphs"), std::string::npos);
+}
+
 /// `accuracy` of a report of version 1 about a run that is otherwise full_report()'s.
 json first_version(const json& accuracy) {
   json content = to_json(full_report());
