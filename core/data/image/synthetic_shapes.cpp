@@ -39,7 +39,8 @@ class SyntheticShapes final : public Dataset {
     const Shapes shapes = draw(stream, size);
     for (int y = 0; y < size.height; ++y) {
       for (int x = 0; x < size.width; ++x) {
-        const auto at = static_cast<std::size_t>(y * size.width + x);
+        const std::size_t at =
+            static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
         mask[at] = class_at(shapes, static_cast<float>(x), static_cast<float>(y));
         for (std::size_t c = 0; c < 3; ++c) {
           const std::uint32_t noise = stream.bits(first_noise + 3 * at + c) % 48;
