@@ -19,11 +19,8 @@ inline Graph with_losses(const Model& model, const Bucket& batch, Mode mode, std
   return build_with_losses(model, *make_task(task, options), batch, mode).graph;
 }
 
-/// The task of a model with classes, by what it reads.
-inline std::unique_ptr<Task> task_of(const Model& model) {
-  if (model.reads() == DataKind::table) return make_task("clicks");
-  return make_task(model.reads() == DataKind::tokens ? "language_model" : "classification");
-}
+/// The task that the model's row names, the first of several.
+inline std::unique_ptr<Task> task_of(const Model& model) { return make_task(find_model(model.name()).tasks.front()); }
 
 inline std::vector<float> floats_of(const ptrain::HostTensor& tensor) {
   const auto values = tensor.values<float>();

@@ -40,7 +40,7 @@ Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DTy
   options.amp.level = level;
   options.amp.dtype = low;
   options.decays = [](std::string_view, const Shape&) { return true; };
-  const auto task = make_task(model.reads() == DataKind::tokens ? "language_model" : "classification");
+  const auto task = make_task(find_model(model.name()).tasks.front());
   return build_training_graph(build_with_losses(model, *task, batch, Mode::training).graph, options).graph;
 }
 
