@@ -235,7 +235,7 @@ ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answ
       fail_usage("index: the model answers with {} tensors, got {}", session.answers().size(), index);
     }
     const TensorSpec& answer = session.answers()[index];
-    const std::vector<std::int64_t>& shape = session.answer_shape(index);
+    const std::vector<std::int64_t>& shape = session.answer_shape(index).dims();
     given(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
                                          static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
   });

@@ -52,11 +52,7 @@ Session::Session(Settings settings)
   backend_ = make_backend(settings_.device);
   predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
                      deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
-  for (const TensorSpec& answer : answers()) {
-    answer_shapes_.push_back({-1});
-    const std::vector<std::int64_t>& row = answer.shape.dims();
-    answer_shapes_.back().insert(answer_shapes_.back().end(), row.begin(), row.end());
-  }
+  for (const TensorSpec& answer : answers()) answer_shapes_.push_back(with_rows(-1, answer.shape));
 }
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {

@@ -32,7 +32,7 @@ class Session {
   /// What a row of the answers holds.
   const std::vector<TensorSpec>& answers() const { return predictor_->outputs(); }
   /// The shape of one of them, -1 for N.
-  const std::vector<std::int64_t>& answer_shape(std::size_t index) const { return answer_shapes_[index]; }
+  const Shape& answer_shape(std::size_t index) const { return answer_shapes_[index]; }
 
   /// Pixels [size, size, 3] of an image file's bytes. Throws BadSample; Error{usage} where the model reads text.
   void encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const;
@@ -46,7 +46,7 @@ class Session {
   Settings settings_;
   OpenedModel opened_;
   std::vector<ClientTensor> inputs_;
-  std::vector<std::vector<std::int64_t>> answer_shapes_;
+  std::vector<Shape> answer_shapes_;
   std::optional<TextEncoder> encoder_;
   std::unique_ptr<Backend> backend_;
   std::optional<Predictor> predictor_;

@@ -6,16 +6,6 @@
 #include <utility>
 
 namespace ptrain {
-namespace {
-
-/// [rows, shape of a sample].
-Shape with_rows(std::int64_t rows, const Shape& sample) {
-  std::vector<std::int64_t> dims{rows};
-  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
-  return Shape(std::move(dims));
-}
-
-}  // namespace
 
 Batch::Batch(std::span<const TensorSpec> specs, std::int64_t rows) : rows_(rows) {
   for (const TensorSpec& spec : specs) add(spec);

@@ -13,6 +13,12 @@ void fill(std::span<T> values, double value) {
 
 }  // namespace
 
+Shape with_rows(std::int64_t rows, const Shape& sample) {
+  std::vector<std::int64_t> dims{rows};
+  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
+  return Shape(std::move(dims));
+}
+
 HostTensor::HostTensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), bytes_(static_cast<std::size_t>(shape_.count()) * size_of(dtype)) {}
 

@@ -22,6 +22,9 @@ struct TensorSpec {
   std::int64_t limit = 0;          // integers are from 0 to below it; 0: any
 };
 
+/// [rows, shape of a sample].
+Shape with_rows(std::int64_t rows, const Shape& sample);
+
 /// Dense, rows one behind the other: [rows, shape of a sample].
 class HostTensor {
  public:

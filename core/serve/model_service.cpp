@@ -49,13 +49,6 @@ const char* datatype_name(DType dtype) {
   }
 }
 
-/// Shape of so many answers.
-std::vector<std::int64_t> shape_of_answers(std::int64_t rows, const Shape& row) {
-  std::vector<std::int64_t> shape{rows};
-  shape.insert(shape.end(), row.dims().begin(), row.dims().end());
-  return shape;
-}
-
 json data_of(const HostTensor& tensor) {
   switch (tensor.dtype()) {
     case DType::f32:
@@ -130,7 +123,7 @@ ServiceAnswer ModelService::model() const {
   }
   json outputs = json::array();
   for (const TensorSpec& output : outputs_) {
-    outputs.push_back(tensor_metadata(output.name, datatype_name(output.dtype), shape_of_answers(-1, output.shape)));
+    outputs.push_back(tensor_metadata(output.name, datatype_name(output.dtype), with_rows(-1, output.shape).dims()));
   }
   return {200, text_of_json({{"name", name_},
                              {"versions", json::array()},

@@ -55,8 +55,10 @@ Batch Segmentation::mirrored(Batch scores) const {
   return scores;
 }
 
-Batch Segmentation::answers(Batch scores) const {
-  const HostTensor& logits = scores.at(tensor_names::logits);
+namespace {
+
+/// The likeliest class of each pixel [N, H, W].
+HostTensor likeliest_classes(const HostTensor& logits) {
   const std::vector<std::int64_t>& dims = logits.shape().dims();
   const auto classes = static_cast<std::size_t>(dims.back());
   const auto pixels = logits.values<float>();
@@ -65,7 +67,15 @@ Batch Segmentation::answers(Batch scores) const {
   for (std::size_t i = 0; i < likeliest.size(); ++i) {
     likeliest[i] = likeliest_class(pixels.subspan(i * classes, classes));
   }
-  const TensorSpec spec{tensor_names::masks, DType::i32, Shape(std::vector(dims.begin() + 1, dims.end() - 1))};
+  return labels;
+}
+
+}  // namespace
+
+Batch Segmentation::answers(Batch scores) const {
+  HostTensor labels = likeliest_classes(scores.at(tensor_names::logits));
+  const std::vector<std::int64_t>& dims = labels.shape().dims();
+  const TensorSpec spec{tensor_names::masks, DType::i32, Shape(std::vector(dims.begin() + 1, dims.end()))};
   scores.add(spec) = std::move(labels);
   return scores;
 }
@@ -105,8 +115,7 @@ double part_wrong(std::span<const std::int32_t> labels, std::span<const std::int
 
 std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batch& scores,
                                                   const AnswerForm& form) const {
-  const Batch answered = answers(scores);
-  const HostTensor& labels = answered.at(tensor_names::masks);
+  const HostTensor labels = likeliest_classes(scores.at(tensor_names::logits));
   const HostTensor* const masks = batch.find(tensor_names::masks);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {

@@ -75,7 +75,7 @@ PlanSet::Shapes RunPlans::training_shapes(const PlanOptions& plan) {
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::training); };
   shapes.build = [this, options](const Bucket& bucket) {
     LossGraph learnt = build_with_losses(model_, *task_, bucket, Mode::training);
-    loss_terms_ = std::move(learnt.terms);
+    figures_.loss_weights = std::move(learnt.terms);
     PipelineResult built = build_training_graph(learnt.graph, options);
     figures_.amp = built.amp;
     return std::move(built.graph);
@@ -142,7 +142,6 @@ void RunPlans::note_trained(double flops, std::int64_t samples) {
 
 PlannedFigures RunPlans::figures() const {
   PlannedFigures figures = figures_;
-  figures.loss_weights = loss_terms_;
   for (const std::optional<PlanSet>* plans : {&training_, &evaluation_}) {
     if (*plans) figures.search_seconds += (*plans)->compile_seconds();
   }

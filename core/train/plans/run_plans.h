@@ -57,7 +57,7 @@ class RunPlans {
   PlanSet& evaluation() { return *evaluation_; }
 
   /// Weights of the losses by name, where there are several; known once a training plan is compiled.
-  const std::map<std::string, float>& loss_terms() const { return loss_terms_; }
+  const std::map<std::string, float>& loss_terms() const { return figures_.loss_weights; }
   /// By class; empty where all count alike.
   const std::vector<float>& class_weights() const { return class_weights_; }
   bool loss_scaling() const { return figures_.loss_scaling; }
@@ -83,7 +83,6 @@ class RunPlans {
   Collectives* gradients_;
   TrainObserver& observer_;
   std::unique_ptr<Task> task_;
-  std::map<std::string, float> loss_terms_;
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
   Variables variables_;
