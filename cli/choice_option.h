@@ -12,7 +12,7 @@ namespace ptrain {
 
 /// The choice of that name. Throws Error{usage} naming `option` and what there is to choose from.
 template <typename E>
-E choice_of(const char* option, const std::string& name) {
+E parse_choice(const char* option, const std::string& name) {
   if (const auto value = choice_from_name<E>(name)) return *value;
   fail_usage("{}: expected {}, got \"{}\"", option, fmt::join(Choices<E>::names, "|"), name);
 }

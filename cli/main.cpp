@@ -76,7 +76,7 @@ void refuse_unknown_option(const CLI::App& program) {
 }
 
 /// "help run" asks what "run --help" does.
-std::vector<std::string> words_of(int argc, char** argv) {
+std::vector<std::string> collect_arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
@@ -92,7 +92,7 @@ int run_program(int argc, char** argv) {
   program.require_subcommand(1);
   for (const auto add : command_adders) add(program);
   try {
-    std::vector<std::string> words = words_of(argc, argv);
+    std::vector<std::string> words = collect_arguments(argc, argv);
     if (words.empty()) fail_usage("expected a command (ptrain --help lists them)");
     refuse_unknown_command(program, words);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them

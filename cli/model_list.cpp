@@ -38,7 +38,7 @@ std::vector<std::string> model_sizes(const ModelEntry& entry) {
   return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
 }
 
-std::string default_model_size() { return default_of(*find_key("model.size")).get<std::string>(); }
+std::string default_model_size() { return default_value(*find_key("model.size")).get<std::string>(); }
 
 std::string listed_data(const DescribedModel& model) {
   switch (model.data.kind) {

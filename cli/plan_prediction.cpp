@@ -61,12 +61,12 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
   json ops = json::array(), nodes = json::array();
   for (const OpTotal& op : by_type(step)) {
     json entry = figures(op.cost, op.seconds);
-    entry.update({{"type", op.type}, {"nodes", op.nodes}, {"bound", name_of(op.bound())}});
+    entry.update({{"type", op.type}, {"nodes", op.nodes}, {"bound", to_string(op.bound())}});
     ops.push_back(std::move(entry));
   }
   for (const NodePrediction& node : step.nodes) {
     json entry = figures(node.cost, node.seconds);
-    entry.update({{"name", node.name}, {"type", node.type}, {"bound", name_of(node.bound)}});
+    entry.update({{"name", node.name}, {"type", node.type}, {"bound", to_string(node.bound)}});
     nodes.push_back(std::move(entry));
   }
   return {{"device", device},

@@ -10,7 +10,7 @@
 namespace ptrain {
 namespace {
 
-std::filesystem::path folder_of(const std::string& argument) {
+std::filesystem::path find_model_folder(const std::string& argument) {
   const std::string suffix = std::filesystem::path(argument).extension().string();
   if (suffix != ".yaml" && suffix != ".yml") return argument;
   return load_config(shipped_file(argument), catalogs()).config.output.dir;
@@ -19,7 +19,7 @@ std::filesystem::path folder_of(const std::string& argument) {
 }  // namespace
 
 OpenedModel open_model(const std::string& argument) {
-  return open_model(folder_of(argument), catalogs().models(), make_model);
+  return open_model(find_model_folder(argument), catalogs().models(), make_model);
 }
 
 void add_column_options(CLI::App& command, InputOptions& options) {
@@ -47,7 +47,7 @@ DeployOptions DeployArguments::deploy_options(const OpenedModel& opened, DType p
   DeployOptions options;
   options.batch_size = batch;
   options.max_length = opened.trained.data.max_length;
-  options.amp.level = choice_of<AmpLevel>("--amp", amp);
+  options.amp.level = parse_choice<AmpLevel>("--amp", amp);
   options.amp.dtype = preferred;
   return options;
 }

@@ -11,7 +11,7 @@ Workload open_workload(Config& config, int device_index) {
   if (config.device.gpu && config.dist.ranks > 1) {
     fail_usage(
         "device: {} is one GPU, but dist.ranks is {}: expected cuda, so that each rank takes the GPU of its number",
-        name_of(config.device), config.dist.ranks);
+        to_string(config.device), config.dist.ranks);
   }
   Workload workload = open_data_and_model(config);
   workload.backend = make_backend(config.device, device_index);

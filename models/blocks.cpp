@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-ModelVariable variable_of(const std::string& name, const Shape& shape, Initializer start) {
+ModelVariable make_variable(const std::string& name, const Shape& shape, Initializer start) {
   return {name, shape, start, {{.variable = name, .external = name, .external_shape = shape}}};
 }
 
@@ -37,8 +37,8 @@ ValueId Blocks::layer_norm(const std::string& name, ValueId x, float epsilon, Mo
 
 ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,
                            const Initializer& bias) {
-  ModelVariable matrix = variable_of(name + ".weight", Shape{classes, channels(x)}, weight);
-  ModelVariable offsets = variable_of(name + ".bias", Shape{classes}, bias);
+  ModelVariable matrix = make_variable(name + ".weight", Shape{classes, channels(x)}, weight);
+  ModelVariable offsets = make_variable(name + ".bias", Shape{classes}, bias);
   matrix.files.front().head = offsets.files.front().head = true;
   return linear(name, x, std::move(matrix), std::move(offsets));
 }

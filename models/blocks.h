@@ -13,7 +13,7 @@ inline Initializer normal_start(float deviation) { return {Initializer::Kind::no
 inline Initializer uniform_start(float bound) { return {Initializer::Kind::uniform, bound}; }
 
 /// A variable that weights files hold under its own name and in its own shape.
-ModelVariable variable_of(const std::string& name, const Shape& shape, Initializer start);
+ModelVariable make_variable(const std::string& name, const Shape& shape, Initializer start);
 
 class Blocks {
  public:

@@ -30,13 +30,13 @@ class WideDeepBuilder final : public Blocks {
   ValueId wide_numbers(ValueId numbers) { return dense("wide.numbers", numbers, 1); }
 
   ValueId wide_words(ValueId words) {
-    const ValueId table = parameter(variable_of("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
+    const ValueId table = parameter(make_variable("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
     return add("wide.words", std::make_shared<EmbeddingBag>(TableGradient::sparse), {words, table});
   }
 
   ValueId deep(ValueId numbers, ValueId words) {
     const Shape shape{spec_.hash_buckets, spec_.embedding_size};
-    const ValueId table = parameter(variable_of("deep.words.weight", shape, uniform_start(1)));
+    const ValueId table = parameter(make_variable("deep.words.weight", shape, uniform_start(1)));
     const ValueId rows = add("deep.words", std::make_shared<Embedding>(TableGradient::sparse), {words, table});
     ValueId x = add("deep.inputs", std::make_shared<Concat>(), {rows, numbers});
     for (std::size_t layer = 0; layer < hidden.size(); ++layer) {
@@ -49,8 +49,8 @@ class WideDeepBuilder final : public Blocks {
   /// PaddleRec's start: weights of variance 1 / inputs.
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs) {
     const float deviation = 1 / std::sqrt(static_cast<float>(channels(x)));
-    return linear(name, x, variable_of(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation)),
-                  variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+    return linear(name, x, make_variable(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation)),
+                  make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
   }
 
   ValueId sum(const std::string& name, ValueId a, ValueId b) { return add(name, std::make_shared<Add>(), {a, b}); }

@@ -10,8 +10,8 @@ namespace ptrain {
 
 /// gtest prints what has a name, or a text of its own, as that.
 template <typename T>
-requires requires(const T& value) { name_of(value); }
-void PrintTo(const T& value, std::ostream* out) { *out << name_of(value); }
+requires requires(const T& value) { to_string(value); }
+void PrintTo(const T& value, std::ostream* out) { *out << to_string(value); }
 template <typename T>
 requires requires(const T& value) { value.to_string(); }
 void PrintTo(const T& value, std::ostream* out) { *out << value.to_string(); }

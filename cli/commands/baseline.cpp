@@ -54,7 +54,7 @@ void save(const BaselineOptions& options) {
       fs::copy(from, kept / from.lexically_relative(options.folder), fs::copy_options::recursive);
     }
   }
-  BaselineRecord record = baseline_of(runs);
+  BaselineRecord record = make_baseline_record(runs);
   record.label = options.name.empty() ? "baseline" : options.name;
   record.saved = utc_time();
   if (!options.commit.empty()) record.commit = options.commit;

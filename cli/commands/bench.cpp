@@ -55,7 +55,7 @@ ViewStyle view_style(const BenchOptions& options) {
   fail_usage("--progress: expected auto|table|plain|none, got \"{}\"", name);
 }
 
-Suite suite_of(const BenchOptions& options) {
+Suite make_suite(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
   if (options.per_device) overrides.push_back({"device", "cuda", "--per-device, which sets device"});
@@ -86,7 +86,7 @@ std::int64_t complain_about_failures(const RunSet& runs) {
     const RunRecord* last = item.runs.empty() ? nullptr : &item.runs.back().record;
     print_error_line(
         fmt::format("note: {}: no good run{}", item.name,
-                    last == nullptr ? "" : fmt::format(" ({}: {})", name_of(last->outcome), last->message)));
+                    last == nullptr ? "" : fmt::format(" ({}: {})", to_string(last->outcome), last->message)));
   }
   return good;
 }
@@ -94,7 +94,7 @@ std::int64_t complain_about_failures(const RunSet& runs) {
 void bench(const BenchOptions& options) {
   if (options.file.empty())
     fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml, or a configuration and --axis");
-  const Suite suite = options.per_device ? on_each_gpu(suite_of(options)) : suite_of(options);
+  const Suite suite = options.per_device ? on_each_gpu(make_suite(options)) : make_suite(options);
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
   sweep.machine = this_machine();

@@ -61,7 +61,7 @@ void show(const ScenarioReport& report) {
 }
 
 void bench_infer(const BenchInferArguments& arguments) {
-  const Scenario scenario = choice_of<Scenario>("--scenario", arguments.scenario);
+  const Scenario scenario = parse_choice<Scenario>("--scenario", arguments.scenario);
   const OpenedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());

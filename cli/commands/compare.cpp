@@ -40,7 +40,7 @@ struct CompareOptions {
   bool live() const { return !against.empty() || !against_program.empty(); }
 };
 
-CompareRule rule_of(const CompareOptions& options) {
+CompareRule make_rule(const CompareOptions& options) {
   CompareRule rule;
   rule.speed = {options.threshold, options.confidence / 100};
   rule.accuracy_margin = options.accuracy_margin;
@@ -61,7 +61,7 @@ std::string pair_text(const CaseComparison& so_far) {
   std::string text = fmt::format("pair {}: ", so_far.speed.runs);
   if (so_far.base && so_far.changed) {
     text += fmt::format("base {:.4g}, new {:.4g} {} ({}); ", so_far.base->speed, so_far.changed->speed,
-                        so_far.base->unit, name_of(so_far.estimator));
+                        so_far.base->unit, to_string(so_far.estimator));
   }
   text += fmt::format("step time {:+.2f} %", change.estimate);
   return change.bounded ? fmt::format("{} ({:+.2f} to {:+.2f})", text, change.lower, change.upper) : text;
@@ -78,7 +78,7 @@ Comparison compare_live(const CompareOptions& options) {
   }
   ab.base.program = bench_program(options.program);
   ab.changed.program = options.against_program.empty() ? ab.base.program : bench_program(options.against_program);
-  ab.rule = rule_of(options);
+  ab.rule = make_rule(options);
   ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
   ab.budget_seconds = options.budget;
   ab.seed = options.seed;
@@ -100,7 +100,7 @@ void compare_command(const CompareOptions& options) {
   }
   const Comparison comparison = options.live()
                                     ? compare_live(options)
-                                    : compare(load_runs(options.base), load_runs(options.changed), rule_of(options));
+                                    : compare(load_runs(options.base), load_runs(options.changed), make_rule(options));
   print_comparison(comparison, options.format);
 }
 

@@ -40,7 +40,7 @@ json amp_advice(const DeviceRates& rates, DType preferred) {
   const auto advice = [&](MainWork work) {
     const AmpAdvice amp = advise_amp(rates, work, preferred);
     return json{{"level", choice_name(amp.level)},
-                {"dtype", choice_name(amp_dtype_of(amp.dtype))},
+                {"dtype", choice_name(to_amp_dtype(amp.dtype))},
                 {"gain", amp.gain},
                 {"reason", amp.reason}};
   };

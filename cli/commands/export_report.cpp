@@ -19,7 +19,7 @@ struct ExportOptions {
   std::string output;
 };
 
-const Exporter& exporter_of(const std::string& name) {
+const Exporter& find_exporter(const std::string& name) {
   std::vector<std::string> names;
   for (const Exporter& exporter : exporters()) {
     if (exporter.name == name) return exporter;
@@ -29,7 +29,7 @@ const Exporter& exporter_of(const std::string& name) {
 }
 
 void export_report(const ExportOptions& options) {
-  const std::string text = exporter_of(options.format).write(read_export_input(options.report));
+  const std::string text = find_exporter(options.format).write(read_export_input(options.report));
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {

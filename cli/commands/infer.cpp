@@ -112,7 +112,7 @@ void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFor
 }
 
 void infer(const InferArguments& arguments) {
-  const auto format = choice_of<AnswerFormat>("--format", arguments.format);
+  const auto format = parse_choice<AnswerFormat>("--format", arguments.format);
   const OpenedModel opened = open_model(arguments.deploy.model);
   if (!opened.task->answers_samples()) return go_on(opened, arguments, format);
   const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);

@@ -19,7 +19,7 @@
 namespace ptrain {
 namespace {
 
-std::vector<std::string_view> forms_of(const DataSourceEntry& source) {
+std::vector<std::string_view> collect_forms(const DataSourceEntry& source) {
   std::vector<std::string_view> forms;
   for (const SampleForm form : source.gives) forms.push_back(choice_name(form));
   return forms;
@@ -30,7 +30,7 @@ void list_data(const FormatOptions& format) {
     nlohmann::json list = nlohmann::json::array();
     for (const DataSourceEntry& source : catalogs().sources()) {
       list.push_back(
-          {{"name", source.name}, {"help", source.help}, {"gives", forms_of(source)}, {"keys", source.keys}});
+          {{"name", source.name}, {"help", source.help}, {"gives", collect_forms(source)}, {"keys", source.keys}});
     }
     fmt::print("{}\n", list.dump(2));
     return;
@@ -38,7 +38,7 @@ void list_data(const FormatOptions& format) {
   if (format.markdown) fmt::print("| `data.source` | gives | files | keys of its own |\n| --- | --- | --- | --- |\n");
   for (const DataSourceEntry& source : catalogs().sources()) {
     if (format.markdown) {
-      fmt::print("| `{}` | {} | {} | `{}` |\n", source.name, fmt::join(forms_of(source), ", "),
+      fmt::print("| `{}` | {} | {} | `{}` |\n", source.name, fmt::join(collect_forms(source), ", "),
                  markdown_cell(source.help), fmt::join(source.keys, "`, `"));
     } else {
       fmt::print("{:<14} {}\n", source.name, source.help);
@@ -50,7 +50,7 @@ void list_data(const FormatOptions& format) {
 std::string section_of(const Key& key) { return key.name.substr(0, key.name.find('.')); }
 
 /// Those of one section; all for an empty one.
-std::vector<Key> keys_of(const std::string& section) {
+std::vector<Key> select_keys(const std::string& section) {
   std::vector<std::string> sections;
   for (const Key& key : catalogs().keys()) sections.push_back(section_of(key));
   if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
@@ -63,21 +63,21 @@ std::vector<Key> keys_of(const std::string& section) {
   return keys;
 }
 
-std::string text_of(const Key& key) {
-  const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
+std::string format_key(const Key& key) {
+  const std::string fallback = key.required ? "required" : "default " + default_value(key).dump();
   return fmt::format("{}\n    {}\n    {}; {}{}\n", key.name, key.help, describe(key), fallback,
                      key.environment.empty() ? "" : "; environment " + key.environment);
 }
 
-std::string markdown_of(const Key& key) {
+std::string format_markdown(const Key& key) {
   return fmt::format("| `{}` | {} | {}{} | {} |\n", key.name, markdown_cell(key.help), markdown_cell(describe(key)),
                      key.environment.empty() ? "" : "; environment `" + key.environment + "`",
-                     key.required ? "required" : "`" + markdown_cell(default_of(key).dump()) + "`");
+                     key.required ? "required" : "`" + markdown_cell(default_value(key).dump()) + "`");
 }
 
 /// With a heading above each section where all are listed.
 void list_keys(const std::string& section, const FormatOptions& format) {
-  const std::vector<Key> keys = keys_of(section);
+  const std::vector<Key> keys = select_keys(section);
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Key& key : keys) {
@@ -85,7 +85,7 @@ void list_keys(const std::string& section, const FormatOptions& format) {
                       {"help", key.help},
                       {"takes", describe(key)},
                       {"required", key.required},
-                      {"default", key.required ? nlohmann::json() : default_of(key)},
+                      {"default", key.required ? nlohmann::json() : default_value(key)},
                       {"environment", key.environment}});
     }
     fmt::print("{}\n", list.dump(2));
@@ -101,7 +101,7 @@ void list_keys(const std::string& section, const FormatOptions& format) {
       fmt::print("{}[{}]\n", current.empty() ? "" : "\n", section_of(key));
     }
     current = section_of(key);
-    fmt::print("{}", format.markdown ? markdown_of(key) : text_of(key));
+    fmt::print("{}", format.markdown ? format_markdown(key) : format_key(key));
   }
 }
 

@@ -79,13 +79,13 @@ std::vector<std::string> notes_on(const InputSet& calibration) {
   return notes;
 }
 
-std::int64_t bytes_of(const std::filesystem::path& file) {
+std::int64_t read_size(const std::filesystem::path& file) {
   return static_cast<std::int64_t>(std::filesystem::file_size(file));
 }
 
 void quantize(const QuantizeArguments& arguments) {
-  const QuantizeOptions options{choice_of<CalibrationMethod>("--method", arguments.method),
-                                choice_of<LayerChoice>("--layers", arguments.layers), arguments.max_drop,
+  const QuantizeOptions options{parse_choice<CalibrationMethod>("--method", arguments.method),
+                                parse_choice<LayerChoice>("--layers", arguments.layers), arguments.max_drop,
                                 arguments.max_logit_error};
   const OpenedModel opened = open_model(arguments.model);
   require_answers(opened, "quantize");
@@ -114,8 +114,8 @@ void quantize(const QuantizeArguments& arguments) {
   report.library = fmt::format("{}, {}", backend->library(), cpu::instruction_set());
   report.precision = arguments.amp;
   report.evaluated_on = others ? fmt::format("{}", fmt::join(arguments.evaluate, " ")) : "the calibration samples";
-  report.bytes_before = bytes_of(opened.trained.weights().file);
-  report.bytes_after = bytes_of(weights);
+  report.bytes_before = read_size(opened.trained.weights().file);
+  report.bytes_after = read_size(weights);
   report.notes = notes_on(*calibration);
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {

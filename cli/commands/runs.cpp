@@ -34,9 +34,9 @@ void show_runs(const RunsOptions& options) {
 
 /// Keys that are not as they are by default, "key: value".
 std::string settings_text(const Report& report) {
-  const nlohmann::json changed = changed_work_of(config_of(report));
+  const nlohmann::json changed = describe_changed_work(restore_config(report));
   std::string text;
-  for (const auto& [key, value] : changed.items()) text += fmt::format("  {}: {}\n", key, ptrain::text_of(value));
+  for (const auto& [key, value] : changed.items()) text += fmt::format("  {}: {}\n", key, ptrain::to_text(value));
   return text;
 }
 

@@ -32,29 +32,29 @@ struct Published {
 nlohmann::json schema_of_config() { return config_schema(catalogs().keys()); }
 
 template <typename T>
-nlohmann::json schema_of() {
+nlohmann::json make_schema() {
   return schema_of_fields<T>();
 }
 
 constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", schema_of_config},
-    {"report", "of report.json", schema_of<Report>},
+    {"report", "of report.json", make_schema<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"report-1", "of report.json of version 1, which is read too", report_schema_version_1},
-    {"model", "of model.json, a trained model's description", schema_of<ModelDocument>},
-    {"infer", "of ptrain infer --report", schema_of<InferenceReport>},
-    {"bench-infer", "of ptrain bench infer --json", schema_of<ScenarioReport>},
-    {"quantize", "of ptrain quantize --json", schema_of<QuantizeReport>},
-    {"bench", "of suite.json, a benchmark's own description", schema_of<SuiteRecord>},
-    {"bench-run", "of record.json, one run of a benchmark", schema_of<RunRecord>},
+    {"model", "of model.json, a trained model's description", make_schema<ModelDocument>},
+    {"infer", "of ptrain infer --report", make_schema<InferenceReport>},
+    {"bench-infer", "of ptrain bench infer --json", make_schema<ScenarioReport>},
+    {"quantize", "of ptrain quantize --json", make_schema<QuantizeReport>},
+    {"bench", "of suite.json, a benchmark's own description", make_schema<SuiteRecord>},
+    {"bench-run", "of record.json, one run of a benchmark", make_schema<RunRecord>},
     {"bench-run-1", "of record.json of version 1, which is read too", record_schema_version_1},
-    {"effects", "of ptrain effects --json", schema_of<EffectsReport>},
-    {"comparison", "of ptrain compare --json", schema_of<Comparison>},
-    {"checks", "of ptrain doctor --check --json", schema_of<CheckReport>},
-    {"baseline", "of baseline.json, a saved baseline", schema_of<BaselineRecord>},
-    {"history", "of ptrain history --format json", schema_of<History>},
-    {"runs", "of ptrain runs --json", schema_of<RunList>},
-    {"table", "of ptrain table --format json", schema_of<TableDocument>},
+    {"effects", "of ptrain effects --json", make_schema<EffectsReport>},
+    {"comparison", "of ptrain compare --json", make_schema<Comparison>},
+    {"checks", "of ptrain doctor --check --json", make_schema<CheckReport>},
+    {"baseline", "of baseline.json, a saved baseline", make_schema<BaselineRecord>},
+    {"history", "of ptrain history --format json", make_schema<History>},
+    {"runs", "of ptrain runs --json", make_schema<RunList>},
+    {"table", "of ptrain table --format json", make_schema<TableDocument>},
 };
 
 }  // namespace

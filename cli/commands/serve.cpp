@@ -21,7 +21,7 @@ struct ServeArguments {
   std::size_t max_body_mib = 64;
 };
 
-std::string name_of(const ServeArguments& arguments, const OpenedModel& opened) {
+std::string choose_name(const ServeArguments& arguments, const OpenedModel& opened) {
   if (!arguments.name.empty()) return arguments.name;
   return std::filesystem::absolute(opened.trained.folder / "").parent_path().filename().string();
 }
@@ -45,7 +45,7 @@ void serve(const ServeArguments& arguments) {
     predictor->prepare(opened.trained.data);
   };
   Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
-  const ModelService service(opened, predictor->outputs(), name_of(arguments, opened), batcher, batching.most, metrics);
+  const ModelService service(opened, predictor->outputs(), choose_name(arguments, opened), batcher, batching.most, metrics);
   HttpOptions http = arguments.http;
   http.max_body = arguments.max_body_mib << 20;
   http.threads =

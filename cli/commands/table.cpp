@@ -57,7 +57,7 @@ std::string rendered(const TableOptions& options) {
     for (const std::string& note : sets.back().left_out_notes()) print_error_line("note: " + note);
   }
   const Table table = make_table(sets, options.columns);
-  if (!options.figures.empty()) html::write_figures(figures_of(sets), options.figures);
+  if (!options.figures.empty()) html::write_figures(make_figures(sets), options.figures);
   const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
   if (options.format == "text") return table_text(table);
   if (options.format == "markdown") return table_markdown(table, from);

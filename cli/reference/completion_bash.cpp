@@ -21,7 +21,7 @@ complete -o bashdefault -o default -F _ptrain ptrain
 )";
 
 /// What a value may be, then return: no other word can stand there. A value without choices is left to files.
-std::string bash_values_of(const CommandDescription& command) {
+std::string format_bash_values(const CommandDescription& command) {
   std::string text;
   for (const OptionDescription& option : command.options) {
     if (option.value.empty()) continue;
@@ -37,7 +37,7 @@ std::string bash_values_of(const CommandDescription& command) {
   return text;
 }
 
-std::string bash_words_of(const CommandDescription& command) {
+std::string format_bash_words(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const CommandDescription& below : command.commands) words.push_back(below.name);
   std::string text = fmt::format("        *) words='{}' ;;\n", fmt::join(words, " "));
@@ -47,7 +47,7 @@ std::string bash_words_of(const CommandDescription& command) {
   return text;
 }
 
-std::string bash_case_of(const CommandDescription& command) {
+std::string format_bash_case(const CommandDescription& command) {
   std::vector<std::string> options;
   for (const OptionDescription& option : command.options) {
     options.insert(options.end(), option.names.begin(), option.names.end());
@@ -56,7 +56,7 @@ std::string bash_case_of(const CommandDescription& command) {
       "    '{}')\n      case \"$previous\" in\n{}        *) case \"$current\" in\n        -*) words='{}' ;;\n{}        "
       "esac ;;\n"
       "      esac\n      ;;\n",
-      command.path, bash_values_of(command), fmt::join(options, " "), bash_words_of(command));
+      command.path, format_bash_values(command), fmt::join(options, " "), format_bash_words(command));
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::string bash_completion(const CommandDescription& program) {
   std::string cases;
   text += "    case \"$command $word\" in\n";
   for (const CommandDescription* command : all_commands(program)) {
-    cases += bash_case_of(*command);
+    cases += format_bash_case(*command);
     for (const CommandDescription& below : command->commands) {
       text += fmt::format("      '{} {}') command='{}' ;;\n", command->path, below.name, below.path);
     }

@@ -35,7 +35,7 @@ std::string fish_option_line(const std::string& start, const OptionDescription& 
   return line + " --description " + fish_quoted(first_line(option.help)) + "\n";
 }
 
-std::string fish_lines_of(const CommandDescription& command) {
+std::string format_fish_lines(const CommandDescription& command) {
   const std::string start =
       fmt::format("complete --command ptrain --condition {}", fish_quoted("__ptrain_at \"" + command.path + "\""));
   std::string text;
@@ -53,7 +53,7 @@ std::string fish_completion(const CommandDescription& program) {
   std::string text = fish_find;
   std::string lines;
   for (const CommandDescription* command : all_commands(program)) {
-    lines += fish_lines_of(*command);
+    lines += format_fish_lines(*command);
     for (const CommandDescription& below : command->commands) {
       text += fmt::format("            case '{} {}'\n                set command '{}'\n", command->path, below.name,
                           below.path);

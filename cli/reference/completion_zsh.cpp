@@ -30,7 +30,7 @@ std::string zsh_entry(const std::string& name, const std::string& help) {
   return shell_quoted(name + ":" + first_line(help));
 }
 
-std::string zsh_values_of(const CommandDescription& command) {
+std::string format_zsh_values(const CommandDescription& command) {
   std::string text;
   for (const OptionDescription& option : command.options) {
     if (option.value.empty()) continue;
@@ -46,7 +46,7 @@ std::string zsh_values_of(const CommandDescription& command) {
   return text;
 }
 
-std::string zsh_case_of(const CommandDescription& command) {
+std::string format_zsh_case(const CommandDescription& command) {
   std::vector<std::string> options, commands;
   for (const OptionDescription& option : command.options) {
     for (const std::string& name : option.names) options.push_back(zsh_entry(name, option.help));
@@ -55,7 +55,7 @@ std::string zsh_case_of(const CommandDescription& command) {
   return fmt::format(
       "    '{}')\n      case \"$words[CURRENT-1]\" in\n{}      esac\n      commands=({})\n      options=({})\n"
       "      files={}\n      ;;\n",
-      command.path, zsh_values_of(command), fmt::join(commands, " "), fmt::join(options, "\n        "),
+      command.path, format_zsh_values(command), fmt::join(commands, " "), fmt::join(options, "\n        "),
       command.arguments.empty() ? 0 : 1);
 }
 
@@ -65,7 +65,7 @@ std::string zsh_completion(const CommandDescription& program) {
   std::string text = zsh_find;
   std::string cases;
   for (const CommandDescription* command : all_commands(program)) {
-    cases += zsh_case_of(*command);
+    cases += format_zsh_case(*command);
     for (const CommandDescription& below : command->commands) {
       text += fmt::format("      '{} {}') command='{}' ;;\n", command->path, below.name, below.path);
     }

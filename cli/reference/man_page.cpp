@@ -39,13 +39,13 @@ std::string tagged(const std::string& tag, std::string_view help) {
   return fmt::format(".TP\n{}\n{}\n", tag, text);
 }
 
-std::string tag_of(const OptionDescription& option) {
+std::string format_tag(const OptionDescription& option) {
   std::string tag;
   for (const std::string& name : option.names) tag += (tag.empty() ? "" : ", ") + bold(name);
   return option.value.empty() ? tag : tag + " " + italic(option.value);
 }
 
-std::string synopsis_of(const CommandDescription& command) {
+std::string format_synopsis(const CommandDescription& command) {
   std::string line = bold(command.path.empty() ? "ptrain" : "ptrain " + command.path);
   if (command.options.size() > 1) line += " [" + italic("options") + "]";
   for (const OptionDescription& argument : command.arguments) {
@@ -58,11 +58,11 @@ std::string synopsis_of(const CommandDescription& command) {
 
 std::string as_it_stands(const std::string& text) { return ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
-std::string section_of(const CommandDescription& command) {
-  std::string text = fmt::format(".SS {}{}\n", synopsis_of(command), roff(command.help));
-  for (const OptionDescription& argument : command.arguments) text += tagged(tag_of(argument), argument.help);
+std::string format_section(const CommandDescription& command) {
+  std::string text = fmt::format(".SS {}{}\n", format_synopsis(command), roff(command.help));
+  for (const OptionDescription& argument : command.arguments) text += tagged(format_tag(argument), argument.help);
   for (const OptionDescription& option : command.options) {
-    if (option.names.back() != "--help") text += tagged(tag_of(option), option.help);  // which every command has
+    if (option.names.back() != "--help") text += tagged(format_tag(option), option.help);  // which every command has
   }
   return command.footer.empty() ? text : text + as_it_stands(command.footer);
 }
@@ -70,7 +70,7 @@ std::string section_of(const CommandDescription& command) {
 std::string keys_section() {
   std::string text = ".SH CONFIGURATION KEYS\nIn the YAML file, or as \\fB\\-o\\fR \\fIkey\\fR=\\fIvalue\\fR.\n";
   for (const Key& key : catalogs().keys()) {
-    const std::string fallback = key.required ? "required" : "default " + default_of(key).dump();
+    const std::string fallback = key.required ? "required" : "default " + default_value(key).dump();
     text += tagged(bold(key.name), fmt::format("{}\n{}; {}", key.help, describe(key), fallback));
   }
   return text;
@@ -91,13 +91,13 @@ std::string man_page(const CommandDescription& program, const std::string& versi
                                  version, roff(program.help.substr(0, program.help.find_last_not_of('.') + 1)));
   text += ".SH SYNOPSIS\n";
   for (const CommandDescription* command : all_commands(program)) {
-    if (command->commands.empty() || !command->arguments.empty()) text += synopsis_of(*command) + ".br\n";
+    if (command->commands.empty() || !command->arguments.empty()) text += format_synopsis(*command) + ".br\n";
   }
   text += ".SH OPTIONS\n";
-  for (const OptionDescription& option : program.options) text += tagged(tag_of(option), option.help);
+  for (const OptionDescription& option : program.options) text += tagged(format_tag(option), option.help);
   text += ".SH COMMANDS\n";
   for (const CommandDescription* command : all_commands(program)) {
-    if (!command->path.empty()) text += section_of(*command);
+    if (!command->path.empty()) text += format_section(*command);
   }
   text += keys_section() + environment_section();
   return text + ".SH EXIT STATUS AND AN EXAMPLE\n" + as_it_stands(program.footer);

@@ -30,7 +30,7 @@ std::string outcomes(const CaseProgress& progress) {
   std::map<RunOutcome, int> counts;
   for (const RunRecord& record : progress.records) ++counts[record.outcome];
   std::vector<std::string> parts;
-  for (const auto& [outcome, count] : counts) parts.push_back(fmt::format("{} {}", count, name_of(outcome)));
+  for (const auto& [outcome, count] : counts) parts.push_back(fmt::format("{} {}", count, to_string(outcome)));
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -91,10 +91,10 @@ class PlainView : public SweepObserver {
     if (progress.running) return;
     const RunRecord& record = progress.records.back();
     std::string line =
-        fmt::format("{} {}/{}: {}", record.case_name, record.repeat + 1, progress.planned, name_of(record.outcome));
+        fmt::format("{} {}/{}: {}", record.case_name, record.repeat + 1, progress.planned, to_string(record.outcome));
     if (record.figures) {
       line += fmt::format(", {:.1f} {} at the typical step of {:.3f} ms, {:.1f} s",
-                          speed_of(*record.figures, SpeedEstimator::typical_step), record.figures->unit,
+                          estimate_speed(*record.figures, SpeedEstimator::typical_step), record.figures->unit,
                           record.figures->typical_step_ms, record.wall_seconds);
     }
     if (!record.message.empty()) line += ": " + record.message;

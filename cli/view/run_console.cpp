@@ -67,7 +67,7 @@ void RunConsole::on_detail(const std::string& line) {
 void RunConsole::on_line(std::string_view kind, const MetricsLine& line) { event(kind, to_json(line)); }
 
 void RunConsole::on_report(const Report& report, const std::filesystem::path& file) {
-  event("end", {{"status", name_of(report.status)}, {"message", report.message}, {"report", file.string()}});
+  event("end", {{"status", to_string(report.status)}, {"message", report.message}, {"report", file.string()}});
 }
 
 void RunConsole::on_end(const Report& report, std::span<const double> step_ms, const std::filesystem::path& file) {

@@ -52,7 +52,7 @@ std::string flag(const std::string& name, const FlagState& state) {
 std::string run_summary(const Report& report, std::span<const double> step_ms) {
   const ProgressReport& progress = report.progress;
   std::string text = line("run", fmt::format("{}, {} of {} steps, {:.4g} epochs, {}", report.model.name, progress.steps,
-                                             progress.planned_steps, progress.epochs, name_of(report.status)));
+                                             progress.planned_steps, progress.epochs, to_string(report.status)));
   if (report.throughput) text += line("speed", speed(report, step_ms));
   text += line("memory", memory(report.memory));
   if (report.evaluation) text += line("accuracy", accuracy(*report.evaluation));

@@ -71,7 +71,7 @@ auto find(const Map& map, std::string_view name) {
 }
 
 /// A rate may be lower by the file's tolerance; some memory is always reserved.
-double tolerance_of(const FactKey& key, const ExpectedMachine& file) {
+double choose_tolerance(const FactKey& key, const ExpectedMachine& file) {
   constexpr double reserved = 0.05;
   if (key.name == "memory_gb") return reserved;
   return key.kind == FactKind::measured ? file.tolerance : 0;
@@ -79,7 +79,7 @@ double tolerance_of(const FactKey& key, const ExpectedMachine& file) {
 
 }  // namespace
 
-std::string_view name_of(CheckVerdict verdict) {
+std::string_view to_string(CheckVerdict verdict) {
   constexpr std::array<std::string_view, 3> names{"ok", "FAIL", "skipped"};
   return names.at(static_cast<std::size_t>(verdict));
 }
@@ -103,7 +103,7 @@ std::vector<Check> check_facts(FactOf part, const FoundDevice& device, const Par
     if (!key.belongs_to(part)) continue;
     std::optional<ExpectedFigure> wanted = find(usual, key.name);
     if (const auto value = find(expected.figures, key.name))
-      wanted = ExpectedFigure{*value, tolerance_of(key, file), "file"};
+      wanted = ExpectedFigure{*value, choose_tolerance(key, file), "file"};
     checks.push_back(check_figure(key, find(device.facts.figures, key.name), wanted));
   }
   for (Check& check : checks) check.device = device.name;
@@ -140,7 +140,7 @@ std::string checks_text(const CheckReport& report) {
     text += fmt::format("{}{}\n", verdict, reason.empty() ? "" : ": " + reason);
   };
   add({"device", "what", "found", "expected"}, "verdict", "");
-  for (const Check& check : report.checks) add(cells(check), name_of(check.verdict), check.reason);
+  for (const Check& check : report.checks) add(cells(check), to_string(check.verdict), check.reason);
   return text + fmt::format("{} ok, {} failed, {} skipped\n", report.count(CheckVerdict::ok),
                             report.count(CheckVerdict::failed), report.count(CheckVerdict::skipped));
 }

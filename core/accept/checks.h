@@ -9,7 +9,7 @@ namespace ptrain {
 /// skipped: what could not be checked, for the reason given.
 enum class CheckVerdict { ok, failed, skipped };
 /// "ok", "FAIL", "skipped"
-std::string_view name_of(CheckVerdict verdict);
+std::string_view to_string(CheckVerdict verdict);
 
 struct Check {
   std::string device;  // "cpu", "cuda:0", "machine"

@@ -18,11 +18,11 @@ class ExpectedReader : YamlReader {
   ExpectedMachine read(const YamlValue& root) {
     for (const YamlEntry& entry : root.entries) {
       if (entry.key == "about") {
-        machine_.about = text_of(entry);
+        machine_.about = as_text(entry);
       } else if (entry.key == "tolerance") {
-        machine_.tolerance = number_of(entry, 0, 0.99);
+        machine_.tolerance = as_number(entry, 0, 0.99);
       } else if (entry.key == "gpus") {
-        machine_.gpus = number_of(entry, 0, 1e4);
+        machine_.gpus = as_number(entry, 0, 1e4);
       } else if (entry.key == "cpu") {
         read_part(entry, FactOf::cpu, machine_.cpu);
       } else if (entry.key == "gpu") {
@@ -38,12 +38,12 @@ class ExpectedReader : YamlReader {
   void read_part(const YamlEntry& part, FactOf of, PartFacts& facts) const {
     const std::string section = part.key + ".";
     const std::vector<std::string> known = fact_names(of);
-    for (const YamlEntry& entry : map_of(part)) {
+    for (const YamlEntry& entry : as_map(part)) {
       if (std::find(known.begin(), known.end(), entry.key) == known.end()) refuse_unknown(entry, section, known);
       if (entry.key == "model" || entry.key == "driver") {
-        facts.texts[entry.key] = text_of(entry, section);
+        facts.texts[entry.key] = as_text(entry, section);
       } else {
-        facts.figures[entry.key] = number_of(entry, 0, 1e12, section);
+        facts.figures[entry.key] = as_number(entry, 0, 1e12, section);
       }
     }
   }
@@ -58,7 +58,7 @@ std::string quoted(const std::string& text) {
   return "'" + quotes + "'";
 }
 
-std::string yaml_of(std::string_view name, const PartFacts& part) {
+std::string format_yaml(std::string_view name, const PartFacts& part) {
   if (part.empty()) return {};
   std::string yaml = fmt::format("{}:\n", name);
   for (const auto& [key, text] : part.texts) yaml += fmt::format("  {}: {}\n", key, quoted(text));
@@ -89,7 +89,7 @@ void save_expected(const ExpectedMachine& machine, const std::filesystem::path& 
   std::string yaml = fmt::format("# {}\ntolerance: {}  # share that a measured rate or clock may be lower by\n",
                                  machine.about, machine.tolerance);
   if (machine.gpus) yaml += fmt::format("gpus: {}\n", *machine.gpus);
-  write_file_atomic(file, yaml + yaml_of("cpu", machine.cpu) + yaml_of("gpu", machine.gpu));
+  write_file_atomic(file, yaml + format_yaml("cpu", machine.cpu) + format_yaml("gpu", machine.gpu));
 }
 
 PartFacts common_facts(std::span<const PartFacts> parts) {

@@ -14,18 +14,18 @@ namespace {
 using Runs = std::vector<const MeasuredRun*>;
 
 /// Logarithm of the time per sample of each run.
-StepLogs logs_of(const Runs& runs, SpeedEstimator estimator) {
+StepLogs collect_step_logs(const Runs& runs, SpeedEstimator estimator) {
   StepLogs logs;
   for (const MeasuredRun* run : runs) {
     const RunFigures& figures = *run->record.figures;
-    logs.typical.push_back(-std::log(speed_of(figures, estimator)));
+    logs.typical.push_back(-std::log(estimate_speed(figures, estimator)));
     logs.mean.push_back(std::log(figures.seconds / static_cast<double>(figures.samples)));
   }
   return logs;
 }
 
 /// Of both sides, as far as both know.
-SpeedEstimator estimator_of(const Runs& base, const Runs& changed) {
+SpeedEstimator choose_estimator(const Runs& base, const Runs& changed) {
   return std::max(speed_estimator(base), speed_estimator(changed));
 }
 
@@ -83,8 +83,8 @@ StepLogs minus(StepLogs changed, const StepLogs& base) {
 
 SpeedChange judge_speed(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
   const auto [first, second] = interleaved_pairs(base, changed);
-  if (!first.empty()) return judge_pairs(minus(logs_of(second, estimator), logs_of(first, estimator)), rule);
-  return judge_groups(logs_of(base, estimator), logs_of(changed, estimator), rule);
+  if (!first.empty()) return judge_pairs(minus(collect_step_logs(second, estimator), collect_step_logs(first, estimator)), rule);
+  return judge_groups(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
 }
 
 /// "2 of 3 runs ended well (1 oom: does not fit)", why a side has too little.
@@ -95,7 +95,7 @@ std::string shortfall(const MeasuredCase& item, const char* side) {
   std::string why = "nothing was measured";
   if (item.runs.empty()) why = "was not run";
   if (bad != item.runs.end() && bad->record.outcome != RunOutcome::ok) {
-    why = fmt::format("{}{}", name_of(bad->record.outcome),
+    why = fmt::format("{}{}", to_string(bad->record.outcome),
                       bad->record.message.empty() ? "" : ": " + bad->record.message);
   }
   return fmt::format("{}: no good run ({})", side, why);
@@ -149,7 +149,7 @@ std::string incomparable(const Quality& before, const Quality& after, const Runs
 }
 
 /// Half the width of the interval of the change; absent where nothing tells it.
-std::optional<double> reach_of(const Quality& before, const Quality& after) {
+std::optional<double> compute_margin_of_error(const Quality& before, const Quality& after) {
   const bool counted = before.metric->kind == MetricKind::fraction;
   const std::int64_t samples = std::min(before.eval_samples, after.eval_samples);
   if (equal_throughout(before, after)) return counted ? 1 - std::pow(0.025, 1 / static_cast<double>(samples)) : 0.0;
@@ -176,13 +176,13 @@ void judge_by_margin(AccuracyChange& change, double gain, double margin) {
 
 }  // namespace
 
-std::string_view name_of(AccuracyVerdict verdict) {
+std::string_view to_string(AccuracyVerdict verdict) {
   constexpr std::array<std::string_view, 4> names = {"not measured", "NOT WORSE", "WORSE", "INCONCLUSIVE"};
   return names.at(static_cast<std::size_t>(verdict));
 }
 
 AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double margin) {
-  const Quality before = quality_of(base), after = quality_of(changed);
+  const Quality before = measure_quality(base), after = measure_quality(changed);
   AccuracyChange change;
   if (!before.metric && !after.metric) return change;
   change.metric = (before.metric ? before : after).metric;
@@ -195,7 +195,7 @@ AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double marg
   const MetricInfo& metric = *before.metric;
   const double estimate = change.changed - change.base, sign = metric.higher_is_better ? 1 : -1;
   const double matters = metric.is_bounded() ? margin : margin * std::abs(change.base);
-  const std::optional<double> reach = reach_of(before, after);
+  const std::optional<double> reach = compute_margin_of_error(before, after);
   if (!reach) {
     judge_by_margin(change, sign * estimate, matters);
     return change;
@@ -245,7 +245,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   CaseComparison result;
   result.name = base.name == changed.name ? base.name : fmt::format("{} -> {}", base.name, changed.name);
   const Runs before = base.good(), all = changed.good(), after = new_runs(before, all);
-  if (!before.empty() && !all.empty()) result.estimator = estimator_of(before, all);
+  if (!before.empty() && !all.empty()) result.estimator = choose_estimator(before, all);
   result.base = side_figures(before, result.estimator);
   result.changed = side_figures(after.empty() ? all : after, result.estimator);
   if (before.empty() || all.empty()) {

@@ -18,7 +18,7 @@ namespace ptrain {
 
 enum class AccuracyVerdict { not_measured, not_worse, worse, inconclusive };
 /// "not measured", "NOT WORSE", "WORSE", "INCONCLUSIVE"
-std::string_view name_of(AccuracyVerdict verdict);
+std::string_view to_string(AccuracyVerdict verdict);
 
 struct CompareRule {
   SpeedRule speed;

@@ -51,7 +51,7 @@ std::string quality_column(const Comparison& comparison) {
 std::string accuracy_text(const CaseComparison& item, const std::string& column) {
   const AccuracyChange& a = item.accuracy;
   if (a.verdict == AccuracyVerdict::not_measured) return "-";
-  std::string text(name_of(a.verdict));
+  std::string text(to_string(a.verdict));
   if (!a.compared) return text;
   const int digits = a.metric->digits(a.base);
   if (a.metric->column() != column) text += " " + a.metric->title;
@@ -113,7 +113,7 @@ std::string comparison_text(const Comparison& comparison) {
                                  step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
   for (const CaseComparison& item : comparison.cases) {
     text +=
-        fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, name_of(item.speed.verdict),
+        fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, to_string(item.speed.verdict),
                     step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("{}\n", line);
@@ -127,7 +127,7 @@ std::string comparison_markdown(const Comparison& comparison) {
       step_title(comparison), column);
   for (const CaseComparison& item : comparison.cases) {
     text +=
-        fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name), name_of(item.speed.verdict),
+        fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name), to_string(item.speed.verdict),
                     step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view begin_marker = "<!-- ptrain ";
 constexpr std::string_view end_marker = "<!-- /ptrain -->";
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
@@ -53,7 +53,7 @@ DocumentTables render_document(const std::filesystem::path& document) {
   DocumentTables result;
   const std::string content = read_file(document);
   const std::string line_end = content.find("\r\n") != std::string::npos ? "\r\n" : "\n";
-  const std::vector<std::string> lines = lines_of(content);
+  const std::vector<std::string> lines = split_lines(content);
   const std::filesystem::path folder = document.has_parent_path() ? document.parent_path() : ".";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     result.rendered += lines[i] + line_end;
@@ -64,7 +64,7 @@ DocumentTables render_document(const std::filesystem::path& document) {
     while (end < lines.size() && lines[end] != end_marker && !lines[end].starts_with(begin_marker)) ++end;
     if (end == lines.size() || lines[end] != end_marker) fail_usage("{}: no line {} ends it", where, end_marker);
     const std::string made = render_mark(lines[mark], folder, where);
-    const std::vector<std::string> wanted = lines_of(made);
+    const std::vector<std::string> wanted = split_lines(made);
     for (std::size_t k = 0; k < std::max(wanted.size(), end - mark - 1); ++k) {
       const std::string says = mark + 1 + k < end ? lines[mark + 1 + k] : "";
       const std::string should = k < wanted.size() ? wanted[k] : "";

@@ -53,7 +53,7 @@ std::string dotted(std::string_view pointer) {
 json at_pointer(const json& tree, const char* pointer) { return tree.value(json::json_pointer(pointer), json()); }
 
 /// What may differ of a device without its speed differing in kind: clocks and driver are told, not refused.
-json devices_of(const json& devices) {
+json summarize_devices(const json& devices) {
   json names = json::array();
   for (const json& device : devices) names.push_back(device.value("name", device.dump()));
   return names;
@@ -70,13 +70,13 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
     const DifferenceKind kind = !key.defines_work ? DifferenceKind::note
                                 : data            ? DifferenceKind::data
                                                   : DifferenceKind::config;
-    found.push_back({kind, key.name, text_of(before), text_of(after)});
+    found.push_back({kind, key.name, to_text(before), to_text(after)});
   }
 }
 
 }  // namespace
 
-std::string_view name_of(DifferenceKind kind) { return difference_kinds.at(static_cast<std::size_t>(kind)); }
+std::string_view to_string(DifferenceKind kind) { return difference_kinds.at(static_cast<std::size_t>(kind)); }
 
 DifferenceKind difference_kind_from_name(std::string_view name) {
   for (std::size_t i = 0; i + 1 < difference_kinds.size(); ++i) {
@@ -93,9 +93,9 @@ std::vector<Difference> find_differences(const Report& base, const Report& chang
     if (before == after) continue;
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";
     const bool same_devices =
-        devices && before.is_array() && after.is_array() && devices_of(before) == devices_of(after);
+        devices && before.is_array() && after.is_array() && summarize_devices(before) == summarize_devices(after);
     found.push_back(
-        {same_devices ? DifferenceKind::note : watched.kind, dotted(watched.pointer), text_of(before), text_of(after)});
+        {same_devices ? DifferenceKind::note : watched.kind, dotted(watched.pointer), to_text(before), to_text(after)});
   }
   add_config(found, base.config, changed.config);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });

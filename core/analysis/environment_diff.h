@@ -12,7 +12,7 @@ namespace ptrain {
 /// What may differ only when it is allowed by name; `note` never forbids.
 enum class DifferenceKind { hardware, config, data, note };
 /// "hardware", "config", "data", "note"
-std::string_view name_of(DifferenceKind kind);
+std::string_view to_string(DifferenceKind kind);
 /// Throws Error{usage} for a name that is none of the three that can be allowed.
 DifferenceKind difference_kind_from_name(std::string_view name);
 

@@ -73,7 +73,7 @@ std::int64_t rank_sum_cut(std::size_t m, std::size_t n, double tail) {
   return normal_cut(a * b / 2, std::sqrt(a * b * (a + b + 1) / 12), tail);
 }
 
-Interval interval_of(std::vector<double> differences, std::int64_t cut) {
+Interval percentile_interval(std::vector<double> differences, std::int64_t cut) {
   Interval interval;
   if (differences.empty()) return interval;
   std::sort(differences.begin(), differences.end());
@@ -107,7 +107,7 @@ Interval signed_rank_interval(std::span<const double> values, double confidence)
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
   }
-  return interval_of(std::move(means), signed_rank_cut(values.size(), (1 - confidence) / 2));
+  return percentile_interval(std::move(means), signed_rank_cut(values.size(), (1 - confidence) / 2));
 }
 
 Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence) {
@@ -115,7 +115,7 @@ Interval rank_sum_interval(std::span<const double> base, std::span<const double>
   for (const double b : base) {
     for (const double c : changed) differences.push_back(c - b);
   }
-  return interval_of(std::move(differences), rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
+  return percentile_interval(std::move(differences), rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
 }
 
 Interval centre_interval(std::span<const double> values, double confidence) {

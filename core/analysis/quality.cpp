@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-const MetricValue* primary_metric_of(const MeasuredRun& run) {
+const MetricValue* find_primary_metric(const MeasuredRun& run) {
   if (!run.record.figures || !run.record.figures->evaluation) return nullptr;
   const MetricValue* primary = run.record.figures->evaluation->primary();
   return primary != nullptr && primary->value ? primary : nullptr;
@@ -19,12 +19,12 @@ double Quality::mean() const {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-Quality quality_of(const std::vector<const MeasuredRun*>& runs) {
+Quality measure_quality(const std::vector<const MeasuredRun*>& runs) {
   Quality quality;
   double squares = 0;
   bool all_have_errors = true;
   for (const MeasuredRun* run : runs) {
-    const MetricValue* primary = primary_metric_of(*run);
+    const MetricValue* primary = find_primary_metric(*run);
     if (primary == nullptr) continue;
     if (!quality.metric) quality.metric = *primary;
     if (primary->name != quality.metric->name) {

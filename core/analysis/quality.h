@@ -12,7 +12,7 @@
 namespace ptrain {
 
 /// The primary metric of a run's last evaluation; null where it has no value.
-const MetricValue* primary_metric_of(const MeasuredRun& run);
+const MetricValue* find_primary_metric(const MeasuredRun& run);
 
 /// The primary metric over runs that have one of that name.
 struct Quality {
@@ -28,7 +28,7 @@ struct Quality {
 };
 
 /// What the good runs of a case came to.
-Quality quality_of(const std::vector<const MeasuredRun*>& runs);
+Quality measure_quality(const std::vector<const MeasuredRun*>& runs);
 
 /// How a column of primary metrics is called: the title of the most frequent one, "Accuracy" where there is none.
 std::string quality_title(const std::vector<MetricInfo>& metrics);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr int deepest = 6;  // folders below the root that are looked into
 
-RunOverview overview_of(const fs::path& folder) {
+RunOverview read_overview(const fs::path& folder) {
   const Report report = read_report(folder / "report.json");
   RunOverview run;
   run.folder = folder.string();
@@ -42,7 +42,7 @@ void collect(const fs::path& folder, int depth, RunList& list) {
   }
   if (fs::exists(folder / "report.json")) {
     try {
-      list.runs.push_back(overview_of(folder));
+      list.runs.push_back(read_overview(folder));
     } catch (const Error& error) {
       list.notes.emplace_back(error.what());
     }
@@ -59,9 +59,9 @@ void collect(const fs::path& folder, int depth, RunList& list) {
 
 using Cells = std::array<std::string, 7>;
 
-Cells cells_of(const RunOverview& run, const std::string& column) {
+Cells format_cells(const RunOverview& run, const std::string& column) {
   return {run.folder,
-          std::string(name_of(run.status)),
+          std::string(to_string(run.status)),
           run.data.empty() ? run.model : fmt::format("{}, {}", run.model, run.data),
           run.precision,
           run.steps == run.planned_steps ? fmt::format("{}", run.steps)
@@ -73,7 +73,7 @@ Cells cells_of(const RunOverview& run, const std::string& column) {
 }  // namespace
 
 std::string data_name(const Report& report) {
-  const DataConfig data = config_of(report).data;
+  const DataConfig data = restore_config(report).data;
   const auto& rows = data_source_rows();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.entry.name == data.source; });
@@ -97,7 +97,7 @@ std::string run_list_text(const RunList& list) {
   }
   const std::string column = quality_title(metrics);
   std::vector<Cells> rows{{"run", "status", "work", "precision", "steps", in_a_sentence(column), "speed"}};
-  for (const RunOverview& run : list.runs) rows.push_back(cells_of(run, column));
+  for (const RunOverview& run : list.runs) rows.push_back(format_cells(run, column));
   std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

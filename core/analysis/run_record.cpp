@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
 
 /// Samples of the steps from `first` up to `last`, counted from those that the run began with.
-std::int64_t samples_of(const Report& report, std::int64_t first, std::int64_t last) {
+std::int64_t count_samples(const Report& report, std::int64_t first, std::int64_t last) {
   if (report.phases.empty()) return (last - first) * report.global_batch_size;
-  const std::int64_t parts = report.global_batch_size / config_of(report).data.batch_size;  // ranks, micro-batches
+  const std::int64_t parts = report.global_batch_size / restore_config(report).data.batch_size;  // ranks, micro-batches
   const std::int64_t done_before = report.progress.steps - last;
   std::int64_t samples = 0;
   for (const PhaseReport& phase : report.phases) {
@@ -40,9 +40,9 @@ void upgrade_record(json& record) {
 
 }  // namespace
 
-std::string_view name_of(RunOutcome outcome) { return all_outcomes.at(static_cast<std::size_t>(outcome)); }
+std::string_view to_string(RunOutcome outcome) { return all_outcomes.at(static_cast<std::size_t>(outcome)); }
 
-RunOutcome outcome_of(RunStatus status) {
+RunOutcome to_outcome(RunStatus status) {
   switch (status) {
     case RunStatus::ok:
       return RunOutcome::ok;
@@ -63,7 +63,7 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   RunFigures figures;
   const auto measured = step_ms.subspan(static_cast<std::size_t>(warmup_steps));
   figures.unit = report.throughput ? report.throughput->unit : "samples/s";
-  figures.samples = samples_of(report, warmup_steps, static_cast<std::int64_t>(step_ms.size()));
+  figures.samples = count_samples(report, warmup_steps, static_cast<std::int64_t>(step_ms.size()));
   figures.seconds = std::accumulate(measured.begin(), measured.end(), 0.0) * 1e-3;
   figures.throughput = static_cast<double>(figures.samples) / figures.seconds;
   figures.typical_step_ms = typical_step(measured);

@@ -19,9 +19,9 @@ namespace ptrain {
 
 /// How a benchmark's run ended. `unstable`: it ran, but its step times did not settle.
 enum class RunOutcome { ok, oom, diverged, timeout, unstable, error };
-std::string_view name_of(RunOutcome outcome);
+std::string_view to_string(RunOutcome outcome);
 /// How a run ended that left a report.
-RunOutcome outcome_of(RunStatus status);
+RunOutcome to_outcome(RunStatus status);
 
 /// Figures of one run over the steps after its warm-up.
 struct RunFigures {

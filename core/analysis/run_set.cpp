@@ -33,13 +33,13 @@ std::optional<RunFigures> summary_figures(const Report& report) {
 }
 
 /// A record for a report that no benchmark wrote.
-RunRecord record_of(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
+RunRecord make_record(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
   record.case_name = file.filename() == report_name ? file.parent_path().filename().string() : file.stem().string();
   record.config_hash = report.config_hash;
-  record.seed = config_of(report).seed;
+  record.seed = restore_config(report).seed;
   record.started = report.environment.time;
-  record.outcome = outcome_of(report.status);
+  record.outcome = to_outcome(report.status);
   record.message = report.message;
   record.wall_seconds = report.progress.wall_seconds;
   record.steady = find_steady_state(step_ms);
@@ -60,7 +60,7 @@ MeasuredRun read_report_run(const fs::path& file) {
   run.report = read_report(file);
   run.report_file = file;
   if (file.filename() == report_name) run.step_ms = read_step_times(file.parent_path() / metrics_name);
-  run.record = record_of(*run.report, file, run.step_ms);
+  run.record = make_record(*run.report, file, run.step_ms);
   return run;
 }
 

@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-std::string_view name_of(SpeedEstimator estimator) {
+std::string_view to_string(SpeedEstimator estimator) {
   constexpr std::array<std::string_view, 2> names = {"typical step", "samples over time"};
   return names.at(static_cast<std::size_t>(estimator));
 }
@@ -30,7 +30,7 @@ SpeedEstimator speed_estimator(std::span<const RunSet> sets) {
   return speed_estimator(all);
 }
 
-double speed_of(const RunFigures& figures, SpeedEstimator estimator) {
+double estimate_speed(const RunFigures& figures, SpeedEstimator estimator) {
   if (estimator == SpeedEstimator::samples_over_time) return figures.throughput;
   const double per_step = static_cast<double>(figures.samples) / static_cast<double>(figures.step_ms.count);
   return per_step / figures.typical_step_ms * 1e3;
@@ -38,7 +38,7 @@ double speed_of(const RunFigures& figures, SpeedEstimator estimator) {
 
 Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator) {
   std::vector<double> logs;
-  for (const RunFigures* figures : runs) logs.push_back(std::log(speed_of(*figures, estimator)));
+  for (const RunFigures* figures : runs) logs.push_back(std::log(estimate_speed(*figures, estimator)));
   const Interval of_logs = centre_interval(logs, interval_confidence);
   return {std::exp(of_logs.estimate), std::exp(of_logs.lower), std::exp(of_logs.upper), of_logs.bounded};
 }

@@ -16,7 +16,7 @@ constexpr double interval_confidence = 0.95;
 /// typical_step: samples of a step over the typical step's time (typical_step() in run_record.h).
 enum class SpeedEstimator { typical_step, samples_over_time };
 /// "typical step", "samples over time"
-std::string_view name_of(SpeedEstimator estimator);
+std::string_view to_string(SpeedEstimator estimator);
 
 /// typical_step where every step's time of all `runs` is known; else what reports alone have.
 SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs);
@@ -24,7 +24,7 @@ SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs);
 SpeedEstimator speed_estimator(std::span<const RunSet> sets);
 
 /// Samples per second of one run.
-double speed_of(const RunFigures& figures, SpeedEstimator estimator);
+double estimate_speed(const RunFigures& figures, SpeedEstimator estimator);
 
 /// The centre of a case's runs in samples per second, with its 95 % interval; both found for logarithms.
 Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);

@@ -34,7 +34,7 @@ TableCell text_cell(const Source& source, const std::string& text, const std::st
 }
 
 /// Where a figure of a run is written: in its record, or, without one, in its report.
-CellSource source_of(const MeasuredRun& run, const char* in_record, const char* in_report) {
+CellSource find_source(const MeasuredRun& run, const char* in_record, const char* in_report) {
   return run.record_file.empty() ? CellSource{run.report_file, in_report} : CellSource{run.record_file, in_record};
 }
 
@@ -52,23 +52,23 @@ TableCell measured_cell(const Interval& interval, const std::string& unit, std::
 }
 
 /// The centre of one figure over the good runs.
-TableCell centre_of(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* unit,
+TableCell estimate_center(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* unit,
                     const char* in_record, const char* in_report) {
   std::vector<double> values;
   for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
   TableCell cell = measured_cell(centre_interval(values, interval_confidence), unit, values.size());
-  for (const MeasuredRun* run : source.good) cell.sources.push_back(source_of(*run, in_record, in_report));
+  for (const MeasuredRun* run : source.good) cell.sources.push_back(find_source(*run, in_record, in_report));
   return cell;
 }
 
 TableCell run_cell(const Source& source) {
   TableCell cell{source.item.name, source.item.name, {}};
-  for (const MeasuredRun& run : source.item.runs) cell.sources.push_back(source_of(run, "/case", ""));
+  for (const MeasuredRun& run : source.item.runs) cell.sources.push_back(find_source(run, "/case", ""));
   return cell;
 }
 
 std::string sample_size(const Report& report) {
-  const DataConfig data = config_of(report).data;
+  const DataConfig data = restore_config(report).data;
   switch (reads(report)) {
     case DataKind::image:
       return fmt::format(", {} px", data.image_size);
@@ -117,7 +117,7 @@ TableCell speed_cell_by(const Source& source, SpeedEstimator estimator) {
   TableCell cell = measured_cell(speed, source.good.front()->record.figures->unit, source.good.size());
   for (const MeasuredRun* run : source.good) {
     cell.sources.push_back(
-        source_of(*run, typical ? "/measured/typical_step_ms" : "/measured/throughput/value", "/throughput/value"));
+        find_source(*run, typical ? "/measured/typical_step_ms" : "/measured/throughput/value", "/throughput/value"));
   }
   cell.text = fmt::format("{:.1f} {}{}", speed.estimate, cell.unit, reach_text(speed));
   return cell;
@@ -128,10 +128,10 @@ TableCell throughput_cell(const Source& source) { return speed_cell_by(source, S
 
 TableCell step_cell(const Source& source) {
   if (source.good.empty()) return nothing();
-  TableCell cell = centre_of(
+  TableCell cell = estimate_center(
       source, [](const RunFigures& f) { return f.step_ms.p50; }, "ms", "/measured/step_ms/p50", "/latency_ms/step/p50");
   const double median = cell.value;
-  const double late = centre_of(
+  const double late = estimate_center(
                           source, [](const RunFigures& f) { return f.step_ms.p99; }, "ms", "/measured/step_ms/p99",
                           "/latency_ms/step/p99")
                           .value;
@@ -142,7 +142,7 @@ TableCell step_cell(const Source& source) {
 
 TableCell memory_cell(const Source& source) {
   if (source.good.empty()) return nothing();
-  TableCell cell = centre_of(
+  TableCell cell = estimate_center(
       source, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "bytes",
       "/measured/memory_bytes", "/memory/measured_peak_bytes");
   cell.text = fmt::format("{:.0f} MiB", cell.value.get<double>() / (1 << 20));
@@ -168,12 +168,12 @@ CellSource primary_source(const MeasuredRun& run) {
 }
 
 TableCell accuracy_cell(const Source& source) {
-  const Quality quality = quality_of(source.good);
+  const Quality quality = measure_quality(source.good);
   if (!quality.metric) return nothing();
   TableCell cell;
   std::string references;  // the same for all: they are evaluated on the same samples
   for (const MeasuredRun* run : source.good) {
-    const MetricValue* primary = primary_metric_of(*run);
+    const MetricValue* primary = find_primary_metric(*run);
     if (primary == nullptr || primary->name != quality.metric->name) continue;
     ++cell.runs;
     cell.sources.push_back(primary_source(*run));
@@ -199,7 +199,7 @@ TableCell time_to_accuracy_cell(const Source& source) {
   if (seconds.size() < source.good.size())
     cell.text += fmt::format(", {} of {} runs", seconds.size(), source.good.size());
   for (const MeasuredRun* run : source.good) {
-    cell.sources.push_back(source_of(*run, "/measured/time_to_accuracy", "/time_to_accuracy/seconds"));
+    cell.sources.push_back(find_source(*run, "/measured/time_to_accuracy", "/time_to_accuracy/seconds"));
   }
   return cell;
 }
@@ -245,8 +245,8 @@ TableCell status_cell(const Source& source) {
   std::map<std::string_view, int> counts;
   std::vector<CellSource> sources;
   for (const MeasuredRun& run : source.item.runs) {
-    ++counts[name_of(run.record.outcome)];
-    sources.push_back(source_of(run, "/status", "/status"));
+    ++counts[to_string(run.record.outcome)];
+    sources.push_back(find_source(run, "/status", "/status"));
   }
   std::vector<std::string> parts;
   for (const auto& [name, count] : counts)
@@ -284,7 +284,7 @@ const std::vector<ColumnMaker>& makers() {
   return list;
 }
 
-const ColumnMaker& maker_of(const std::string& id) {
+const ColumnMaker& find_maker(const std::string& id) {
   std::vector<std::string> known;
   for (const ColumnMaker& maker : makers()) {
     if (maker.column.id == id) return maker;
@@ -301,7 +301,7 @@ void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
   }
   std::string& title = table.columns[column].title;
   title =
-      fmt::format("Speed ({}{})", name_of(estimator), counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
+      fmt::format("Speed ({}{})", to_string(estimator), counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
   if (counts.size() < 2) return;
   for (TableRow& row : table.rows) {
     TableCell& cell = row.cells[column];
@@ -314,7 +314,7 @@ std::vector<MetricInfo> primary_metrics(std::span<const RunSet> sets) {
   std::vector<MetricInfo> metrics;
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Quality quality = quality_of(item.good());
+      const Quality quality = measure_quality(item.good());
       if (quality.metric) metrics.push_back(*quality.metric);
     }
   }
@@ -322,7 +322,7 @@ std::vector<MetricInfo> primary_metrics(std::span<const RunSet> sets) {
 }
 
 /// A single report, or the folder that holds a case's runs.
-std::filesystem::path link_of(const MeasuredCase& item) {
+std::filesystem::path find_link(const MeasuredCase& item) {
   if (item.runs.empty()) return {};
   const MeasuredRun& run = item.runs.front();
   return run.record_file.empty() ? run.report_file : run.record_file.parent_path().parent_path();
@@ -346,7 +346,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   std::vector<const ColumnMaker*> chosen;
   std::istringstream names(columns);
   for (std::string id; std::getline(names, id, ',');) {
-    chosen.push_back(&maker_of(id));
+    chosen.push_back(&find_maker(id));
     table.columns.push_back(chosen.back()->column);
   }
   const SpeedEstimator estimator = table.estimator = speed_estimator(sets);
@@ -354,7 +354,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
       const Source source{item, item.good(), item.reported(), estimator, quality};
-      TableRow row{item.name, link_of(item), {}};
+      TableRow row{item.name, find_link(item), {}};
       for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
       table.rows.push_back(std::move(row));
     }

@@ -64,7 +64,7 @@ std::string table_csv(const Table& table, const fs::path& from) {
       for (const auto& bound : {cell.lower, cell.upper}) text += (bound ? json(*bound).dump() : "") + ",";
       text += fmt::format("{},{},", cell.unit, cell.runs);
     }
-    text += fmt::format("{},{}\n", name_of(table.estimator), csv_field(relative_to(row.link, from)));
+    text += fmt::format("{},{}\n", to_string(table.estimator), csv_field(relative_to(row.link, from)));
   }
   return text;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double stall_confidence = 0.99;
 
-Verdict verdict_of(const Interval& percent, double threshold) {
+Verdict decide_verdict(const Interval& percent, double threshold) {
   if (!percent.bounded) return Verdict::inconclusive;
   if (percent.lower > 0 && percent.estimate > threshold) return Verdict::slower;
   if (percent.upper < 0 && percent.estimate < -threshold) return Verdict::faster;
@@ -33,8 +33,8 @@ std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::in
 }
 
 void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
-  change.verdict = verdict_of(change.percent, rule.threshold_percent);
-  const bool stalls = verdict_of(change.stalls, rule.threshold_percent) == Verdict::slower;
+  change.verdict = decide_verdict(change.percent, rule.threshold_percent);
+  const bool stalls = decide_verdict(change.stalls, rule.threshold_percent) == Verdict::slower;
   if (stalls && change.verdict != Verdict::slower) {
     change.verdict = Verdict::slower;
     change.reason = fmt::format("the mean step is {:+.1f} %, the typical one {:+.1f} %: some steps stall",
@@ -65,7 +65,7 @@ Interval widened(Interval interval, double by) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
+std::string_view to_string(Verdict verdict) {
   constexpr std::array<std::string_view, 4> names = {"SAME", "FASTER", "SLOWER", "INCONCLUSIVE"};
   return names.at(static_cast<std::size_t>(verdict));
 }

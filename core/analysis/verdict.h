@@ -14,7 +14,7 @@ namespace ptrain {
 
 enum class Verdict { same, faster, slower, inconclusive };
 /// "SAME", "FASTER", "SLOWER", "INCONCLUSIVE"
-std::string_view name_of(Verdict verdict);
+std::string_view to_string(Verdict verdict);
 
 struct SpeedRule {
   double threshold_percent = 2;  // changes below it do not matter

@@ -66,7 +66,7 @@ E choice(const char* value, const char* name, E otherwise) {
   fail_usage("options.{}: expected {}, got \"{}\"", name, fmt::join(Choices<E>::names, "|"), value);
 }
 
-api::Settings settings_of(const char* folder, const ptrain_options& options) {
+api::Settings make_settings(const char* folder, const ptrain_options& options) {
   constexpr std::int64_t most_batch = 65536, most_threads = 4096;
   api::Settings settings;
   settings.folder = &given(folder, "folder");
@@ -84,7 +84,7 @@ api::Settings settings_of(const char* folder, const ptrain_options& options) {
   return settings;
 }
 
-ptrain_kind kind_of(const DatasetInfo& data) {
+ptrain_kind to_kind(const DatasetInfo& data) {
   switch (data.kind) {
     case DataKind::image:
       return data.frames > 0 ? PTRAIN_CLIPS : PTRAIN_IMAGES;
@@ -111,7 +111,7 @@ ptrain_type public_type(TensorType type) {
   return PTRAIN_FLOAT32;
 }
 
-TensorType type_of(const ptrain_tensor& tensor) {
+TensorType to_tensor_type(const ptrain_tensor& tensor) {
   switch (tensor.type) {
     case PTRAIN_UINT8:
       return TensorType::u8;
@@ -125,7 +125,7 @@ TensorType type_of(const ptrain_tensor& tensor) {
   fail_usage("{}: {} is no ptrain_type", quoted_name(tensor.name), static_cast<int>(tensor.type));
 }
 
-std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t count) {
+std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t count) {
   constexpr std::size_t most_inputs = 8;
   constexpr std::int32_t most_axes = 8;
   if (count > most_inputs) fail_usage("{} inputs: no model reads so many", count);
@@ -135,7 +135,7 @@ std::vector<InputTensor> tensors_of(const ptrain_tensor* inputs, std::size_t cou
     given(input.name, "inputs: a name");
     if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", quoted_name(input.name), input.rank);
     if (input.rank > 0) given(input.shape, quoted_name(input.name).c_str());
-    tensors.push_back({input.name, type_of(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
+    tensors.push_back({input.name, to_tensor_type(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
   }
   return tensors;
 }
@@ -162,7 +162,7 @@ void run(api::Session& session, std::span<const InputTensor> inputs, std::string
     for (const TensorSpec& one : session.answers()) names.push_back(one.name);
     fail_usage("the model has no answer {}, expected {}", quoted_name(std::string(answer)), fmt::join(names, " or "));
   }
-  const std::size_t each = static_cast<std::size_t>(spec->shape.count()) * size_of(spec->dtype) / element_bytes;
+  const std::size_t each = static_cast<std::size_t>(spec->shape.count()) * element_size(spec->dtype) / element_bytes;
   if (!inputs.empty() && !inputs[0].shape.empty() && inputs[0].shape[0] > 0 &&
       static_cast<std::size_t>(inputs[0].shape[0]) > room / each) {
     fail_usage("room: {} {}, expected {} for each of {} inputs", room, element_bytes == 1 ? "bytes" : "values", each,
@@ -187,7 +187,7 @@ const char* ptrain_last_error(void) { return last_error().c_str(); }
 ptrain_status ptrain_open(const char* folder, const ptrain_options* options, ptrain_model** model) {
   return guarded([&] {
     given(model, "model") = nullptr;
-    *model = new ptrain_model{api::Session(settings_of(folder, options == nullptr ? ptrain_options{} : *options))};
+    *model = new ptrain_model{api::Session(make_settings(folder, options == nullptr ? ptrain_options{} : *options))};
   });
 }
 
@@ -204,7 +204,7 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
     const DatasetInfo& data = session.data();
-    given(description, "description") = {kind_of(data),
+    given(description, "description") = {to_kind(data),
                                          data.classes,
                                          session.settings().max_batch,
                                          data.image_size.is_square() ? data.image_size.height : 0,
@@ -286,7 +286,7 @@ ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_
     }
     given(values, "values");
     const bool logits = output == PTRAIN_LOGITS;
-    run(session, tensors_of(inputs, count), logits ? tensor_names::logits : tensor_names::probabilities, values, room,
+    run(session, make_tensors(inputs, count), logits ? tensor_names::logits : tensor_names::probabilities, values, room,
         sizeof(float));
   });
 }
@@ -297,7 +297,7 @@ ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs
     api::Session& session = given(model, "model").session;
     given(answer, "answer");
     given(static_cast<std::byte*>(data), "data");
-    run(session, tensors_of(inputs, count), answer, data, bytes, 1);
+    run(session, make_tensors(inputs, count), answer, data, bytes, 1);
   });
 }
 

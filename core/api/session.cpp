@@ -69,11 +69,11 @@ std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t>
   if (!encoder_) fail("{}: has no {}: it reads token ids alone", settings_.folder.string(), model_files::vocabulary);
   if (!is_utf8(text)) fail_usage("the text is not UTF-8");
   Scratch scratch;
-  return encoder_->encode(sentences_of(text), scratch, ids, types);
+  return encoder_->encode(split_sentences(text), scratch, ids, types);
 }
 
 Batch Session::run(std::span<const InputTensor> inputs) {
-  Batch batch = batch_of(data(), inputs, settings_.max_batch);
+  Batch batch = make_batch(data(), inputs, settings_.max_batch);
   const std::lock_guard lock(running_);
   const CallingThread thread(settings_.threads);
   return opened_.task->answers(predictor_->run(batch));

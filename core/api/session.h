@@ -39,7 +39,7 @@ class Session {
   /// Ids and token types [max_length]; returns the tokens. Throws Error{usage} where the model reads images or the text
   /// is no UTF-8, Error{failed} where the model has no vocabulary.
   std::int32_t encode_text(std::string_view text, std::span<std::int32_t> ids, std::span<std::int32_t> types) const;
-  /// The task's answers(). Throws as batch_of and Predictor::run do.
+  /// The task's answers(). Throws as make_batch and Predictor::run do.
   Batch run(std::span<const InputTensor> inputs);
 
  private:

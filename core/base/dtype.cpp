@@ -25,8 +25,8 @@ const Entry& entry(DType dtype) { return entries[static_cast<std::size_t>(dtype)
 
 }  // namespace
 
-std::size_t size_of(DType dtype) { return entry(dtype).size; }
-std::string_view name_of(DType dtype) { return entry(dtype).name; }
+std::size_t element_size(DType dtype) { return entry(dtype).size; }
+std::string_view to_string(DType dtype) { return entry(dtype).name; }
 
 DType dtype_from_name(std::string_view name) {
   for (const Entry& e : entries) {

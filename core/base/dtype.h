@@ -13,20 +13,20 @@ namespace ptrain {
 enum class DType : std::uint8_t { f32, bf16, f16, i64, i32, u8, s8 };
 
 /// Bytes of one element, and the name in configurations, graphs and files.
-std::size_t size_of(DType dtype);
-std::string_view name_of(DType dtype);
+std::size_t element_size(DType dtype);
+std::string_view to_string(DType dtype);
 /// Throws Error{usage} when `name` is none of f32, bf16, f16, i64, i32, u8, s8.
 DType dtype_from_name(std::string_view name);
 bool is_floating(DType dtype);
 inline bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
 /// The IEEE 754 bits of a float, and the float of such bits.
-PTRAIN_HD inline std::uint32_t bits_of(float value) {
+PTRAIN_HD inline std::uint32_t float_to_bits(float value) {
   std::uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
-PTRAIN_HD inline float float_of(std::uint32_t bits) {
+PTRAIN_HD inline float bits_to_float(std::uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
@@ -37,12 +37,12 @@ struct bf16 {
   std::uint16_t bits = 0;
   bf16() = default;
   PTRAIN_HD explicit bf16(float value) {
-    const std::uint32_t u = bits_of(value);
+    const std::uint32_t u = float_to_bits(value);
     const std::uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
     const bool nan = (u & 0x7fffffffu) > 0x7f800000u;
     bits = static_cast<std::uint16_t>(nan ? ((u >> 16) | 0x40u) : rounded);
   }
-  PTRAIN_HD operator float() const { return float_of(static_cast<std::uint32_t>(bits) << 16); }
+  PTRAIN_HD operator float() const { return bits_to_float(static_cast<std::uint32_t>(bits) << 16); }
 };
 
 /// IEEE binary16 in memory; arithmetic happens in float.
@@ -50,7 +50,7 @@ struct f16 {
   std::uint16_t bits = 0;
   f16() = default;
   PTRAIN_HD explicit f16(float value) {
-    const std::uint32_t u = bits_of(value);
+    const std::uint32_t u = float_to_bits(value);
     const std::uint32_t sign = (u >> 16) & 0x8000u;
     const std::uint32_t magnitude = u & 0x7fffffffu;
     std::uint32_t half;
@@ -60,7 +60,7 @@ struct f16 {
       half = 0x7c00u;  // rounds to infinity
     } else if (magnitude < 0x38800000u) {
       // Subnormal: adding 0.5 leaves the rounded mantissa in the low bits.
-      half = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u;
+      half = float_to_bits(bits_to_float(magnitude) + 0.5f) - 0x3f000000u;
     } else {
       const std::uint32_t odd = (magnitude >> 13) & 1u;
       half = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
@@ -70,12 +70,12 @@ struct f16 {
   PTRAIN_HD operator float() const {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = bits & 0x7fffu;
-    if (magnitude >= 0x7c00u) return float_of(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+    if (magnitude >= 0x7c00u) return bits_to_float(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
     if (magnitude < 0x400u) {
       const float subnormal = static_cast<float>(magnitude) * 5.9604644775390625e-08f;  // 2^-24
-      return float_of(sign | bits_of(subnormal));
+      return bits_to_float(sign | float_to_bits(subnormal));
     }
-    return float_of(sign | ((magnitude << 13) + 0x38000000u));
+    return bits_to_float(sign | ((magnitude << 13) + 0x38000000u));
   }
 };
 

@@ -41,7 +41,7 @@ class AbComparison {
     suite_.timeout_seconds = options.timeout_seconds;
     suite_.steady = options.steady;
     suite_.seed = options.seed;
-    suite_.cases = {case_of(base_side, options.base), case_of(new_side, options.changed)};
+    suite_.cases = {make_case(base_side, options.base), make_case(new_side, options.changed)};
   }
 
   Comparison run() {
@@ -77,7 +77,7 @@ class AbComparison {
     write_suite(suite_, options_.base.program, this_machine(), options_.software, sweep_, options_.folder);
   }
 
-  BenchCase case_of(const char* name, const ComparisonSide& side) const {
+  BenchCase make_case(const char* name, const ComparisonSide& side) const {
     const LoadedConfig loaded = load_config(options_.config, catalogs_, side.overrides);
     BenchCase item = case_of_config(loaded.config, options_.config.string());
     item.name = item.folder = name;
@@ -88,14 +88,14 @@ class AbComparison {
 
   void run_side(std::size_t side, std::int64_t pair) {
     const BenchCase& item = suite_.cases[side];
-    BenchRun run = run_of(suite_, item, pair);
+    BenchRun run = make_bench_run(suite_, item, pair);
     run.folder = options_.folder / "runs" / item.folder / fmt::format("{:02}", pair);
     run.record.position = position_++;
     run.record.sweep = sweep_;
     const auto record = run_once((side == 0 ? options_.base : options_.changed).program, run, options_.stopped);
     if (!record) throw Error(ExitCode::interrupted, "interrupted: no verdict");
     if (record->outcome != RunOutcome::ok && record->outcome != RunOutcome::unstable) {
-      fail("the {} side does not run: {}: {}", item.name, name_of(record->outcome), record->message);
+      fail("the {} side does not run: {}: {}", item.name, to_string(record->outcome), record->message);
     }
     MeasuredRun measured;
     measured.record = *record;

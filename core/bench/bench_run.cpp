@@ -25,7 +25,7 @@ std::string last_line(const fs::path& log) {
   return last.starts_with("error: ") ? last.substr(7) : last;
 }
 
-std::vector<std::string> arguments_of(const BenchRun& run) {
+std::vector<std::string> make_arguments(const BenchRun& run) {
   std::vector<std::string> words = {"run", run.config.string()};
   for (const Override& item : run.overrides) {
     words.emplace_back("-o");
@@ -45,7 +45,7 @@ std::vector<std::string> arguments_of(const BenchRun& run) {
 
 void judge_report(RunRecord& record, const Report& report, const BenchRun& run) {
   record.message = report.message;
-  record.outcome = outcome_of(report.status);
+  record.outcome = to_outcome(report.status);
   if (record.outcome != RunOutcome::ok) return;
   const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
   SteadyRule rule = run.steady;
@@ -86,7 +86,7 @@ BenchProgram bench_program(const fs::path& path) {
   return program;
 }
 
-BenchRun run_of(const Suite& suite, const BenchCase& item, std::int64_t repeat) {
+BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t repeat) {
   BenchRun run;
   run.config = suite.config;
   run.overrides = item.overrides;
@@ -112,7 +112,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   record.started = utc_time();
   const fs::path log = run.folder / "log.txt";
   const ChildResult child =
-      run_child(program.path, arguments_of(run), log, run.timeout_seconds, stopped, run.environment);
+      run_child(program.path, make_arguments(run), log, run.timeout_seconds, stopped, run.environment);
   if (child.end == ChildResult::End::stopped) {
     fs::remove_all(run.folder, error);
     return std::nullopt;

@@ -32,7 +32,7 @@ struct BenchRun {
 
 /// Run `repeat` of a case of a suite, with the case's own seed; its folder and place in the sweep are left to the
 /// caller.
-BenchRun run_of(const Suite& suite, const BenchCase& item, std::int64_t repeat);
+BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t repeat);
 
 /// Runs it and writes its record. Empty when `stopped` ended it: then there is no record, as if it never ran.
 std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& run,

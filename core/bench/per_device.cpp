@@ -11,7 +11,7 @@ namespace {
 constexpr const char* device_axis = "device";
 constexpr const char* at_once_axis = "at_once";
 
-std::vector<std::string> parts_of(const std::string& list) {
+std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream text(list);
   for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
@@ -21,7 +21,7 @@ std::vector<std::string> parts_of(const std::string& list) {
 }  // namespace
 
 Suite on_each_device(const Suite& suite, std::size_t devices, const std::string& visible) {
-  const std::vector<std::string> ids = parts_of(visible);
+  const std::vector<std::string> ids = split_list(visible);
   Suite all = suite;
   all.cases.clear();
   BenchAxis device{device_axis, device_axis, {}}, at_once{at_once_axis, at_once_axis, {false}};

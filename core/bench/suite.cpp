@@ -118,30 +118,30 @@ class SuiteReader : YamlReader {
   void read_entry(const YamlEntry& entry) {
     const std::string& key = entry.key;
     if (key == "name") {
-      suite_.name = require_name(text_of(entry));
+      suite_.name = require_name(as_text(entry));
     } else if (key == "about") {
-      suite_.about = text_of(entry);
+      suite_.about = as_text(entry);
     } else if (key == "config") {
-      suite_.config = (suite_.file.parent_path() / text_of(entry)).lexically_normal();
+      suite_.config = (suite_.file.parent_path() / as_text(entry)).lexically_normal();
     } else if (key == "set") {
-      common_ = settings_of(entry);
+      common_ = read_settings(entry);
     } else if (key == "axes") {
-      for (const YamlEntry& axis : map_of(entry)) read_axis(axis);
+      for (const YamlEntry& axis : as_map(entry)) read_axis(axis);
     } else if (key == "cases") {
       read_cases(entry);
     } else if (key == "repeats") {
-      suite_.repeats = integer_of(entry, 1, 1000);
+      suite_.repeats = as_integer(entry, 1, 1000);
     } else if (key == "seed") {
-      suite_.seed = integer_of(entry, 0, 1e15);
+      suite_.seed = as_integer(entry, 0, 1e15);
     } else if (key == "vary_seed") {
-      suite_.vary_seed = truth_of(entry);
+      suite_.vary_seed = as_bool(entry);
     } else if (key == "timeout_seconds") {
-      suite_.timeout_seconds = number_of(entry, 0.1, 1e6);
+      suite_.timeout_seconds = as_number(entry, 0.1, 1e6);
     } else if (key == "steady") {
-      for (const YamlEntry& item : map_of(entry)) read_steady(item);
+      for (const YamlEntry& item : as_map(entry)) read_steady(item);
     } else if (key == "confidence") {
       suite_.confidence = ConfidenceTarget{1, 1000};
-      for (const YamlEntry& item : map_of(entry)) read_confidence(item);
+      for (const YamlEntry& item : as_map(entry)) read_confidence(item);
     } else {
       refuse_unknown(entry, "",
                      {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
@@ -150,20 +150,20 @@ class SuiteReader : YamlReader {
   }
   void read_steady(const YamlEntry& entry) {
     if (entry.key == "most_warmup_steps") {
-      suite_.steady.most_warmup_steps = integer_of(entry, 0, 1e9, "steady.");
+      suite_.steady.most_warmup_steps = as_integer(entry, 0, 1e9, "steady.");
     } else if (entry.key == "drift_percent") {
-      suite_.steady.drift_percent = number_of(entry, 0.1, 1000, "steady.");
+      suite_.steady.drift_percent = as_number(entry, 0.1, 1000, "steady.");
     } else if (entry.key == "required") {
-      suite_.steady.required = truth_of(entry, "steady.");
+      suite_.steady.required = as_bool(entry, "steady.");
     } else {
       refuse_unknown(entry, "steady.", {"most_warmup_steps", "drift_percent", "required"});
     }
   }
   void read_confidence(const YamlEntry& entry) {
     if (entry.key == "target_percent") {
-      suite_.confidence->percent = number_of(entry, 0.01, 100, "confidence.");
+      suite_.confidence->percent = as_number(entry, 0.01, 100, "confidence.");
     } else if (entry.key == "most_repeats") {
-      suite_.confidence->most_repeats = integer_of(entry, 1, 1000, "confidence.");
+      suite_.confidence->most_repeats = as_integer(entry, 1, 1000, "confidence.");
     } else {
       refuse_unknown(entry, "confidence.", {"target_percent", "most_repeats"});
     }
@@ -177,30 +177,30 @@ class SuiteReader : YamlReader {
     for (const YamlValue& item : value.items) items.push_back(item.text);
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
-  std::vector<Setting> settings_of(const YamlEntry& entry) const {
+  std::vector<Setting> read_settings(const YamlEntry& entry) const {
     std::vector<Setting> settings;
-    for (const YamlEntry& item : map_of(entry)) {
+    for (const YamlEntry& item : as_map(entry)) {
       settings.push_back({item.key, value_text(item, item.value), at(item.line)});
     }
     return settings;
   }
   void read_axis(const YamlEntry& entry) {
     std::vector<Setting> values;
-    for (const YamlValue& item : list_of(entry, "axes.", "a list of values")) {
+    for (const YamlValue& item : as_list(entry, "axes.", "a list of values")) {
       values.push_back({entry.key, value_text(entry, item), at(item.line == 0 ? entry.line : item.line)});
     }
     axes_.push_back(std::move(values));
     suite_.axes.push_back({entry.key, "", {}});
   }
   void read_cases(const YamlEntry& entry) {
-    for (const YamlValue& item : list_of(entry, "", "a list of cases")) {
+    for (const YamlValue& item : as_list(entry, "", "a list of cases")) {
       std::string name;
       std::vector<Setting> settings;
       for (const YamlEntry& part : item.entries) {
         if (part.key == "name") {
-          name = text_of(part, "cases.");
+          name = as_text(part, "cases.");
         } else if (part.key == "set") {
-          settings = settings_of(part);
+          settings = read_settings(part);
         } else {
           refuse_unknown(part, "cases.", {"name", "set"});
         }
@@ -287,7 +287,7 @@ BenchCase case_of_config(const Config& config, const std::string& where) {
                config.train.steps, fewest_steps);
   }
   BenchCase item;
-  item.work = changed_work_of(config);
+  item.work = describe_changed_work(config);
   item.settings = nlohmann::json::object();
   item.config_hash = config_hash(config);
   item.seed = config.seed;

@@ -38,10 +38,10 @@ class Sweep {
   }
 
  private:
-  fs::path folder_of(std::size_t index, std::int64_t repeat) const {
+  fs::path run_folder(std::size_t index, std::int64_t repeat) const {
     return options_.folder / "runs" / suite_.cases[index].folder / fmt::format("{:02}", repeat);
   }
-  std::int64_t seed_of(std::size_t index, std::int64_t repeat) const {
+  std::int64_t run_seed(std::size_t index, std::int64_t repeat) const {
     return suite_.cases[index].seed + (suite_.vary_seed ? repeat : 0);
   }
 
@@ -67,7 +67,7 @@ class Sweep {
     const BenchCase& item = suite_.cases[index];
     const bool good = record.outcome == RunOutcome::ok;
     const bool same_work = record.case_name == item.name && record.settings == item.settings &&
-                           record.seed == seed_of(index, repeat) && record.config_hash == item.config_hash;
+                           record.seed == run_seed(index, repeat) && record.config_hash == item.config_hash;
     return same_work && record.sweep == sweep_ && (good || options_.kept == Kept::all);
   }
 
@@ -76,7 +76,7 @@ class Sweep {
     for (std::size_t index = 0; index < cases_.size(); ++index) {
       cases_[index].planned = suite_.repeats;
       for (std::int64_t repeat = 0; repeat < rounds; ++repeat) {
-        const fs::path file = folder_of(index, repeat) / "record.json";
+        const fs::path file = run_folder(index, repeat) / "record.json";
         if (!fs::exists(file)) continue;
         const RunRecord record = read_run_record(file);
         if (!stands(record, index, repeat)) continue;
@@ -119,12 +119,12 @@ class Sweep {
     return members;
   }
 
-  BenchRun start_of(std::size_t index, std::int64_t repeat) {
-    BenchRun run = run_of(suite_, suite_.cases[index], repeat);
-    run.folder = folder_of(index, repeat);
+  BenchRun prepare_run(std::size_t index, std::int64_t repeat) {
+    BenchRun run = make_bench_run(suite_, suite_.cases[index], repeat);
+    run.folder = run_folder(index, repeat);
     run.record.position = position_++;
     run.record.sweep = sweep_;
-    run.record.seed = seed_of(index, repeat);
+    run.record.seed = run_seed(index, repeat);
     cases_[index].running = true;
     observer_.on_change(cases_, index);
     return run;
@@ -136,7 +136,7 @@ class Sweep {
     for (const std::size_t index : indices) {
       runs.push_back(
           std::async(indices.size() == 1 ? std::launch::deferred : std::launch::async,
-                     [this, run = start_of(index, repeat)] { return run_once(program_, run, options_.stopped); }));
+                     [this, run = prepare_run(index, repeat)] { return run_once(program_, run, options_.stopped); }));
     }
     bool all = true;
     for (std::size_t i = 0; i < indices.size(); ++i) {

@@ -15,9 +15,9 @@ std::string config_difference(const SuiteCase& before, const BenchCase& now) {
   std::string text;
   for (const Key& key : config_keys()) {
     if (before.work.is_null() || !key.defines_work) continue;
-    const nlohmann::json fallback = default_of(key);
+    const nlohmann::json fallback = default_value(key);
     const nlohmann::json earlier = before.work.value(key.name, fallback), later = now.work.value(key.name, fallback);
-    if (earlier != later) add_change(text, key.name, text_of(earlier), text_of(later));
+    if (earlier != later) add_change(text, key.name, to_text(earlier), to_text(later));
   }
   return text.empty() ? "its configuration was another" : text;
 }

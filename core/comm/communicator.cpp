@@ -102,7 +102,7 @@ void Communicator::count_transfer(Clock::time_point ready, const Exchange& excha
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   ++times_.all_reduces;
-  times_.bytes += static_cast<double>(exchange.count) * static_cast<double>(size_of(exchange.dtype));
+  times_.bytes += static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
   times_.transfer_seconds += seconds_between(ready, now);
   if (waiting_) times_.exposed_seconds += seconds_between(std::max(ready, waiting_since_), now);
 }

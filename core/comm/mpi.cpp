@@ -38,13 +38,13 @@ class MpiTransport final : public Transport {
   std::string_view engine() const override { return "mpi"; }
   int host_index(int rank) const override { return watch_->host_index(rank); }
   int local_world_size() const override { return watch_->local_world_size(); }
-  const std::string& host_of(int rank) const override { return watch_->host_of(rank); }
+  const std::string& rank_host(int rank) const override { return watch_->rank_host(rank); }
   Activity& activity() override { return activity_; }
 
   Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     barrier();
     const auto ready = Clock::now();
-    const auto element = static_cast<std::int64_t>(size_of(dtype));
+    const auto element = static_cast<std::int64_t>(element_size(dtype));
     const std::int64_t most = largest_part / element;
     for (std::int64_t first = 0; first < count; first += most) {
       reduce_part(static_cast<std::byte*>(data) + first * element, std::min(most, count - first), dtype, factor);
@@ -91,8 +91,8 @@ class MpiTransport final : public Transport {
 
  private:
   void reduce_part(std::byte* data, std::int64_t count, DType dtype, float factor) {
-    const auto element = static_cast<std::int64_t>(size_of(dtype));
-    const Slice own = slice_of(count, rank_, size_);
+    const auto element = static_cast<std::int64_t>(element_size(dtype));
+    const Slice own = rank_slice(count, rank_, size_);
     const std::int64_t own_bytes = own.count() * element;
     set_slices(count, element);
     received_.resize(static_cast<std::size_t>(own_bytes * size_));
@@ -120,7 +120,7 @@ class MpiTransport final : public Transport {
       list->resize(static_cast<std::size_t>(size_));
     }
     for (int r = 0; r < size_; ++r) {
-      const Slice slice = slice_of(count, r, size_);
+      const Slice slice = rank_slice(count, r, size_);
       slice_bytes_[static_cast<std::size_t>(r)] = static_cast<int>(slice.count() * element);
       slice_offsets_[static_cast<std::size_t>(r)] = static_cast<int>(slice.begin * element);
     }

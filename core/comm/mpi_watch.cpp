@@ -100,7 +100,7 @@ void MpiWatch::introduce() {
 
 int MpiWatch::local_world_size() const {
   return static_cast<int>(
-      std::count_if(peers_.begin(), peers_.end(), [this](const Peer& peer) { return peer.host == host_of(rank_); }));
+      std::count_if(peers_.begin(), peers_.end(), [this](const Peer& peer) { return peer.host == rank_host(rank_); }));
 }
 
 void MpiWatch::give_up(const std::string& reason) {
@@ -125,7 +125,7 @@ void MpiWatch::look(Waiting waiting) {
     if (reason_) {
       const std::string reason = *reason_;
       lock.unlock();
-      fail_all(rank_, fmt::format("{} failed: {}; it last did: {}", name_of(rank_), reason, activity_.text()));
+      fail_all(rank_, fmt::format("{} failed: {}; it last did: {}", describe_rank(rank_), reason, activity_.text()));
     }
   }
   if (seconds_since(told_) >= tell_seconds) tell_lives();
@@ -184,7 +184,7 @@ void MpiWatch::tell_lives() {
   }
 }
 
-std::string MpiWatch::name_of(int rank) const {
+std::string MpiWatch::describe_rank(int rank) const {
   return fmt::format("rank {} on {}", rank, peers_[static_cast<std::size_t>(rank)].host);
 }
 
@@ -200,19 +200,19 @@ void MpiWatch::judge(Waiting waiting) {
     if (peer.machine == peers_[static_cast<std::size_t>(rank_)].machine && has_ended(peer.process)) {
       receive();               // its last words may be whose failure it ended by
       if (stood_still_ > 0) {  // they gave this rank up
-        fail_all(rank_, fmt::format("{} was stopped for {:.1f} s; it last did: {}", name_of(rank_), stood_still_,
+        fail_all(rank_, fmt::format("{} was stopped for {:.1f} s; it last did: {}", describe_rank(rank_), stood_still_,
                                     activity_.text()));
       }
-      fail_all(rank, fmt::format("{} died; it last did: {}", name_of(rank), last_deed(rank)));
+      fail_all(rank, fmt::format("{} died; it last did: {}", describe_rank(rank), last_deed(rank)));
     }
     if (!watches(rank)) continue;
     if (seconds_since(peer.heard) > patience_.timeout_seconds()) {
-      fail_all(rank, fmt::format("{} has given no sign of life for {:g} s; it last did: {}", name_of(rank),
+      fail_all(rank, fmt::format("{} has given no sign of life for {:g} s; it last did: {}", describe_rank(rank),
                                  patience_.timeout_seconds(), last_deed(rank)));
     }
     const bool late = waiting == Waiting::yes && peer.last.operations < operations_;
     if (late && patience_.exhausted(rank, peer.last.progress, peer.last.busy > 0)) {
-      fail_all(rank, fmt::format("{} has kept the others waiting for {:g} s; it last did: {}", name_of(rank),
+      fail_all(rank, fmt::format("{} has kept the others waiting for {:g} s; it last did: {}", describe_rank(rank),
                                  patience_.timeout_seconds(), last_deed(rank)));
     }
   }

@@ -28,7 +28,7 @@ class MpiWatch {
   MpiWatch(const MpiWatch&) = delete;
   MpiWatch& operator=(const MpiWatch&) = delete;
 
-  const std::string& host_of(int rank) const { return peers_[static_cast<std::size_t>(rank)].host; }
+  const std::string& rank_host(int rank) const { return peers_[static_cast<std::size_t>(rank)].host; }
   int host_index(int rank) const { return peers_[static_cast<std::size_t>(rank)].host_index; }
   int local_world_size() const;
 
@@ -78,7 +78,7 @@ class MpiWatch {
   void judge(Waiting waiting);
   [[noreturn]] void fail_all(int failed_rank, const std::string& text);
   Message sign_of_life() const;
-  std::string name_of(int rank) const;
+  std::string describe_rank(int rank) const;
   std::string last_deed(int rank) const;
 
   Activity& activity_;

@@ -29,7 +29,7 @@ void reduce(std::span<const void* const> sources, std::span<void* const> destina
 
 }  // namespace
 
-Slice slice_of(std::int64_t count, int rank, int world_size) {
+Slice rank_slice(std::int64_t count, int rank, int world_size) {
   constexpr std::int64_t line = 16;  // whole cache lines of fp32
   const std::int64_t lines = (count + line - 1) / line;
   const auto bound = [&](std::int64_t r) { return std::min(count, lines * r / world_size * line); };

@@ -13,7 +13,7 @@ struct Slice {
   std::int64_t begin, end;
   std::int64_t count() const { return end - begin; }
 };
-Slice slice_of(std::int64_t count, int rank, int world_size);
+Slice rank_slice(std::int64_t count, int rank, int world_size);
 
 /// For i below `count`: every destination[i] = factor * (sources[0][i] + sources[1][i] + ...). Destinations may be
 /// sources.

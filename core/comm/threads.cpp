@@ -57,17 +57,17 @@ class ThreadTransport final : public Transport {
   std::string_view engine() const override { return "threads"; }
   int host_index(int) const override { return 0; }
   int local_world_size() const override { return world_size(); }
-  const std::string& host_of(int) const override { return group_->host; }
+  const std::string& rank_host(int) const override { return group_->host; }
   Activity& activity() override { return group_->activities[static_cast<std::size_t>(rank_)]; }
 
   Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     offer(data, count);
     const auto ready = Clock::now();
-    const Slice slice = slice_of(count, rank_, world_size());
+    const Slice slice = rank_slice(count, rank_, world_size());
     std::vector<void*>& places = places_;
     places.clear();
     for (const Offer& other : group_->offers) {
-      places.push_back(static_cast<std::byte*>(other.data) + slice.begin * static_cast<std::int64_t>(size_of(dtype)));
+      places.push_back(static_cast<std::byte*>(other.data) + slice.begin * static_cast<std::int64_t>(element_size(dtype)));
     }
     reduce_in_order({places.data(), places.size()}, places, slice.count(), dtype, factor);
     meet();

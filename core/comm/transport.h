@@ -22,7 +22,7 @@ class Transport {
   /// Which of the run's hosts `rank` is on, counted from 0; and how many ranks share this rank's host.
   virtual int host_index(int rank) const = 0;
   virtual int local_world_size() const = 0;
-  virtual const std::string& host_of(int rank) const = 0;
+  virtual const std::string& rank_host(int rank) const = 0;
 
   /// data = factor * sum over ranks in rank order, in fp32, rounded once. Returns the moment when all ranks were there.
   virtual std::chrono::steady_clock::time_point all_reduce(void* data, std::int64_t count, DType dtype,

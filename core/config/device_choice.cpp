@@ -21,7 +21,7 @@ std::optional<DeviceChoice> device_from_name(std::string_view name) {
   return DeviceChoice{DeviceKind::cuda, gpu};
 }
 
-std::string name_of(const DeviceChoice& device) {
+std::string to_string(const DeviceChoice& device) {
   const std::string kind(choice_name(device.kind));
   return device.gpu ? fmt::format("{}:{}", kind, *device.gpu) : kind;
 }

@@ -27,7 +27,7 @@ struct DeviceChoice {
 
 /// "auto", "cpu", "cuda" or "cuda:1", in letters of either case; nothing for other texts.
 std::optional<DeviceChoice> device_from_name(std::string_view name);
-std::string name_of(const DeviceChoice& device);
+std::string to_string(const DeviceChoice& device);
 /// Throws Error{usage} that names the option where `name` is none.
 DeviceChoice device_of_option(std::string_view option, std::string_view name);
 

@@ -19,7 +19,7 @@ std::optional<std::int64_t> parse_side(std::string_view text) {
   return side;
 }
 
-std::optional<std::int64_t> side_of(const json& value) {
+std::optional<std::int64_t> parse_side(const json& value) {
   if (!value.is_number()) return std::nullopt;
   const double side = value;
   if (!(side >= 0 && side <= static_cast<double>(largest_side))) return std::nullopt;
@@ -50,7 +50,7 @@ json to_json(ImageSize size) {
 std::optional<ImageSize> image_size_from_json(const json& value) {
   if (value.is_string()) return parse_image_size(value.get<std::string>());
   const bool pair = value.is_array() && value.size() == 2;
-  const auto height = side_of(pair ? value[0] : value), width = side_of(pair ? value[1] : value);
+  const auto height = parse_side(pair ? value[0] : value), width = parse_side(pair ? value[1] : value);
   if (!height || !width) return std::nullopt;
   return ImageSize(*height, *width);
 }

@@ -33,7 +33,7 @@ struct OptionalChoice<std::optional<E>> : std::is_enum<E> {
 
 /// What a member of type T is in a file.
 template <typename T>
-constexpr KeyType key_type_of() {
+constexpr KeyType deduce_key_type() {
   if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
   if constexpr (std::is_same_v<T, std::int64_t>) return KeyType::integer;
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
@@ -54,7 +54,7 @@ Key make_key(std::string name, std::string help, Path... path) {
   Key key;
   key.name = std::move(name);
   key.help = std::move(help);
-  key.type = key_type_of<T>();
+  key.type = deduce_key_type<T>();
   if constexpr (OptionalChoice<T>::value) {
     using Open = OptionalChoice<T>;
     using E = typename Open::Choice;
@@ -76,7 +76,7 @@ Key make_key(std::string name, std::string help, Path... path) {
   } else if constexpr (std::is_same_v<T, DeviceChoice>) {
     key.choices.assign(Choices<DeviceKind>::names.begin(), Choices<DeviceKind>::names.end());
     key.numbered = DeviceChoice::numbered;
-    key.get = [=](const Config& config) { return nlohmann::json(name_of(reach(config, path...))); };
+    key.get = [=](const Config& config) { return nlohmann::json(to_string(reach(config, path...))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = device_from_name(value.get<std::string>()).value();
     };

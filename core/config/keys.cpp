@@ -143,7 +143,7 @@ std::string describe_briefly(const Key& key) {
   return fmt::format("one of {} that ptrain list keys shows", key.choices.size());
 }
 
-nlohmann::json default_of(const Key& key) { return key.get(Config{}); }
+nlohmann::json default_value(const Key& key) { return key.get(Config{}); }
 
 namespace {
 
@@ -165,7 +165,7 @@ nlohmann::json to_json(const Config& config) {
   return tree;
 }
 
-nlohmann::json work_of(const Config& config) {
+nlohmann::json describe_work(const Config& config) {
   nlohmann::json work = nlohmann::json::object();  // its keys are sorted: the text is canonical
   for (const Key& key : config_keys()) {
     if (key.defines_work) work[key.name] = key.get(config);
@@ -173,8 +173,8 @@ nlohmann::json work_of(const Config& config) {
   return work;
 }
 
-nlohmann::json changed_work_of(const Config& config) {
-  const nlohmann::json work = work_of(config), defaults = work_of(Config{});
+nlohmann::json describe_changed_work(const Config& config) {
+  const nlohmann::json work = describe_work(config), defaults = describe_work(Config{});
   nlohmann::json changed = nlohmann::json::object();
   for (const auto& [key, value] : work.items()) {
     if (value != defaults.at(key)) changed[key] = value;
@@ -183,7 +183,7 @@ nlohmann::json changed_work_of(const Config& config) {
 }
 
 std::string config_hash(const Config& config) {
-  return fmt::format("fnv1a64:{:016x}", fnv1a64(work_of(config).dump()));
+  return fmt::format("fnv1a64:{:016x}", fnv1a64(describe_work(config).dump()));
 }
 
 }  // namespace ptrain

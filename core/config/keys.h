@@ -77,13 +77,13 @@ std::string describe(const Key& key);
 std::string describe_briefly(const Key& key);
 
 /// The default of every key, by key: get(Config{}).
-nlohmann::json default_of(const Key& key);
+nlohmann::json default_value(const Key& key);
 /// The resolved configuration as nested JSON with every key in it; what reports echo. Parsing it gives it back.
 nlohmann::json to_json(const Config& config);
 /// The keys that define a run's work and their values, by dotted name.
-nlohmann::json work_of(const Config& config);
+nlohmann::json describe_work(const Config& config);
 /// Those of them that are not at their defaults.
-nlohmann::json changed_work_of(const Config& config);
+nlohmann::json describe_changed_work(const Config& config);
 /// "fnv1a64:" and 16 hex digits over the canonical JSON of the keys that define the work (not output.* and resume):
 /// runs of equal hash do the same work.
 std::string config_hash(const Config& config);

@@ -31,9 +31,9 @@ json size_schema(const Key& key, bool listed) {
   return {{"anyOf", forms}};
 }
 
-json schema_of(const Key& key) {
+json make_key_schema(const Key& key) {
   json schema = {{"description", key.help}};
-  if (!key.required) schema["default"] = default_of(key);
+  if (!key.required) schema["default"] = default_value(key);
   json item = json::object();
   switch (key.type) {
     case KeyType::boolean:
@@ -83,7 +83,7 @@ json schema_of(const Key& key) {
 }
 
 /// An object schema, made where there is none yet.
-json& properties_of(json& schema) {
+json& find_properties(json& schema) {
   schema["type"] = "object";
   schema["additionalProperties"] = false;
   return schema["properties"];
@@ -123,9 +123,9 @@ json config_schema(const std::vector<Key>& keys) {
     json* node = &root;
     std::size_t begin = 0;
     for (std::size_t dot; (dot = key.name.find('.', begin)) != std::string::npos; begin = dot + 1) {
-      node = &properties_of(*node)[key.name.substr(begin, dot - begin)];
+      node = &find_properties(*node)[key.name.substr(begin, dot - begin)];
     }
-    properties_of(*node)[key.name.substr(begin)] = schema_of(key);
+    find_properties(*node)[key.name.substr(begin)] = make_key_schema(key);
   }
   allow_rows_below(root, "");
   root["properties"]["base"] = {{"type", "string"},

@@ -59,7 +59,7 @@ void refuse_leading_zero(const Target& target, std::string_view text) {
              target.key.name, shown(text));
 }
 
-double number_of(const Target& target, const YamlValue& value) {
+double read_number(const Target& target, const YamlValue& value) {
   const auto number = value.quoted ? std::nullopt : parse_whole<double>(value.text);
   if (number) refuse_leading_zero(target, value.text);
   if (!number || !std::isfinite(*number)) refuse_type(target, "a number", shown(value.text));
@@ -67,7 +67,7 @@ double number_of(const Target& target, const YamlValue& value) {
   return *number;
 }
 
-std::int64_t integer_of(const Target& target, const YamlValue& value) {
+std::int64_t read_integer(const Target& target, const YamlValue& value) {
   const auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
   if (integer) refuse_leading_zero(target, value.text);
   if (!integer) refuse_type(target, "an integer", shown(value.text));
@@ -75,14 +75,14 @@ std::int64_t integer_of(const Target& target, const YamlValue& value) {
   return *integer;
 }
 
-bool boolean_of(const Target& target, const YamlValue& value) {
+bool read_boolean(const Target& target, const YamlValue& value) {
   const std::string word = lower_case(value.text);
   if (!value.quoted && word == "true") return true;
   if (!value.quoted && word == "false") return false;
   target.refuse(shown(value.text));
 }
 
-std::string choice_of(const Target& target, const YamlValue& value) {
+std::string read_choice(const Target& target, const YamlValue& value) {
   const std::string word = lower_case(value.text);
   for (const std::string& choice : target.key.choices) {
     if (lower_case(choice) == word) return choice;
@@ -90,7 +90,7 @@ std::string choice_of(const Target& target, const YamlValue& value) {
   for (const auto& [other, choice] : target.key.other_names) {
     if (other == word) return choice;
   }
-  if (const auto device = device_from_name(word); device && !target.key.numbered.empty()) return name_of(*device);
+  if (const auto device = device_from_name(word); device && !target.key.numbered.empty()) return to_string(*device);
   target.refuse(shown(value.text));
 }
 
@@ -114,8 +114,8 @@ void check_sides(const Target& target, ImageSize size, std::string_view text) {
 }
 
 /// A side, or HEIGHTxWIDTH, as to_json() gives them.
-nlohmann::json image_size_of(const Target& target, const YamlValue& value) {
-  if (value.text.find('x') == std::string::npos) return integer_of(target, value);
+nlohmann::json read_image_size(const Target& target, const YamlValue& value) {
+  if (value.text.find('x') == std::string::npos) return read_integer(target, value);
   const std::optional<ImageSize> size = parse_image_size(value.text);
   if (!size) target.refuse(shown(value.text));
   check_sides(target, *size, shown(value.text));
@@ -123,9 +123,9 @@ nlohmann::json image_size_of(const Target& target, const YamlValue& value) {
 }
 
 /// Of a list of sizes, where sides may be written as any whole number, as 64.0.
-nlohmann::json listed_size_of(const Target& target, const YamlValue& value) {
-  if (value.text.find('x') != std::string::npos) return image_size_of(target, value);
-  const double side = number_of(target, value);
+nlohmann::json read_listed_size(const Target& target, const YamlValue& value) {
+  if (value.text.find('x') != std::string::npos) return read_image_size(target, value);
+  const double side = read_number(target, value);
   if (side != std::floor(side)) target.refuse(value.text);
   return side;
 }
@@ -136,26 +136,26 @@ nlohmann::json size_of_pair(const Target& target, const YamlValue& value) {
   std::int64_t sides[2];
   for (std::size_t i = 0; i < 2; ++i) {
     if (value.items[i].kind != YamlValue::Kind::scalar) target.refuse(kind_name(value.items[i]));
-    sides[i] = integer_of(target, value.items[i]);
+    sides[i] = read_integer(target, value.items[i]);
   }
   return to_json(ImageSize(sides[0], sides[1]));
 }
 
-nlohmann::json scalar_of(const Target& target, const YamlValue& value, KeyType type) {
+nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType type) {
   if (value.kind != YamlValue::Kind::scalar) target.refuse(kind_name(value));
   switch (type) {
     case KeyType::boolean:
-      return boolean_of(target, value);
+      return read_boolean(target, value);
     case KeyType::integer:
-      return integer_of(target, value);
+      return read_integer(target, value);
     case KeyType::number:
-      return number_of(target, value);
+      return read_number(target, value);
     case KeyType::choice:
-      return choice_of(target, value);
+      return read_choice(target, value);
     case KeyType::image_size:
-      return image_size_of(target, value);
+      return read_image_size(target, value);
     case KeyType::image_size_list:
-      return listed_size_of(target, value);
+      return read_listed_size(target, value);
     default:
       return value.text;
   }
@@ -186,14 +186,14 @@ std::string_view trimmed(std::string_view text) {
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
   const Target target{key, where};
   if (key.type == KeyType::image_size && value.kind == YamlValue::Kind::list) return size_of_pair(target, value);
-  if (!is_list(key.type)) return scalar_of(target, value, key.type);
+  if (!is_list(key.type)) return read_scalar(target, value, key.type);
   const bool is_scalar = value.kind == YamlValue::Kind::scalar;
   if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
   if (value.kind != YamlValue::Kind::list) {
     target.refuse(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
   }
   nlohmann::json list = nlohmann::json::array();
-  for (const YamlValue& item : value.items) list.push_back(scalar_of(target, item, item_type(key.type)));
+  for (const YamlValue& item : value.items) list.push_back(read_scalar(target, item, item_type(key.type)));
   return list;
 }
 

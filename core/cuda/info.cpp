@@ -18,7 +18,7 @@ constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 /// The file that a function was loaded from; empty when it is part of the program, or nowhere.
-std::string file_of(void* address) {
+std::string find_file(void* address) {
   Dl_info found{};
   if (address == nullptr || dladdr(address, &found) == 0 || found.dli_fname == nullptr) return {};
   return found.dli_fname;
@@ -34,7 +34,7 @@ void add_nvjpeg(BackendInfo& info) {
   int parts[3] = {};
   for (int part = 0; part < 3; ++part) nvjpeg->get_property(part, &parts[part]);
   info.versions["nvJPEG"] = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
-  if (std::string file = file_of(reinterpret_cast<void*>(nvjpeg->get_property)); !file.empty()) {
+  if (std::string file = find_file(reinterpret_cast<void*>(nvjpeg->get_property)); !file.empty()) {
     info.files["nvJPEG"] = std::move(file);
   }
 }
@@ -75,7 +75,7 @@ BackendInfo cuda_info() {
     info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   for (const auto& [library, function] :
        {std::pair{"cuDNN", "cudnnGetVersion"}, {"cuBLASLt", "cublasLtGetVersion"}, {"NCCL", "ncclGetVersion"}}) {
-    if (std::string file = file_of(dlsym(RTLD_DEFAULT, function)); !file.empty()) info.files[library] = std::move(file);
+    if (std::string file = find_file(dlsym(RTLD_DEFAULT, function)); !file.empty()) info.files[library] = std::move(file);
   }
   add_nvjpeg(info);
   int count = 0;

@@ -79,7 +79,7 @@ void Batch::copy_row(std::int64_t from, std::int64_t to) {
   }
 }
 
-ImageSize image_size_of(const Batch& batch) {
+ImageSize find_image_size(const Batch& batch) {
   const HostTensor* const images = batch.find(tensor_names::images);
   if (images == nullptr) return {};
   return {images->shape()[-3], images->shape()[-2]};

@@ -79,6 +79,6 @@ void Batch::add(std::string_view name, Shape shape, const std::vector<T>& values
 }
 
 /// The size of the images in it; none is said where it has none.
-ImageSize image_size_of(const Batch& batch);
+ImageSize find_image_size(const Batch& batch);
 
 }  // namespace ptrain

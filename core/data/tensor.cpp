@@ -20,7 +20,7 @@ Shape with_rows(std::int64_t rows, const Shape& sample) {
 }
 
 HostTensor::HostTensor(DType dtype, Shape shape)
-    : dtype_(dtype), shape_(std::move(shape)), bytes_(static_cast<std::size_t>(shape_.count()) * size_of(dtype)) {}
+    : dtype_(dtype), shape_(std::move(shape)), bytes_(static_cast<std::size_t>(shape_.count()) * element_size(dtype)) {}
 
 void HostTensor::set_rows(std::int64_t rows) {
   std::vector<std::int64_t> dims = shape_.dims();
@@ -46,7 +46,7 @@ void HostTensor::copy_row(std::int64_t from, std::int64_t to) {
 }
 
 void HostTensor::resize_rows(std::int64_t rows) {
-  std::size_t each = size_of(dtype_);
+  std::size_t each = element_size(dtype_);
   for (int axis = 1; axis < shape_.rank(); ++axis) each *= static_cast<std::size_t>(shape_[axis]);
   bytes_.resize(static_cast<std::size_t>(rows) * each);
   set_rows(rows);

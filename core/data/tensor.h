@@ -50,11 +50,11 @@ class HostTensor {
   }
   template <typename T>
   std::span<T> row(std::int64_t index) {
-    return row_of(values<T>(), index);
+    return slice_row(values<T>(), index);
   }
   template <typename T>
   std::span<const T> row(std::int64_t index) const {
-    return row_of(values<T>(), index);
+    return slice_row(values<T>(), index);
   }
   std::span<const std::byte> bytes() const { return bytes_; }
   std::span<std::byte> writable_bytes() { return bytes_; }
@@ -76,7 +76,7 @@ class HostTensor {
     invariant(dtype_ == dtype_of_type<T>, "a tensor's elements are read as another type");
   }
   template <typename T>
-  std::span<T> row_of(std::span<T> all, std::int64_t index) const {
+  std::span<T> slice_row(std::span<T> all, std::int64_t index) const {
     const auto each = static_cast<std::size_t>(row_count());
     return all.subspan(static_cast<std::size_t>(index) * each, each);
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view fused = "fused", separate = "separate";
 
-KernelContext context_of(const NodeProblem& node, const KernelOptions& options, KernelLibrary& kernels) {
+KernelContext make_context(const NodeProblem& node, const KernelOptions& options, KernelLibrary& kernels) {
   return {*node.op, node.inputs, node.outputs, options, &kernels.search_cache()};
 }
 
@@ -19,7 +19,7 @@ KernelContext context_of(const NodeProblem& node, const KernelOptions& options, 
 class Trial {
  public:
   Trial(Backend& backend, const NodeProblem& node, const KernelOptions& options)
-      : backend_(backend), kernel_(backend.kernels().make_kernel(context_of(node, options, backend.kernels()))) {
+      : backend_(backend), kernel_(backend.kernels().make_kernel(make_context(node, options, backend.kernels()))) {
     for (const TensorDesc& desc : node.inputs) {
       inputs_.push_back(is_absent(desc) ? nullptr : take(desc.bytes()));
       if (!is_absent(desc)) fill_for_trial(backend.memory(), inputs_.back(), desc);
@@ -50,7 +50,7 @@ std::string describe(const FusionChoice& choice, const KernelOptions& options, K
       fmt::format("fusion search={} persistent={} deterministic={} workspace={}:", options.exhaustive_search,
                   options.persistent_batch_norm, options.deterministic, options.workspace_limit);
   for (const NodeProblem& node : choice.separate) {
-    text += ' ' + describe_problem(context_of(node, options, kernels)) + ';';
+    text += ' ' + describe_problem(make_context(node, options, kernels)) + ';';
   }
   return text;
 }

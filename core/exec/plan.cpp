@@ -170,7 +170,7 @@ void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {
   device_memory_.copy_to_host(host, address(id), bytes);
 }
 
-NodeProfile Plan::profile_of(std::size_t step) const {
+NodeProfile Plan::profile_step(std::size_t step) const {
   const Node& node = graph_.nodes()[step];
   const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
   return {node.name,
@@ -184,7 +184,7 @@ NodeProfile Plan::profile_of(std::size_t step) const {
 
 std::vector<NodeProfile> Plan::profile() const {
   std::vector<NodeProfile> profiles;
-  for (std::size_t i = 0; i < steps_.size(); ++i) profiles.push_back(profile_of(i));
+  for (std::size_t i = 0; i < steps_.size(); ++i) profiles.push_back(profile_step(i));
   return profiles;
 }
 
@@ -192,7 +192,7 @@ std::vector<NodeProfile> Plan::last_run() const {
   std::vector<NodeProfile> profiles;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i].phase < last_phases_.first || steps_[i].phase > last_phases_.second) continue;
-    profiles.push_back(profile_of(i));
+    profiles.push_back(profile_step(i));
     profiles.back().seconds = steps_[i].last_seconds;
     profiles.back().runs = 1;
   }

@@ -102,7 +102,7 @@ class Plan {
   LaunchSequence& sequence(Phase first, Phase last);
   void enqueue(Phase first, Phase last);
   void count_laps(Phase first, Phase last);
-  NodeProfile profile_of(std::size_t step) const;
+  NodeProfile profile_step(std::size_t step) const;
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
 

@@ -94,7 +94,7 @@ RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
 }
 
 /// The better of two measurements, each.
-RateOfEach best_of(const RateOfEach& a, const RateOfEach& b) {
+RateOfEach take_best(const RateOfEach& a, const RateOfEach& b) {
   RateOfEach best{};
   for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::max(a[i], b[i]);
   return best;
@@ -117,7 +117,7 @@ RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) 
     fp32 = std::max(fp32, measure_size(device, work, ++size, [](std::size_t i) { return i == 0; })[0]);
   }
   RateOfEach rates{};
-  for (int round = 0; round < rounds; ++round) rates = best_of(rates, measure_size(device, work, size, promising));
+  for (int round = 0; round < rounds; ++round) rates = take_best(rates, measure_size(device, work, size, promising));
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (!promising(i)) rates[i] = smallest[i];
   }

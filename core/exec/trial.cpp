@@ -64,7 +64,7 @@ class Candidate {
   double spent_ = 0;
 };
 
-double best_of(const std::vector<Candidate>& candidates) {
+double find_best(const std::vector<Candidate>& candidates) {
   double best = never;
   for (const Candidate& candidate : candidates) best = std::min(best, candidate.best());
   return best;
@@ -74,7 +74,7 @@ double best_of(const std::vector<Candidate>& candidates) {
 
 std::vector<std::byte> trial_values(DType dtype) {
   constexpr std::size_t count = 1 << 16;
-  std::vector<std::byte> bytes(count * size_of(dtype));
+  std::vector<std::byte> bytes(count * element_size(dtype));
   if (!is_floating(dtype)) return bytes;
   const RandomStream random{1, 0, 0};
   visit_floating(dtype, [&](auto zero) {
@@ -102,7 +102,7 @@ std::vector<double> time_launches(LapTimer& timer, std::span<const TrialLaunch> 
   std::any_of(candidates.begin(), candidates.end(),
               [&](const Candidate& candidate) { return candidate.keep_busy(timer, seconds_to_warm); });
   for (int round = 0; round < rounds; ++round) {
-    const double to_beat = best_of(candidates);
+    const double to_beat = find_best(candidates);
     for (Candidate& candidate : candidates) candidate.sample(timer, to_beat);
   }
   std::vector<double> seconds;

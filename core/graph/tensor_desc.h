@@ -11,10 +11,10 @@ struct TensorDesc {
   Shape shape;
 
   std::int64_t count() const { return shape.count(); }
-  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * element_size(dtype); }
   bool operator==(const TensorDesc&) const = default;
   /// "bf16[8,56,56,64]"
-  std::string to_string() const { return std::string(name_of(dtype)) + shape.to_string(); }
+  std::string to_string() const { return std::string(ptrain::to_string(dtype)) + shape.to_string(); }
 };
 
 }  // namespace ptrain

@@ -54,7 +54,7 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& cl
   const auto consider = [&](const fs::path& folder) {
     if (frames_in(folder).empty()) return;
     const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();  // without a slash behind it
-    clips.push_back({folder.string(), class_of(data, whole.parent_path().filename().string())});
+    clips.push_back({folder.string(), find_class(data, whole.parent_path().filename().string())});
   };
   consider(path);
   for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied);
@@ -80,7 +80,7 @@ std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std:
       add(argument, model.data, clips);
       continue;
     }
-    for (const InputLine& line : lines_of(read_standard_input(), "standard input")) add(line.text, model.data, clips);
+    for (const InputLine& line : split_lines(read_standard_input(), "standard input")) add(line.text, model.data, clips);
   }
   return std::make_unique<ClipInputs>(model.data, std::move(clips));
 }

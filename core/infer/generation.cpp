@@ -86,7 +86,7 @@ class Texts {
     std::vector<Generation> results;
     for (Text& text : texts_) {
       const auto added = std::span(text.ids).subspan(static_cast<std::size_t>(text.result.prompt_tokens));
-      text.result.text = tokenizer_.text_of(added);
+      text.result.text = tokenizer_.decode(added);
       results.push_back(std::move(text.result));
     }
     return results;

@@ -55,11 +55,11 @@ class ImageInputs final : public InputSet {
 };
 
 /// The model's class of each of the samples' labels: the one of that name or, where either has none, of that number.
-std::vector<std::int32_t> truths_of(const DatasetInfo& samples, const DatasetInfo& data, const std::string& folder) {
+std::vector<std::int32_t> find_labels(const DatasetInfo& samples, const DatasetInfo& data, const std::string& folder) {
   const bool named = !label_names(samples).empty() && !label_names(data).empty();
   std::vector<std::int32_t> truths;
   for (std::int32_t label = 0; label < samples.classes; ++label) {
-    truths.push_back(named ? class_of(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
+    truths.push_back(named ? find_class(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
     if (truths.back() == no_truth || samples.classes != data.classes) {
       fail("{}: has {} classes ({}), the model {} others ({})", folder, samples.classes, listed(samples.class_names),
            data.classes, listed(data.class_names));
@@ -70,7 +70,7 @@ std::vector<std::int32_t> truths_of(const DatasetInfo& samples, const DatasetInf
 
 void add_samples(const std::string& folder, const std::shared_ptr<const Dataset>& samples, const DatasetInfo& data,
                  std::vector<Image>& images) {
-  const std::vector<std::int32_t> truths = truths_of(samples->info(), data, folder);
+  const std::vector<std::int32_t> truths = find_labels(samples->info(), data, folder);
   for (std::int64_t i = 0; i < samples->size(); ++i) {
     images.push_back(
         {fmt::format("{}[{}]", folder, i), truths[static_cast<std::size_t>(samples->label(i))], samples, i});
@@ -87,7 +87,7 @@ void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<Ima
       continue;
     }
     if (!entry->is_regular_file() || !has_image_suffix(path)) continue;
-    images.push_back({path.string(), class_of(data, path.parent_path().filename().string())});
+    images.push_back({path.string(), find_class(data, path.parent_path().filename().string())});
   }
   if (images.size() == first) fail("{}: has no .jpg, .jpeg or .png images, at no depth", folder.string());
   std::sort(images.begin() + static_cast<std::ptrdiff_t>(first), images.end(),
@@ -116,7 +116,7 @@ std::unique_ptr<InputSet> open_image_inputs(const TrainedModel& model, const std
       add(argument, model.data, images);
       continue;
     }
-    for (const InputLine& line : lines_of(read_standard_input(), "standard input")) add(line.text, model.data, images);
+    for (const InputLine& line : split_lines(read_standard_input(), "standard input")) add(line.text, model.data, images);
   }
   return std::make_unique<ImageInputs>(model.data, std::move(images));
 }

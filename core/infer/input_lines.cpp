@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-std::vector<InputLine> lines_of(std::string_view text, const std::string& name) {
+std::vector<InputLine> split_lines(std::string_view text, const std::string& name) {
   std::vector<InputLine> lines;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (std::int64_t number = 1; !text.empty(); ++number) {
@@ -25,24 +25,24 @@ std::vector<InputLine> lines_of(std::string_view text, const std::string& name) 
 
 std::vector<InputLine> lines_of_argument(const std::string& argument, std::string_view expected,
                                          std::vector<std::string>& notes) {
-  if (argument == "-") return lines_of(read_standard_input(), "standard input");
+  if (argument == "-") return split_lines(read_standard_input(), "standard input");
   if (std::filesystem::path(argument).extension() == ".txt") {
     DecodedText file = decode_text(read_file(argument), argument, TextEncoding::automatic);
     if (!file.note.empty()) notes.push_back(std::move(file.note));
-    return lines_of(file.text, argument);
+    return split_lines(file.text, argument);
   }
   std::error_code error;
   if (std::filesystem::exists(argument, error)) {
     fail("{}: expected {}, or - for standard input", argument, expected);
   }
-  return lines_of(argument, "the command line");
+  return split_lines(argument, "the command line");
 }
 
 std::string read_standard_input() {
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
-std::int32_t class_of(const DatasetInfo& data, std::string_view name) {
+std::int32_t find_class(const DatasetInfo& data, std::string_view name) {
   const auto found = std::find(data.class_names.begin(), data.class_names.end(), name);
   return found == data.class_names.end() ? no_truth : static_cast<std::int32_t>(found - data.class_names.begin());
 }

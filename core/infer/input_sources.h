@@ -21,9 +21,9 @@ struct InputLine {
 };
 
 /// The lines that are not empty. `name` is for messages. Throws Error{failed} naming the line that is not UTF-8.
-std::vector<InputLine> lines_of(std::string_view text, const std::string& name);
+std::vector<InputLine> split_lines(std::string_view text, const std::string& name);
 /// The lines of an argument of the command line: a .txt file's, those of standard input ("-"), or its own. Adds to
-/// `notes` what was found of the file's encoding. Throws as lines_of does, and naming a file of another kind;
+/// `notes` what was found of the file's encoding. Throws as split_lines does, and naming a file of another kind;
 /// `expected`: what else than standard input it should be.
 std::vector<InputLine> lines_of_argument(const std::string& argument, std::string_view expected,
                                          std::vector<std::string>& notes);
@@ -31,6 +31,6 @@ std::vector<InputLine> lines_of_argument(const std::string& argument, std::strin
 std::string read_standard_input();
 
 /// The class of that name, or no_truth.
-std::int32_t class_of(const DatasetInfo& data, std::string_view name);
+std::int32_t find_class(const DatasetInfo& data, std::string_view name);
 
 }  // namespace ptrain

@@ -38,7 +38,7 @@ class TableInputs final : public InputSet {
   void add(const std::string& argument) {
     const std::string file = argument == "-" ? "standard input" : argument;
     const std::string text = argument == "-" ? read_standard_input() : read_file(argument);
-    for (const InputLine& line : lines_of(text, file)) {
+    for (const InputLine& line : split_lines(text, file)) {
       Row& added = rows_.emplace_back();
       added.name = fmt::format("{}:{}", file, line.number);
       added.truth =

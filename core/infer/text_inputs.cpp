@@ -37,10 +37,10 @@ class TextInputs final : public InputSet {
   const Text& text(std::int64_t index) const { return texts_[static_cast<std::size_t>(index)]; }
 
   void add(const std::string& argument, const InputOptions& options) {
-    if (table_form_of(argument)) return add_table(argument, options);
+    if (detect_table_form(argument)) return add_table(argument, options);
     constexpr const char* expected = "a .tsv, .csv, .jsonl, .json or .txt file, a sentence";
     for (const InputLine& line : lines_of_argument(argument, expected, notes_)) {
-      texts_.push_back({sentences_of(line.text)});
+      texts_.push_back({split_sentences(line.text)});
     }
   }
 
@@ -51,10 +51,10 @@ class TextInputs final : public InputSet {
     for (TextRow& row : table.rows) {
       if (info_.targets == std::vector<std::string>{tensor_names::values}) {
         Text& added = texts_.emplace_back(Text{{std::move(row.first), std::move(row.second)}});
-        if (!row.label.empty()) added.value = value_of(row.label, path, row.line);
+        if (!row.label.empty()) added.value = parse_target(row.label, path, row.line);
         continue;
       }
-      const std::int32_t truth = row.label.empty() ? no_truth : class_of(info_, row.label);
+      const std::int32_t truth = row.label.empty() ? no_truth : find_class(info_, row.label);
       if (!row.label.empty() && truth == no_truth) {
         fail("{}:{}: label \"{}\" is none of the model's {} classes", path, row.line, row.label, info_.classes);
       }

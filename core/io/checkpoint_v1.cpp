@@ -69,7 +69,7 @@ void read_header(const json& header, ParsedCheckpoint& parsed) {
     entry.at("name").get_to(tensor.name);
     tensor.dtype = dtype_from_name(entry.at("dtype").get<std::string>());
     std::vector<std::int64_t> dims;
-    std::int64_t bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
+    std::int64_t bytes = static_cast<std::int64_t>(element_size(tensor.dtype));
     for (const json& dim : entry.at("shape")) {
       if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > (std::uint64_t{1} << 48) ||
           __builtin_mul_overflow(bytes, dim.get<std::int64_t>(), &bytes))
@@ -103,7 +103,7 @@ ParsedCheckpoint parse_checkpoint_v1(Bytes bytes, std::string_view file) {
 
   std::vector<std::uint32_t> checksums;
   for (NamedTensor& tensor : parsed.tensors) {
-    const std::size_t size = size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count());
+    const std::size_t size = element_size(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count());
     const Bytes padded = cursor.take(size + padding_after(size), "tensor " + quoted_name(tensor.name));
     tensor.bytes = padded.first(size);
     checksums.push_back(crc32(padded));

@@ -9,7 +9,7 @@ namespace ptrain {
 
 void read_floats(const NamedTensor& tensor, std::span<float> out) {
   if (!is_floating(tensor.dtype))
-    fail("tensor {} is {}, expected f32, bf16 or f16", quoted_name(tensor.name), name_of(tensor.dtype));
+    fail("tensor {} is {}, expected f32, bf16 or f16", quoted_name(tensor.name), to_string(tensor.dtype));
   if (static_cast<std::int64_t>(out.size()) != tensor.shape.count())
     fail("tensor {} has shape {}, expected {} elements", quoted_name(tensor.name), tensor.shape.to_string(),
          out.size());

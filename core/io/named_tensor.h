@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-/// `bytes` are little-endian elements, row-major, size_of(dtype) * shape.count() of them. When they come from a file
+/// `bytes` are little-endian elements, row-major, element_size(dtype) * shape.count() of them. When they come from a file
 /// they point into its mapping, live as long as the reader object, and need not be aligned for the element type.
 struct NamedTensor {
   std::string name;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Of something that should be of file type `kind`, called `name`.
-std::string problem_of(const struct stat& status, mode_t kind, const char* name) {
+std::string describe_problem(const struct stat& status, mode_t kind, const char* name) {
   if ((status.st_mode & S_IFMT) != kind) return fmt::format("it is no {}", name);
   if (status.st_uid != ::geteuid() && status.st_uid != 0) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write it (chmod go-w)";
@@ -29,12 +29,12 @@ OwnFile read_own_file(const fs::path& path) {
   if (::lstat(path.c_str(), &status) != 0) {
     return {std::nullopt, errno == ENOENT || errno == ENOTDIR ? std::string{} : std::strerror(errno)};
   }
-  if (std::string problem = problem_of(status, S_IFREG, "regular file"); !problem.empty()) return {{}, problem};
+  if (std::string problem = describe_problem(status, S_IFREG, "regular file"); !problem.empty()) return {{}, problem};
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {std::nullopt, std::strerror(errno)};
   OwnFile file;
   std::string content;
-  if (::fstat(descriptor, &status) == 0) file.problem = problem_of(status, S_IFREG, "regular file");
+  if (::fstat(descriptor, &status) == 0) file.problem = describe_problem(status, S_IFREG, "regular file");
   if (file.problem.empty()) {
     content.resize(static_cast<std::size_t>(status.st_size));
     std::size_t used = 0;
@@ -56,7 +56,7 @@ OwnFile read_own_file(const fs::path& path) {
 std::string folder_problem(const fs::path& folder) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) return {};
-  return problem_of(status, S_IFDIR, "folder");
+  return describe_problem(status, S_IFDIR, "folder");
 }
 
 void make_own_folder(const fs::path& folder) {

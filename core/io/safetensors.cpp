@@ -131,9 +131,9 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
   const std::uint64_t end = parse_unsigned(offsets[1], "data_offsets", where);
   if (begin > end || end > data.size())
     fail("{}: bytes {} to {} do not lie within the {} bytes of data (truncated file?)", where, begin, end, data.size());
-  if (end - begin != elements * size_of(tensor.dtype))
+  if (end - begin != elements * element_size(tensor.dtype))
     fail("{}: {} bytes for {} {}, expected {}", where, end - begin, type->first, tensor.shape.to_string(),
-         elements * size_of(tensor.dtype));
+         elements * element_size(tensor.dtype));
   tensor.bytes = data.subspan(begin, end - begin);
   return tensor;
 }
@@ -191,7 +191,7 @@ const NamedTensor& SafetensorsFile::at(std::string_view name) const {
 std::vector<NamedTensor> order_for_safetensors(std::span<const NamedTensor> tensors) {
   std::vector<NamedTensor> ordered(tensors.begin(), tensors.end());
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const NamedTensor& a, const NamedTensor& b) { return size_of(a.dtype) > size_of(b.dtype); });
+                   [](const NamedTensor& a, const NamedTensor& b) { return element_size(a.dtype) > element_size(b.dtype); });
   return ordered;
 }
 
@@ -202,7 +202,7 @@ std::string encode_safetensors_header(std::span<const NamedTensor> tensors, cons
   std::set<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
     invariant(names.insert(tensor.name).second, "safetensors: two tensors of one name");
-    invariant(tensor.bytes.size() == size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()),
+    invariant(tensor.bytes.size() == element_size(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()),
               "safetensors: bytes do not match the shape");
     const std::uint64_t end = offset + tensor.bytes.size();
     header[tensor.name] = {

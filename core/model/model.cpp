@@ -11,7 +11,7 @@ namespace ptrain {
 namespace {
 
 /// FNV-1a: a stream number that depends on the name alone, so that adding a layer changes no other layer's values.
-std::uint32_t stream_of(std::string_view name) {
+std::uint32_t make_stream(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return hash;
@@ -60,7 +60,7 @@ std::vector<WeightMapping> Model::weights() const {
 
 void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
                 std::span<float> values) {
-  const RandomStream stream{seed, 0, stream_of(name)};
+  const RandomStream stream{seed, 0, make_stream(name)};
   parallel_for(static_cast<std::int64_t>(values.size()), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
     fill(initializer, stream, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), values);
     if (initializer.zero_from < 0) return;

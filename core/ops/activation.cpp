@@ -25,7 +25,7 @@ std::vector<TensorDesc> ActivationOp::infer(std::span<const TensorDesc> inputs) 
 void ActivationOp::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value || !builder.needs_gradient(0)) return;
-  const bool from_input = traits_of(activation_).saved == ActivationSaved::input;
+  const bool from_input = get_traits(activation_).saved == ActivationSaved::input;
   const ValueId saved = from_input ? builder.input(0) : builder.output(0);
   builder.set_input_gradient(0, builder.emit(std::make_shared<ActivationGrad>(activation_), {saved, dy}).front());
 }

@@ -39,10 +39,10 @@ inline constexpr std::array<ActivationTraits, 10> activations{{
 }};
 
 /// The activation's row of the table, and its name in graphs and exports.
-constexpr const ActivationTraits& traits_of(Activation activation) {
+constexpr const ActivationTraits& get_traits(Activation activation) {
   return activations[static_cast<std::size_t>(activation)];
 }
-constexpr std::string_view name_of(Activation activation) { return traits_of(activation).name; }
+constexpr std::string_view to_string(Activation activation) { return get_traits(activation).name; }
 
 /// Whether the derivative is 0 or 1 everywhere, so that a mask of one bit an element is all that the gradient needs.
 PTRAIN_HD constexpr bool is_gate(Activation activation) {
@@ -55,9 +55,9 @@ class ActivationOp final : public Op {
   explicit ActivationOp(Activation activation);
   Activation activation() const { return activation_; }
 
-  std::string_view type() const override { return traits_of(activation_).type; }
+  std::string_view type() const override { return get_traits(activation_).type; }
   std::string_view kernel() const override { return "activation"; }
-  std::string attributes() const override { return std::string(traits_of(activation_).attributes); }
+  std::string attributes() const override { return std::string(get_traits(activation_).attributes); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   int inplace_input(int) const override { return 0; }
@@ -74,9 +74,9 @@ class ActivationGrad final : public Op {
   explicit ActivationGrad(Activation activation);
   Activation activation() const { return activation_; }
 
-  std::string_view type() const override { return traits_of(activation_).grad_type; }
+  std::string_view type() const override { return get_traits(activation_).grad_type; }
   std::string_view kernel() const override { return "activation_grad"; }
-  std::string attributes() const override { return std::string(traits_of(activation_).attributes); }
+  std::string attributes() const override { return std::string(get_traits(activation_).attributes); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   int inplace_input(int) const override { return dy; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;

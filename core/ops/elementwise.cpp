@@ -48,12 +48,12 @@ Cost Scale::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc>
   return one_per_element(outputs, traffic(inputs, outputs));
 }
 
-std::string Cast::attributes() const { return fmt::format("dtype={}", name_of(dtype_)); }
+std::string Cast::attributes() const { return fmt::format("dtype={}", to_string(dtype_)); }
 
 std::vector<TensorDesc> Cast::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "x");
-  require(is_floating(dtype_), "cast to {}: expected a floating dtype", name_of(dtype_));
+  require(is_floating(dtype_), "cast to {}: expected a floating dtype", to_string(dtype_));
   return {{dtype_, inputs[0].shape}};
 }
 

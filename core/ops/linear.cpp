@@ -14,7 +14,7 @@ double gemm_flops(const TensorDesc& rows_by_k, std::int64_t n) {
 }  // namespace
 
 std::string Linear::attributes() const {
-  std::string text = fmt::format("activation={}", name_of(attributes_.activation));
+  std::string text = fmt::format("activation={}", to_string(attributes_.activation));
   if (attributes_.save_pre) text += " save_pre";
   return text;
 }
@@ -38,7 +38,7 @@ void Linear::gradient(GradientBuilder& builder) const {
   const bool has_bias = builder.input(bias) != no_value;
   ValueId dpre = dy;
   if (attributes_.activation != Activation::none) {
-    const bool from_pre = traits_of(attributes_.activation).saved == ActivationSaved::input;
+    const bool from_pre = get_traits(attributes_.activation).saved == ActivationSaved::input;
     invariant(!from_pre || attributes_.save_pre, "linear needs save_pre for the gradient of its activation");
     const ValueId saved = builder.output(from_pre ? 1 : 0);
     dpre = builder.emit(std::make_shared<ActivationGrad>(attributes_.activation), {saved, dy}).front();
@@ -61,8 +61,8 @@ Cost Linear::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc
 
 std::string LinearGradInput::attributes() const {
   if (attributes_.activation == Activation::none) return "";
-  std::string text = fmt::format("activation={}", name_of(attributes_.activation));
-  if (attributes_.bias) text += fmt::format(" bias={}", name_of(*attributes_.bias));
+  std::string text = fmt::format("activation={}", to_string(attributes_.activation));
+  if (attributes_.bias) text += fmt::format(" bias={}", to_string(*attributes_.bias));
   return text;
 }
 
@@ -88,7 +88,7 @@ Cost LinearGradInput::cost(std::span<const TensorDesc> inputs, std::span<const T
 }
 
 std::string LinearGradWeight::attributes() const {
-  return fmt::format("dtype={}{}", name_of(attributes_.dtype), attributes_.bias ? " bias" : "");
+  return fmt::format("dtype={}{}", to_string(attributes_.dtype), attributes_.bias ? " bias" : "");
 }
 
 std::vector<TensorDesc> LinearGradWeight::infer(std::span<const TensorDesc> inputs) const {

@@ -41,12 +41,12 @@ inline void require_shape(const TensorDesc& desc, const Shape& expected, const c
 
 /// The activations that batch norms' kernels take in.
 inline void require_norm_activation(Activation activation) {
-  require(traits_of(activation).in_norms, "a batch norm takes in no {}", name_of(activation));
+  require(get_traits(activation).in_norms, "a batch norm takes in no {}", to_string(activation));
 }
 
-/// An activation of `data` whose gradient reads a mask (mask_of).
+/// An activation of `data` whose gradient reads a mask (mask_desc).
 inline void require_gate(Activation activation, const TensorDesc& data) {
-  require(is_gate(activation), "what {} read of a residual is not kept", name_of(activation));
+  require(is_gate(activation), "what {} read of a residual is not kept", to_string(activation));
   require(data.shape[-1] % 8 == 0, "a mask: expected channels in eights, got {}", data.to_string());
 }
 

@@ -27,7 +27,7 @@ class AmpRewriter {
     return type == "dropout_add_layer_norm" && list.contains("layer_norm");
   }
 
-  AmpClass class_of(const Node& node) const {
+  AmpClass classify(const Node& node) const {
     const AmpClass own = node.op->amp_class();
     if (own == AmpClass::keep) return own;
     if (listed(options_.custom_white, node.op->type())) return AmpClass::white;
@@ -44,7 +44,7 @@ class AmpRewriter {
   /// look up and a layer multiplies with has one copy, which the layer casts.
   void find_read_otherwise() {
     for (const Node& node : graph_.nodes()) {
-      const AmpClass own = class_of(node);
+      const AmpClass own = classify(node);
       const bool low = options_.level == AmpLevel::O2 ? own != AmpClass::extra_black : own == AmpClass::white;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!low || !casts(node, i)) read_otherwise_.insert(node.inputs[i]);
@@ -54,7 +54,7 @@ class AmpRewriter {
 
   /// The precision a node computes in.
   DType precision(const Node& node) const {
-    switch (class_of(node)) {
+    switch (classify(node)) {
       case AmpClass::white:
         return options_.dtype;
       case AmpClass::extra_black:
@@ -75,7 +75,7 @@ class AmpRewriter {
 
   void emit(const Node& node) {
     std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
-    if (class_of(node) == AmpClass::keep) {
+    if (classify(node) == AmpClass::keep) {
       unify_kept_inputs(node, inputs);
       rewriter_.copy(node, std::move(inputs));
       return;
@@ -123,7 +123,7 @@ class AmpRewriter {
     auto [it, added] = casts_.try_emplace({id, dtype}, no_value);
     if (added) {
       ++summary_.casts;
-      const std::string name = fmt::format("{}.{}", graph.value(id).name, name_of(dtype));
+      const std::string name = fmt::format("{}.{}", graph.value(id).name, to_string(dtype));
       it->second = graph.add(name, std::make_shared<Cast>(dtype), {id});
     }
     return it->second;
@@ -141,7 +141,7 @@ class AmpRewriter {
 }  // namespace
 
 std::string low_precision_name(std::string_view parameter, DType dtype) {
-  return fmt::format("{}@{}", parameter, name_of(dtype));
+  return fmt::format("{}@{}", parameter, to_string(dtype));
 }
 
 AmpResult apply_amp(const Graph& graph, const AmpOptions& options) {

@@ -33,7 +33,7 @@ class Differentiator final : public GradientBuilder {
   }
   ValueId output(int index) const override { return node_.outputs[static_cast<std::size_t>(index)]; }
   const TensorDesc& desc(ValueId value) const override { return graph_.desc(value); }
-  ValueId output_gradient(int index) const override { return gradient_of(output(index)); }
+  ValueId output_gradient(int index) const override { return sum_gradient(output(index)); }
   bool needs_gradient(int index) const override {
     const ValueId id = input(index);
     return id != no_value && needed_[static_cast<std::size_t>(id)];
@@ -61,7 +61,7 @@ class Differentiator final : public GradientBuilder {
     if (!needs_gradient(index)) return;
     const ValueId id = input(index);
     invariant(graph_.value(id).storage == Storage::parameter, "a gradient of rows is not a parameter's");
-    invariant(gradient_of(id) == no_value, "a table with a gradient of rows is read otherwise too");
+    invariant(sum_gradient(id) == no_value, "a table with a gradient of rows is read otherwise too");
     slot(id) = values;
     rows_[id] = rows;
     finished_.push_back(id);
@@ -88,13 +88,13 @@ class Differentiator final : public GradientBuilder {
     if (gradients_.size() <= i) gradients_.resize(i + 1, no_value);
     return gradients_[i];
   }
-  ValueId gradient_of(ValueId value) const {
+  ValueId sum_gradient(ValueId value) const {
     const auto i = static_cast<std::size_t>(value);
     return i < gradients_.size() ? gradients_[i] : no_value;
   }
   bool arrives() const {
     for (const ValueId id : node_.outputs) {
-      if (gradient_of(id) != no_value) return true;
+      if (sum_gradient(id) != no_value) return true;
     }
     return false;
   }
@@ -120,7 +120,7 @@ std::vector<ParameterGradient> Differentiator::parameter_gradients() const {
   for (const ValueId id : finished_) {
     if (graph_.value(id).storage != Storage::parameter) continue;
     const auto rows = rows_.find(id);
-    result.push_back({id, gradient_of(id), rows == rows_.end() ? no_value : rows->second});
+    result.push_back({id, sum_gradient(id), rows == rows_.end() ? no_value : rows->second});
   }
   return result;
 }

@@ -51,10 +51,10 @@ class Fuser {
   };
 
   NormChain norm_chain(const Node& activation) const {
-    if (!traits_of(activation_of(activation)).in_norms) return {};
+    if (!get_traits(get_activation(activation)).in_norms) return {};
     if (const Node* norm = sole_producer(activation.inputs[0], "batch_norm")) return {norm};
     const Node* add = sole_producer(activation.inputs[0], "add");
-    if (add == nullptr || !is_gate(activation_of(activation)) || !in_eights(activation)) return {};
+    if (add == nullptr || !is_gate(get_activation(activation)) || !in_eights(activation)) return {};
     // The later of the two batch norms takes the other side in, so that it is made before it is read.
     const Node* best = nullptr;
     int side = 0;
@@ -71,7 +71,7 @@ class Fuser {
 
   /// Whether masks have whole bytes for the node's channels.
   bool in_eights(const Node& node) const { return graph_.desc(node.inputs[0]).shape[-1] % 8 == 0; }
-  static Activation activation_of(const Node& node) { return static_cast<const ActivationOp&>(*node.op).activation(); }
+  static Activation get_activation(const Node& node) { return static_cast<const ActivationOp&>(*node.op).activation(); }
 
   static bool is_plain_norm(const Node& node) {
     const auto& attrs = static_cast<const BatchNorm&>(*node.op).attrs();
@@ -124,7 +124,7 @@ class Fuser {
     const NormChain chain = norm_chain(activation);
     if (chain.norm == nullptr || !is_plain_norm(*chain.norm)) return false;
     BatchNorm::Attributes attrs = static_cast<const BatchNorm&>(*chain.norm->op).attrs();
-    attrs.activation = activation_of(activation);
+    attrs.activation = get_activation(activation);
     std::vector<ValueId> inputs = rewriter_.mapped(chain.norm->inputs);
     if (chain.residual != no_value) inputs.push_back(rewriter_.mapped(chain.residual));
     replace(*chain.norm, std::make_shared<BatchNorm>(attrs), std::move(inputs), activation);
@@ -134,10 +134,10 @@ class Fuser {
   void emit_activated_layer(const Node& layer, const Node& activation) {
     OpPtr op;
     if (layer.op->type() == "conv2d") {
-      op = std::make_shared<Conv2d>(static_cast<const Conv2d&>(*layer.op).attrs(), activation_of(activation));
+      op = std::make_shared<Conv2d>(static_cast<const Conv2d&>(*layer.op).attrs(), get_activation(activation));
     } else {
       LinearAttributes attrs;
-      attrs.activation = activation_of(activation);
+      attrs.activation = get_activation(activation);
       attrs.save_pre = true;
       op = std::make_shared<Linear>(attrs);
     }

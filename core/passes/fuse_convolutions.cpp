@@ -54,9 +54,9 @@ class Analysis {
     const auto found = std::find_if(readers(id).begin(), readers(id).end(), [&](NodeId n) { return is(n, type); });
     return found == readers(id).end() ? no_node : *found;
   }
-  const BatchNorm& op_of(const Norm& norm) const { return static_cast<const BatchNorm&>(*graph_.node(norm.node).op); }
-  ValueId result_of(const Norm& norm) const { return graph_.node(norm.node).outputs[0]; }
-  ValueId residual_of(const Norm& norm) const {
+  const BatchNorm& get_op(const Norm& norm) const { return static_cast<const BatchNorm&>(*graph_.node(norm.node).op); }
+  ValueId get_result(const Norm& norm) const { return graph_.node(norm.node).outputs[0]; }
+  ValueId find_residual(const Norm& norm) const {
     const std::vector<ValueId>& inputs = graph_.node(norm.node).inputs;
     return inputs.size() > BatchNorm::residual ? inputs[BatchNorm::residual] : no_value;
   }
@@ -84,8 +84,8 @@ class Analysis {
   }
 
   void find_prologue(Norm& norm) {
-    if (op_of(norm).attrs().activation != Activation::relu || residual_of(norm) != no_value) return;
-    const ValueId y = result_of(norm);
+    if (get_op(norm).attrs().activation != Activation::relu || find_residual(norm) != no_value) return;
+    const ValueId y = get_result(norm);
     const NodeId next = reader(y, "conv2d"), grad_weight = reader(y, "conv2d_grad_weight");
     if (readers(y).size() != 2 || next == no_node || grad_weight == no_node || norm_after(next) == nullptr) return;
     const NodeId gradient = reader(graph_.node(norm.node).outputs[BatchNorm::saved_invstd], "batch_norm_grad");
@@ -97,11 +97,11 @@ class Analysis {
   }
 
   void find_application(Norm& norm) {
-    const ValueId y = result_of(norm);
-    if (op_of(norm).attrs().activation != Activation::none || residual_of(norm) != no_value || readers(y).size() != 1)
+    const ValueId y = get_result(norm);
+    if (get_op(norm).attrs().activation != Activation::none || find_residual(norm) != no_value || readers(y).size() != 1)
       return;
     const Norm* other = find(readers(y).front());
-    if (other != nullptr && residual_of(*other) == y) norm.applied_by = other->node;
+    if (other != nullptr && find_residual(*other) == y) norm.applied_by = other->node;
   }
 
   void join(Norm& a, Norm& b) {
@@ -176,14 +176,14 @@ class ConvolutionFuser {
   }
   const Statistics& statistics(const Norm& norm) const { return statistics_.at(norm.node); }
   /// The data of the norm before, which a prologue reads instead of the norm's result.
-  ValueId data_of(const Norm& norm) const { return mapped(from_.node(norm.node), BatchNorm::x); }
+  ValueId get_data(const Norm& norm) const { return mapped(from_.node(norm.node), BatchNorm::x); }
 
   void emit_convolution(NodeId id, const Node& node, const Norm& norm) {
     replaced[norm.group].push_back(id);
     std::vector<ValueId> inputs{mapped(node, 0), mapped(node, 1), no_value, no_value};
     if (const Norm* before = in(prologues_, id)) {
       const Statistics& s = statistics(*before);
-      inputs = {data_of(*before), mapped(node, 1), s.scale, s.offset};
+      inputs = {get_data(*before), mapped(node, 1), s.scale, s.offset};
     }
     const auto outputs =
         add(node, "", std::make_shared<Conv2dBatchNorm>(op_as<Conv2d>(node).attrs()), std::move(inputs), norm);
@@ -216,7 +216,7 @@ class ConvolutionFuser {
       const ValueId residual = node.inputs[BatchNorm::residual];
       const Norm* other = in(norms_, from_.value(residual).producer);
       if (other != nullptr && other->applied_by == id) {
-        inputs[3] = data_of(*other), inputs[4] = statistics(*other).scale, inputs[5] = statistics(*other).offset;
+        inputs[3] = get_data(*other), inputs[4] = statistics(*other).scale, inputs[5] = statistics(*other).offset;
       } else {
         inputs[3] = rewriter_.mapped(residual);
       }
@@ -233,7 +233,7 @@ class ConvolutionFuser {
     const Statistics& s = statistics(norm);
     const auto outputs =
         add(node, "", std::make_shared<Conv2dBatchNormGradWeight>(op_as<Conv2dGradWeight>(node).attrs()),
-            {data_of(norm), mapped(node, 1), s.scale, s.offset}, norm);
+            {get_data(norm), mapped(node, 1), s.scale, s.offset}, norm);
     rewriter_.map(node.outputs[0], outputs[0]);
   }
 
@@ -243,7 +243,7 @@ class ConvolutionFuser {
     const Node& forward = from_.node(norm.node);
     const auto outputs =
         add(node, "", std::make_shared<Conv2dBatchNormGradInput>(op_as<Conv2dGradInput>(node).attrs().conv),
-            {mapped(node, 0), mapped(node, 1), data_of(norm), s.mean, s.invstd, mapped(forward, BatchNorm::gamma),
+            {mapped(node, 0), mapped(node, 1), get_data(norm), s.mean, s.invstd, mapped(forward, BatchNorm::gamma),
              mapped(forward, BatchNorm::beta)},
             norm);
     rewriter_.map(node.outputs[0], outputs[0]);

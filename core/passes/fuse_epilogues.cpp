@@ -23,7 +23,7 @@ class EpilogueFuser {
       if (const Node* before = activated(node)) {
         emit(*before, static_cast<const ActivationOp&>(*node.op).activation(), node.outputs.front());
       } else if (node.op->type() == "linear") {
-        emit(node, activation_of(node), node.outputs.front());
+        emit(node, get_activation(node), node.outputs.front());
       } else {
         rewriter_.copy(node);
       }
@@ -32,7 +32,7 @@ class EpilogueFuser {
   }
 
  private:
-  static Activation activation_of(const Node& node) {
+  static Activation get_activation(const Node& node) {
     return node.op->type() == "linear" ? static_cast<const Linear&>(*node.op).attrs().activation
                                        : static_cast<const Conv2d&>(*node.op).activation();
   }
@@ -43,7 +43,7 @@ class EpilogueFuser {
     const Node* before = sole_producer(graph_, readers_, node.inputs.front());
     if (before == nullptr) return nullptr;
     const std::string_view type = before->op->type();
-    return (type == "linear" || type == "conv2d") && activation_of(*before) == Activation::none ? before : nullptr;
+    return (type == "linear" || type == "conv2d") && get_activation(*before) == Activation::none ? before : nullptr;
   }
 
   void emit(const Node& node, Activation activation, ValueId result) {

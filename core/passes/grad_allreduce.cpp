@@ -103,13 +103,13 @@ class GradAllReducePass {
   }
 
   std::vector<Bucket> cut(const Exchanged& buffer) const {
-    const auto element = static_cast<std::int64_t>(size_of(graph_.desc(buffer.gradients).dtype));
+    const auto element = static_cast<std::int64_t>(element_size(graph_.desc(buffer.gradients).dtype));
     std::map<std::int64_t, std::size_t> ready;  // by first element: the gradients in the buffer's order
     for (const Value& value : graph_.values()) {
       if (value.base != buffer.gradients || value.producer < 0) continue;
       ready[value.byte_offset / element] = static_cast<std::size_t>(value.producer);
     }
-    const std::int64_t most = options_.bucket_bytes / static_cast<std::int64_t>(size_of(exchanged_dtype(buffer)));
+    const std::int64_t most = options_.bucket_bytes / static_cast<std::int64_t>(element_size(exchanged_dtype(buffer)));
     std::vector<Bucket> buckets;
     for (const auto& [offset, node] : ready) {
       if (buckets.empty() || offset - buckets.back().begin >= most) {
@@ -132,7 +132,7 @@ class GradAllReducePass {
   }
   void place(ValueId id, ValueId buffer, std::int64_t offset) {
     to().value(id).base = buffer;
-    to().value(id).byte_offset = offset * static_cast<std::int64_t>(size_of(to().desc(buffer).dtype));
+    to().value(id).byte_offset = offset * static_cast<std::int64_t>(element_size(to().desc(buffer).dtype));
   }
 
   float mean_factor() const { return 1.0f / static_cast<float>(options_.world_size); }

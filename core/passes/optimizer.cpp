@@ -82,7 +82,7 @@ class OptimizerPass {
     }
   }
 
-  ValueId master_of(ValueId parameter) const {
+  ValueId find_master(ValueId parameter) const {
     const Value& value = graph_.value(parameter);
     if (!is_low_precision(value.desc.dtype)) return parameter;
     const ValueId master = graph_.find_value(master_name(value.name));
@@ -96,14 +96,14 @@ class OptimizerPass {
   }
 
   /// The group whose updates differ from all others'.
-  std::optional<std::size_t> group_of(ValueId parameter) const {
+  std::optional<std::size_t> find_parameter_group(ValueId parameter) const {
     const std::optional<std::size_t> index = find_group(options_.groups, graph_.value(parameter).name);
     if (!index) return std::nullopt;
     const ParameterGroup& group = options_.groups[*index];
     return group.lr_scale == 1.0f && !group.weight_decay ? std::nullopt : index;
   }
 
-  OptimizerSettings settings_of(std::optional<std::size_t> group) const {
+  OptimizerSettings make_settings(std::optional<std::size_t> group) const {
     OptimizerSettings settings = options_.settings;
     if (!group) return settings;
     settings.lr_scale = options_.groups[*group].lr_scale;
@@ -112,8 +112,8 @@ class OptimizerPass {
   }
 
   /// The same of what Muon leaves to AdamW.
-  OptimizerSettings element_settings_of(std::optional<std::size_t> group) const {
-    OptimizerSettings settings = settings_of(group);
+  OptimizerSettings make_element_settings(std::optional<std::size_t> group) const {
+    OptimizerSettings settings = make_settings(group);
     if (settings.kind == OptimizerKind::muon) settings.kind = OptimizerKind::adamw;
     return settings;
   }
@@ -138,7 +138,7 @@ class OptimizerPass {
     const auto refuse = [&](std::string_view key, std::string_view what) {
       fail_usage("{}: {}, but {} is updated by the rows that a batch reads", key, what, table);
     };
-    const OptimizerKind kind = element_settings_of({}).kind;
+    const OptimizerKind kind = make_element_settings({}).kind;
     if (!updates_rows(kind)) refuse("train.optimizer.name", fmt::format("{} scales whole tables", choice_name(kind)));
     if (options_.accumulate) refuse("train.accumulate_steps", "sums take all rows");
     if (options_.average_decay > 0) refuse("train.ema_decay", "an average takes all rows");
@@ -159,13 +159,13 @@ class OptimizerPass {
     for (const ParameterGradient& g : gradients_) {
       if (g.rows != no_value) {
         tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter),
-                           element_settings_of(group_of(g.parameter))});
+                           make_element_settings(find_parameter_group(g.parameter))});
         continue;
       }
-      const ValueId master = master_of(g.parameter);
+      const ValueId master = find_master(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
-      Entry entry{g.parameter, master, g.gradient, {}, group_of(master), is_early(g), is_for_muon(g.parameter, master)};
+      Entry entry{g.parameter, master, g.gradient, {}, find_parameter_group(master), is_early(g), is_for_muon(g.parameter, master)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
       const bool low = g.parameter != master;
@@ -208,7 +208,7 @@ class OptimizerPass {
   void view(ValueId id, int buffer, std::int64_t offset) {
     Value& value = graph_.value(id);
     value.base = inputs_[static_cast<std::size_t>(buffer)];
-    value.byte_offset = offset * static_cast<std::int64_t>(size_of(value.desc.dtype));
+    value.byte_offset = offset * static_cast<std::int64_t>(element_size(value.desc.dtype));
   }
 
   void place() {
@@ -270,10 +270,10 @@ class OptimizerPass {
     OpPtr op;
     if (e.muon) {
       const Shape& shape = graph_.desc(e.master).shape;
-      op = std::make_shared<MuonUpdate>(MuonUpdateAttributes{settings_of(e.group), e.segment, shape[0], shape[1]});
+      op = std::make_shared<MuonUpdate>(MuonUpdateAttributes{make_settings(e.group), e.segment, shape[0], shape[1]});
       inputs[OptimizerUpdate::moment2] = no_value;
     } else {
-      op = std::make_shared<OptimizerUpdate>(element_settings_of(e.group), std::vector{e.segment}, UpdateCount::later);
+      op = std::make_shared<OptimizerUpdate>(make_element_settings(e.group), std::vector{e.segment}, UpdateCount::later);
     }
     graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Phase::update);
   }
@@ -309,10 +309,10 @@ class OptimizerPass {
       if (!group) continue;
       graph_.add_node(
           fmt::format("optimizer.group{}", *group),
-          std::make_shared<OptimizerUpdate>(element_settings_of(group), std::move(parameters), UpdateCount::later),
+          std::make_shared<OptimizerUpdate>(make_element_settings(group), std::move(parameters), UpdateCount::later),
           inputs_, Phase::update);
     }
-    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(element_settings_of({}), std::move(segments[{}])),
+    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(make_element_settings({}), std::move(segments[{}])),
                     inputs_, Phase::update);
     if (options_.average_decay > 0) {
       const ValueId average = state(flat::average, DType::f32, master_.size());

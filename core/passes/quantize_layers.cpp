@@ -17,7 +17,7 @@ constexpr std::size_t data = 0, weights = 1, bias = 2;  // inputs of both kinds 
 static_assert(Conv2d::x == data && Conv2d::w == weights && Conv2d::bias == bias);
 static_assert(Linear::x == data && Linear::w == weights && Linear::bias == bias);
 
-ValueId residual_of(const Node& node) {
+ValueId find_residual(const Node& node) {
   return node.op->type() == "conv2d" && node.inputs.size() > Conv2d::residual ? node.inputs[Conv2d::residual]
                                                                               : no_value;
 }
@@ -67,7 +67,7 @@ class LayerQuantizer {
     for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
       if (is_layer(*node)) {
         wanted[index(node->inputs[data])] = true;
-        if (const ValueId residual = residual_of(*node); residual != no_value) wanted[index(residual)] = true;
+        if (const ValueId residual = find_residual(*node); residual != no_value) wanted[index(residual)] = true;
       } else if (node->op->type() == "max_pool2d" && wanted[index(node->outputs[0])]) {
         wanted[index(node->inputs[0])] = true;
       }
@@ -75,7 +75,7 @@ class LayerQuantizer {
     return wanted;
   }
 
-  const QuantizedFormat& format_of(ValueId id) const {
+  const QuantizedFormat& find_format(ValueId id) const {
     const std::string& name = graph_.value(format_owner(graph_, id)).name;
     const auto found = scheme_.formats.find(name);
     if (found == scheme_.formats.end()) fail("{}: formats: {} has no scale", scheme_.source, name);
@@ -94,7 +94,7 @@ class LayerQuantizer {
     ValueId& made = in_int8_[index(id)];
     if (made == no_value) {
       const std::string& name = graph_.value(id).name;
-      made = add(name + ".quantize", std::make_shared<Quantize>(format_of(id)), {rewriter_.mapped(id)});
+      made = add(name + ".quantize", std::make_shared<Quantize>(find_format(id)), {rewriter_.mapped(id)});
     }
     return made;
   }
@@ -103,13 +103,13 @@ class LayerQuantizer {
   void make_real(ValueId id) {
     if (id == no_value || rewriter_.mapped(id) != no_value || in_int8_[index(id)] == no_value) return;
     const std::string& name = graph_.value(id).name;
-    rewriter_.map(id, add(name + ".dequantize", std::make_shared<Dequantize>(format_of(id)), {in_int8_[index(id)]}));
+    rewriter_.map(id, add(name + ".dequantize", std::make_shared<Dequantize>(find_format(id)), {in_int8_[index(id)]}));
   }
 
   void emit_layer(const Node& node) {
-    const ValueId x = node.inputs[data], residual = residual_of(node), y = node.outputs[0];
+    const ValueId x = node.inputs[data], residual = find_residual(node), y = node.outputs[0];
     std::optional<QuantizedFormat> format;
-    if (wanted_[index(y)] || residual != no_value) format = format_of(y);
+    if (wanted_[index(y)] || residual != no_value) format = find_format(y);
     std::vector<ValueId> inputs{as_int8(x)};
     const Value& w = graph_.value(node.inputs[weights]);
     inputs.push_back(parameter(quantized_name(w.name), {DType::s8, w.desc.shape}));
@@ -131,14 +131,14 @@ class LayerQuantizer {
   }
 
   OpPtr make_op(const Node& node, const std::optional<QuantizedFormat>& y) const {
-    const QuantizedFormat& x = format_of(node.inputs[data]);
+    const QuantizedFormat& x = find_format(node.inputs[data]);
     if (node.op->type() == "linear") {
       const Activation activation = static_cast<const Linear&>(*node.op).attrs().activation;
       return std::make_shared<QuantizedLinear>(QuantizedLinearAttributes{activation, x, y});
     }
     const auto& conv = static_cast<const Conv2d&>(*node.op);
     QuantizedConv2dAttributes attributes{conv.attrs(), conv.activation(), x, {}, y};
-    if (const ValueId residual = residual_of(node); residual != no_value) attributes.residual = format_of(residual);
+    if (const ValueId residual = find_residual(node); residual != no_value) attributes.residual = find_format(residual);
     return std::make_shared<QuantizedConv2d>(attributes);
   }
 
@@ -171,8 +171,8 @@ std::set<std::string> values_to_calibrate(const Graph& graph, const std::set<std
   for (const Node& node : graph.nodes()) {
     if (!layers.contains(node.name)) continue;
     add(node.inputs[data]);
-    if (residual_of(node) == no_value) continue;
-    add(residual_of(node));
+    if (find_residual(node) == no_value) continue;
+    add(find_residual(node));
     add(node.outputs[0]);
   }
   return names;

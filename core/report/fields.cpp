@@ -11,10 +11,10 @@ using nlohmann::json;
 
 json typed(const json& type, const char* help) { return {{"type", type}, {"description", help}}; }
 json from_zero(const json& type, const char* help) { return {{"type", type}, {"minimum", 0}, {"description", help}}; }
-json list_of(json items, const char* help) {
+json make_list(json items, const char* help) {
   return {{"type", "array"}, {"items", std::move(items)}, {"description", help}};
 }
-json map_of(json values, const char* help) {
+json make_map(json values, const char* help) {
   return {{"type", "object"}, {"additionalProperties", std::move(values)}, {"description", help}};
 }
 
@@ -79,16 +79,16 @@ void Fields::operator()(const char* name, std::optional<std::string>& value, con
   optional_leaf(name, value, typed({"string", "null"}, help));
 }
 void Fields::operator()(const char* name, std::vector<std::string>& value, const char* help) {
-  leaf(name, value, list_of(typed("string", ""), help));
+  leaf(name, value, make_list(typed("string", ""), help));
 }
 void Fields::operator()(const char* name, std::vector<double>& value, const char* help) {
-  leaf(name, value, list_of(from_zero("number", ""), help));
+  leaf(name, value, make_list(from_zero("number", ""), help));
 }
 void Fields::operator()(const char* name, std::map<std::string, double>& value, const char* help) {
-  leaf(name, value, map_of(from_zero("number", ""), help));
+  leaf(name, value, make_map(from_zero("number", ""), help));
 }
 void Fields::operator()(const char* name, std::map<std::string, std::string>& value, const char* help) {
-  leaf(name, value, map_of({{"type", "string"}}, help));
+  leaf(name, value, make_map({{"type", "string"}}, help));
 }
 
 void Fields::finite(const char* name, double& value, const char* help) {
@@ -113,7 +113,7 @@ void Fields::maybe_any(const char* name, json& value, const json& types, const c
   if (use_ == Use::schema) required_.erase(required_.size() - 1);
 }
 void Fields::any_list(const char* name, json& value, const json& item, const char* help) {
-  leaf(name, value, list_of(item, help));
+  leaf(name, value, make_list(item, help));
 }
 
 void Fields::others(std::map<std::string, std::optional<double>>& values, const char* help) {
@@ -158,12 +158,12 @@ const json* Fields::find(const char* name) const {
 void Fields::nullable(const char* name) { written_[name]["type"] = {"object", "null"}; }
 
 void Fields::list(const char* name, json items, const char* help) {
-  put(name, list_of(std::move(items), help));
+  put(name, make_list(std::move(items), help));
   required_.push_back(name);
 }
 
 void Fields::map(const char* name, json values, const char* help) {
-  put(name, map_of(std::move(values), help));
+  put(name, make_map(std::move(values), help));
   required_.push_back(name);
 }
 

@@ -77,11 +77,11 @@ class Fields {
   void one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help);
   /// Members of the object that are not declared before: numbers of any names, or null.
   void others(std::map<std::string, std::optional<double>>& values, const char* help);
-  /// An enumeration by name_of() of its values up to `last`.
+  /// An enumeration by to_string() of its values up to `last`.
   template <typename E>
   void choice(const char* name, E& value, E last, const char* help) {
     std::vector<std::string> names;
-    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<E>(i)));
+    for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(to_string(static_cast<E>(i)));
     value = static_cast<E>(choose(name, static_cast<int>(value), names, help));
   }
 

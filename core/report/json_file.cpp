@@ -43,7 +43,7 @@ void write_document(const json& content, const json& schema, const std::filesyst
   write_file_atomic(path, content.dump(2, ' ', false, json::error_handler_t::replace) + "\n", flush);
 }
 
-std::string text_of(const json& value) {
+std::string to_text(const json& value) {
   if (value.is_string()) return value;
   return value.is_null() ? "-" : value.dump();
 }

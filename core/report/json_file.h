@@ -37,6 +37,6 @@ void write_document(const T& content, const std::filesystem::path& path, Flush f
 }
 
 /// A value as it is told to people: a string without its quotes, "-" for null.
-std::string text_of(const nlohmann::json& value);
+std::string to_text(const nlohmann::json& value);
 
 }  // namespace ptrain

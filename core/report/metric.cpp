@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-std::string_view name_of(MetricKind kind) {
+std::string_view to_string(MetricKind kind) {
   constexpr std::array<std::string_view, 4> names = {"fraction", "score", "amount", "reference"};
   return names.at(static_cast<std::size_t>(kind));
 }

@@ -18,7 +18,7 @@ namespace ptrain {
 /// nothing that a model is good at.
 enum class MetricKind { fraction, score, amount, reference };
 /// "fraction", "score", "amount", "reference"
-std::string_view name_of(MetricKind kind);
+std::string_view to_string(MetricKind kind);
 
 /// How much of a metric is shown while a model trains.
 enum class MetricView { brief, full };

@@ -9,19 +9,19 @@ namespace ptrain {
 
 using nlohmann::json;
 
-std::optional<Throughput> throughput_of(const std::string& unit, std::int64_t samples, double seconds,
+std::optional<Throughput> make_throughput(const std::string& unit, std::int64_t samples, double seconds,
                                         std::int64_t warmup_steps, int devices) {
   if (seconds <= 0) return std::nullopt;
   const double value = static_cast<double>(samples) / seconds;
   return Throughput{value, unit, value / devices, samples, seconds, warmup_steps, {}};
 }
 
-Utilization utilization_of(double achieved_flops, std::optional<double> peak_flops,
+Utilization make_utilization(double achieved_flops, std::optional<double> peak_flops,
                            std::optional<double> datasheet_peak_flops) {
-  const auto share_of = [&](std::optional<double> peak) {
+  const auto compute_share = [&](std::optional<double> peak) {
     return peak && *peak > 0 ? std::optional(achieved_flops / *peak) : std::nullopt;
   };
-  return {achieved_flops, peak_flops, share_of(peak_flops), datasheet_peak_flops, share_of(datasheet_peak_flops)};
+  return {achieved_flops, peak_flops, compute_share(peak_flops), datasheet_peak_flops, compute_share(datasheet_peak_flops)};
 }
 
 void Report::describe(Fields& field) {
@@ -79,7 +79,7 @@ json::json_pointer pointer_to(const Key& key) {
   return json::json_pointer(path);
 }
 
-Config config_of(const Report& report) {
+Config restore_config(const Report& report) {
   Config config;
   for (const Key& key : config_keys()) {
     const json::json_pointer pointer = pointer_to(key);
@@ -92,7 +92,7 @@ DataKind reads(const Report& report) {
   if (report.model.sample == "sample") return DataKind::table;
   const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
                        : report.throughput          ? report.throughput->unit == "sequences/s"
-                                                    : !config_of(report).data.vocab.empty();
+                                                    : !restore_config(report).data.vocab.empty();
   return is_text ? DataKind::text : DataKind::image;
 }
 

@@ -75,7 +75,7 @@ Report read_report(const std::filesystem::path& path);
 nlohmann::json::json_pointer pointer_to(const Key& key);
 
 /// The configuration that the report echoes; keys that it lacks have their defaults.
-Config config_of(const Report& report);
+Config restore_config(const Report& report);
 
 /// "O1 (bf16)": what was taken.
 std::string precision_text(const AmpReport& amp);

@@ -2,7 +2,7 @@
 
 namespace ptrain {
 
-std::string_view name_of(RunStatus status) {
+std::string_view to_string(RunStatus status) {
   switch (status) {
     case RunStatus::ok:
       return "ok";

@@ -8,6 +8,6 @@ namespace ptrain {
 enum class RunStatus { ok, diverged, oom, interrupted, error };
 
 /// "ok", "diverged", "oom", "interrupted", "error"
-std::string_view name_of(RunStatus status);
+std::string_view to_string(RunStatus status);
 
 }  // namespace ptrain

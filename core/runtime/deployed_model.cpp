@@ -61,7 +61,7 @@ void read_quantized(const std::filesystem::path& path, Variables& variables) {
     if (is_low_precision(entry.desc.dtype)) continue;
     const NamedTensor& tensor = file.at(name);
     if (tensor.dtype != entry.desc.dtype || tensor.shape != entry.desc.shape) {
-      fail("{}: {} is {}{}, expected {}", path.string(), name, name_of(tensor.dtype), tensor.shape.to_string(),
+      fail("{}: {} is {}{}, expected {}", path.string(), name, to_string(tensor.dtype), tensor.shape.to_string(),
            entry.desc.to_string());
     }
     if (entry.desc.dtype == DType::f32) require_sound(to_floats(tensor), path.string(), name);
@@ -108,7 +108,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_ && backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
-  Batch scores = task_.scores(empty_outputs(plans_of(options.batch_size).largest(), output_names_));
+  Batch scores = task_.scores(empty_outputs(find_plans(options.batch_size).largest(), output_names_));
   if (task_.answers_samples()) scores = task_.answers(std::move(scores));
   for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
   variables_.allocate();
@@ -136,12 +136,12 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
 void DeployedModel::finish() {
   refresh_low_precision(variables_, LowCopies::all);
   if (backend_.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
-  PlanSet& plans = plans_of(options_.batch_size);
+  PlanSet& plans = find_plans(options_.batch_size);
   memory_.emplace(backend_.memory(), plans.arena_bytes(), plans.workspace_bytes());
   plans.bind(*memory_);
 }
 
-PlanSet& DeployedModel::plans_of(std::int64_t rows) {
+PlanSet& DeployedModel::find_plans(std::int64_t rows) {
   if (const auto found = plans_.find(rows); found != plans_.end()) return found->second;
   PlanOptions plan;
   plan.kernels = options_.kernels;
@@ -176,7 +176,7 @@ Graph DeployedModel::build(const Bucket& bucket) {
 Batch DeployedModel::run(const Batch& batch) {
   const std::int64_t rows = batch.rows();
   invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
-  Plan& plan = plans_of(rows).for_batch(batch).plan;
+  Plan& plan = find_plans(rows).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
   plan.run(Phase::forward, Phase::forward);

@@ -50,7 +50,7 @@ class DeployedModel {
   double compile_seconds() const;
 
  private:
-  PlanSet& plans_of(std::int64_t rows);
+  PlanSet& find_plans(std::int64_t rows);
   Graph build(const Bucket& bucket);
   DeployedModel(Backend& backend, const Model& model, const Task& task, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);

@@ -30,33 +30,33 @@ std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capaci
   return tokens;
 }
 
-std::vector<std::int32_t> offsets_of(Tokens lengths) {
+std::vector<std::int32_t> make_offsets(Tokens lengths) {
   std::vector<std::int32_t> offsets(lengths.size() + 1);
   std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
   return offsets;
 }
 
 /// The place of each packed sequence's last token, and 0 behind them.
-std::vector<std::int32_t> last_tokens_of(const std::vector<std::int32_t>& offsets) {
+std::vector<std::int32_t> find_last_tokens(const std::vector<std::int32_t>& offsets) {
   std::vector<std::int32_t> last(offsets.size());
   std::transform(offsets.begin() + 1, offsets.end(), last.begin(), [](std::int32_t end) { return end - 1; });
   return last;
 }
 
 /// Tokens that the plan computes, padding included.
-std::int64_t capacity_of(const Plan& plan) {
+std::int64_t find_capacity(const Plan& plan) {
   return plan.has_input(tensor_names::ids) ? plan.graph().desc(plan.graph().find_value(tensor_names::ids)).count() : 0;
 }
 
 void feed_packed(Plan& plan, const Batch& batch) {
-  const auto capacity = static_cast<std::size_t>(capacity_of(plan));
+  const auto capacity = static_cast<std::size_t>(find_capacity(plan));
   const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
   for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
     if (plan.has_input(name)) write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity));
   }
-  const std::vector<std::int32_t> offsets = offsets_of(lengths);
+  const std::vector<std::int32_t> offsets = make_offsets(lengths);
   write(plan, tensor_names::offsets, offsets);
-  if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, last_tokens_of(offsets));
+  if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, find_last_tokens(offsets));
 }
 
 Shape shape_of_row(const Shape& shape) { return Shape(std::vector(shape.dims().begin() + 1, shape.dims().end())); }
@@ -78,7 +78,7 @@ bool is_packed(std::string_view name) { return name == tensor_names::ids || name
 TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
   if (!batch.has(tensor_names::lengths)) return {};
   const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
-  return {std::accumulate(lengths.begin(), lengths.begin() + batch.count, std::int64_t{0}), capacity_of(plan)};
+  return {std::accumulate(lengths.begin(), lengths.begin() + batch.count, std::int64_t{0}), find_capacity(plan)};
 }
 
 Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names) {

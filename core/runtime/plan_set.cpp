@@ -14,7 +14,7 @@ Bucket measure_extents(const Batch& batch) {
     const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
     tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   }
-  const ImageSize size = image_size_of(batch);
+  const ImageSize size = find_image_size(batch);
   return {batch.rows(),
           {{extent_names::tokens, tokens}, {extent_names::height, size.height}, {extent_names::width, size.width}}};
 }
@@ -84,11 +84,11 @@ void PlanSet::bind(const PlanMemory& memory) {
 }
 
 void PlanSet::bind(Plan& plan) {
-  plan.bind(memory_of(memory_->arena, own_arenas_, plan.arena_bytes()),
-            memory_of(memory_->workspace, own_workspaces_, plan.workspace_bytes()));
+  plan.bind(provide_memory(memory_->arena, own_arenas_, plan.arena_bytes()),
+            provide_memory(memory_->workspace, own_workspaces_, plan.workspace_bytes()));
 }
 
-std::byte* PlanSet::memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes) {
+std::byte* PlanSet::provide_memory(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes) {
   if (shared.bytes() >= bytes) return shared.data();
   const auto found =
       std::find_if(own.begin(), own.end(), [bytes](const DeviceBuffer& buffer) { return buffer.bytes() >= bytes; });

@@ -69,7 +69,7 @@ class PlanSet {
   Member& compile(const Bucket& bucket);
   void bind(Plan& plan);
   /// Of `shared` or, where that is too small, of one of `own`, which is made if need be.
-  std::byte* memory_of(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
+  std::byte* provide_memory(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
 
   Shapes shapes_;
   Backend& backend_;

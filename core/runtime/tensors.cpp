@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-std::int64_t rows_of(const InputTensor& tensor, std::int64_t most) {
+std::int64_t count_rows(const InputTensor& tensor, std::int64_t most) {
   if (tensor.shape.empty() || tensor.shape[0] < 1) fail_usage("{}: is empty: expected at least one input", tensor.name);
   if (tensor.shape[0] > most) fail_usage("{}: {} inputs, expected at most {}", tensor.name, tensor.shape[0], most);
   return tensor.shape[0];
@@ -37,7 +37,7 @@ void require_data(const InputTensor& tensor) {
 }
 
 /// "[2, 17]": where element `index` lies.
-std::string place_of(std::size_t index, std::span<const std::int64_t> shape) {
+std::string describe_place(std::size_t index, std::span<const std::int64_t> shape) {
   std::vector<std::size_t> place(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     place[axis] = index % static_cast<std::size_t>(shape[axis]);
@@ -52,7 +52,7 @@ void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
     std::memcpy(pixels.data(), tensor.data, pixels.size());
     return;
   }
-  if (tensor.type != TensorType::f32) fail_usage("{}: expected u8 or f32, got {}", tensor.name, name_of(tensor.type));
+  if (tensor.type != TensorType::f32) fail_usage("{}: expected u8 or f32, got {}", tensor.name, to_string(tensor.type));
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const auto value = element<float>(tensor, i);
     if (!(value >= 0 && value <= 1)) {
@@ -63,11 +63,11 @@ void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
 }
 
 void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
-  if (tensor.type != TensorType::f32) fail_usage("{}: expected f32, got {}", tensor.name, name_of(tensor.type));
+  if (tensor.type != TensorType::f32) fail_usage("{}: expected f32, got {}", tensor.name, to_string(tensor.type));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = element<float>(tensor, i);
     if (!std::isfinite(numbers[i])) {
-      fail_usage("{}: value {} at {}: expected finite numbers", tensor.name, numbers[i], place_of(i, tensor.shape));
+      fail_usage("{}: value {} at {}: expected finite numbers", tensor.name, numbers[i], describe_place(i, tensor.shape));
     }
   }
 }
@@ -75,7 +75,7 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
 /// Rows of `tensor` into the beginnings of those of `integers`, which may be longer; from 0 to below `limit`.
 void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& integers) {
   if (tensor.type != TensorType::i32 && tensor.type != TensorType::i64) {
-    fail_usage("{}: expected i32 or i64, got {}", tensor.name, name_of(tensor.type));
+    fail_usage("{}: expected i32 or i64, got {}", tensor.name, to_string(tensor.type));
   }
   std::size_t i = 0;
   for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
@@ -84,7 +84,7 @@ void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& in
       const std::int64_t value = tensor.type == TensorType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)}
                                                                 : element<std::int64_t>(tensor, i);
       if (value < 0 || value >= limit) {
-        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, place_of(i, tensor.shape), limit - 1);
+        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, describe_place(i, tensor.shape), limit - 1);
       }
       integer = static_cast<std::int32_t>(value);
       ++i;
@@ -105,7 +105,7 @@ void copy(const InputTensor& tensor, std::span<const std::int64_t> shape, const 
   }
 }
 
-std::int32_t length_of(std::span<const std::int32_t> mask, std::size_t row) {
+std::int32_t count_length(std::span<const std::int32_t> mask, std::size_t row) {
   const auto end = std::find(mask.begin(), mask.end(), 0);
   if (end == mask.begin() || std::find(end, mask.end(), 1) != mask.end()) {
     fail_usage("{}: row {}: expected ones for tokens, at least one, and zeros behind them",
@@ -155,13 +155,13 @@ void set_lengths(const InputTensor* mask, std::span<const std::int64_t> shape, B
   HostTensor ones(DType::i32, {shape[0], shape[1]});
   copy(*mask, shape, spec, ones);
   for (std::size_t row = 0; row < lengths.size(); ++row) {
-    lengths[row] = length_of(ones.row<std::int32_t>(static_cast<std::int64_t>(row)), row);
+    lengths[row] = count_length(ones.row<std::int32_t>(static_cast<std::int64_t>(row)), row);
   }
 }
 
 }  // namespace
 
-std::string_view name_of(TensorType type) {
+std::string_view to_string(TensorType type) {
   switch (type) {
     case TensorType::u8:
       return "u8";
@@ -193,14 +193,14 @@ std::vector<ClientTensor> client_tensors(const DatasetInfo& data) {
   return tensors;
 }
 
-Batch batch_of(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most) {
+Batch make_batch(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most) {
   const std::vector<std::string> optional{tensor_names::attention_mask, tensor_names::token_types};
   const std::vector<TensorSpec> specs = input_tensors(data);
   std::vector<std::string> names;
   for (const ClientTensor& tensor : client_tensors(data)) names.push_back(tensor.name);
   require_names(inputs, names, optional);
   const InputTensor& first = *find(inputs, names.front());
-  Batch batch(specs, rows_of(first, most));
+  Batch batch(specs, count_rows(first, most));
   batch.count = batch.rows();
   const bool sequences = batch.has(tensor_names::lengths);
   std::vector<std::int64_t> shape;

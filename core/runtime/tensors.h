@@ -11,7 +11,7 @@ namespace ptrain {
 
 enum class TensorType { u8, i32, i64, f32 };
 /// "u8"
-std::string_view name_of(TensorType type);
+std::string_view to_string(TensorType type);
 
 struct InputTensor {
   std::string_view name;
@@ -35,6 +35,6 @@ std::vector<ClientTensor> client_tensors(const DatasetInfo& data);
 /// 256 levels that the model was trained on. Integers are i32 or i64. Of text `input_ids` [N, S], S up to max_length;
 /// of the same shape `attention_mask`, 1 for tokens and 0 for the padding behind them (none: all are tokens), and
 /// `token_type_ids` (none: 0). Throws Error{usage} naming the tensor, what was expected and what it is.
-Batch batch_of(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most);
+Batch make_batch(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most);
 
 }  // namespace ptrain

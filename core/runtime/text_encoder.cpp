@@ -18,7 +18,7 @@ std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model) {
   return tokenizer;
 }
 
-Sentences sentences_of(std::string_view line) {
+Sentences split_sentences(std::string_view line) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos) return {std::string(line), {}};
   return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};

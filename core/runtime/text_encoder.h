@@ -12,7 +12,7 @@ struct Sentences {
 };
 
 /// A tab parts a line into two sentences.
-Sentences sentences_of(std::string_view line);
+Sentences split_sentences(std::string_view line);
 
 /// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
 std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model);

@@ -69,19 +69,19 @@ namespace {
 
 constexpr int least_length = 5;  // that the tokenizer fills
 
-FileCheck check_of(const fs::path& path) {
+FileCheck check_file(const fs::path& path) {
   const MappedFile file(path);
   FileCheck check{static_cast<std::int64_t>(file.bytes().size()), fmt::format("{:08x}", crc32(file.bytes()))};
   file.check();
   return check;
 }
 
-std::string hash_of(json document) {
+std::string compute_hash(json document) {
   document.erase("hash");
   return fmt::format("fnv1a64:{:016x}", fnv1a64(document.dump()));
 }
 
-json model_keys_of(const Config& config) {
+json select_model_keys(const Config& config) {
   const ModelEntry& entry = config.model.entry;
   json keys = json::object();
   for (const Key& key : config_keys()) {
@@ -90,7 +90,7 @@ json model_keys_of(const Config& config) {
   return keys;
 }
 
-const ModelEntry& entry_of(const ModelDocument& document, std::span<const ModelEntry> known, const std::string& where) {
+const ModelEntry& find_entry(const ModelDocument& document, std::span<const ModelEntry> known, const std::string& where) {
   for (const ModelEntry& entry : known) {
     if (entry.name == document.model) return entry;
   }
@@ -107,14 +107,14 @@ json checked(const Key& key, const std::string& text, const std::string& where) 
 }
 
 /// The keys' values, and what else make_model asks of a configuration.
-Config config_of(const ModelDocument& document, const ModelEntry& entry, const fs::path& folder) {
+Config make_config(const ModelDocument& document, const ModelEntry& entry, const fs::path& folder) {
   const std::string where = (folder / model_files::document).string();
   Config config;
   config.model.weights = (folder / model_files::weights).string();  // its architecture lies beside it
   for (const auto& [name, value] : document.keys.items()) {
     const Key* key = find_key(name);
     if (key == nullptr) fail("{}: keys: {}: this ptrain has no such key", where, quoted_name(name));
-    key->set(config, checked(*key, text_of(value), where));
+    key->set(config, checked(*key, to_text(value), where));
   }
   config.model.entry = entry;
   return config;
@@ -132,7 +132,7 @@ int number_of_key(const char* key, std::int64_t value, const std::string& where)
   return checked(*find_key(key), std::to_string(value), where).get<int>();
 }
 
-DatasetInfo data_of(const ModelDocument& document, const ModelEntry& entry, const std::string& where) {
+DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& entry, const std::string& where) {
   DatasetInfo data;
   data.kind = entry.reads;
   data.class_names = document.class_names;
@@ -166,7 +166,7 @@ void require_unaltered(const ModelDocument& document, const fs::path& folder) {
     if (fs::path(name).filename() != name) {
       fail("{}: files: {} lies in another folder", (folder / model_files::document).string(), quoted_name(name));
     }
-    const FileCheck found = check_of(folder / name);
+    const FileCheck found = check_file(folder / name);
     if (found.bytes != expected.bytes) {
       fail("{}: has {} bytes, but {} was written with {}: cut short, or another file", (folder / name).string(),
            found.bytes, model_files::document, expected.bytes);
@@ -206,7 +206,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   ModelDocument document;
   document.model = model.name();
   document.signature = model.signature();
-  document.keys = model_keys_of(config);
+  document.keys = select_model_keys(config);
   document.class_names = names_of_classes(data, config.model.classes);
   document.config_hash = config_hash(config);
   std::vector<const char*> files{model_files::weights};
@@ -228,8 +228,8 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
       }
     }
   }
-  for (const char* name : files) document.files[name] = check_of(folder / name);
-  document.hash = hash_of(write_fields(document));
+  for (const char* name : files) document.files[name] = check_file(folder / name);
+  document.hash = compute_hash(write_fields(document));
   write_document(document, folder / model_files::document);
 }
 
@@ -242,17 +242,17 @@ TrainedModel open_trained_model(const fs::path& folder, std::span<const ModelEnt
          model_files::document);
   }
   const json content = read_document(path, schema_of_fields<ModelDocument>());
-  if (const std::string hash = hash_of(content); hash != content.at("hash")) {
-    fail("{}: was altered: its content gives {}, it says {}", path.string(), hash, text_of(content.at("hash")));
+  if (const std::string hash = compute_hash(content); hash != content.at("hash")) {
+    fail("{}: was altered: its content gives {}, it says {}", path.string(), hash, to_text(content.at("hash")));
   }
   TrainedModel trained;
   trained.folder = folder;
   trained.document = read_fields<ModelDocument>(content);
   require_unaltered(trained.document, folder);
   if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
-  const ModelEntry& entry = entry_of(trained.document, known, path.string());
-  trained.data = data_of(trained.document, entry, path.string());
-  trained.config = config_of(trained.document, entry, folder);
+  const ModelEntry& entry = find_entry(trained.document, known, path.string());
+  trained.data = make_dataset_info(trained.document, entry, path.string());
+  trained.config = make_config(trained.document, entry, folder);
   trained.data.hash_buckets = trained.config.model.hash_buckets;
   if (entry.reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);
@@ -301,9 +301,9 @@ void copy_as_quantized(const TrainedModel& trained, const QuantizationRecord& qu
   document.quantization = quantization;
   for (auto& [name, check] : document.files) {
     if (name != model_files::weights) write_file_atomic(out / name, read_file(trained.folder / name));
-    check = check_of(out / name);
+    check = check_file(out / name);
   }
-  document.hash = hash_of(write_fields(document));
+  document.hash = compute_hash(write_fields(document));
   write_document(document, out / model_files::document);
 }
 

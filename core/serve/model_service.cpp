@@ -49,7 +49,7 @@ const char* datatype_name(DType dtype) {
   }
 }
 
-json data_of(const HostTensor& tensor) {
+json to_data(const HostTensor& tensor) {
   switch (tensor.dtype()) {
     case DType::f32:
       return tensor.values<float>();
@@ -80,7 +80,7 @@ Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::s
     if (!is_utf8(texts[i])) fail_usage("{}: {}: not UTF-8", text_input, i);
     const SampleRow row(batch, static_cast<std::int64_t>(i));
     row.set(tensor_names::lengths,
-            encoder.encode(sentences_of(texts[i]), scratch, row.at<std::int32_t>(tensor_names::ids),
+            encoder.encode(split_sentences(texts[i]), scratch, row.at<std::int32_t>(tensor_names::ids),
                            row.at<std::int32_t>(tensor_names::token_types)));
   }
   return batch;
@@ -143,7 +143,7 @@ Batch ModelService::batch_of_body(const json& request) const {
   if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors: no model reads so many", inputs->size());
   require_outputs(request);
   std::vector<RequestTensor> tensors;
-  for (const json& input : *inputs) tensors.push_back(tensor_of(input, largest_tensor));
+  for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor));
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
     if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
     return batch_of_texts(data_, *encoder_, tensors[0].texts, most_);
@@ -153,7 +153,7 @@ Batch ModelService::batch_of_body(const json& request) const {
     if (tensor.texts_given) fail_usage("{}: datatype: expected numbers, got BYTES", tensor.name);
     views.push_back(tensor.view());
   }
-  return batch_of(data_, views, most_);
+  return make_batch(data_, views, most_);
 }
 
 void ModelService::require_outputs(const json& request) const {
@@ -175,7 +175,7 @@ ServiceAnswer ModelService::answered(const json& request, const Batch& answers) 
   for (const auto& [spec, tensor] : answers.entries()) {
     if (!asks_for(request, spec.name)) continue;
     json output = tensor_metadata(spec.name, datatype_name(spec.dtype), tensor.shape().dims());
-    output["data"] = data_of(tensor);
+    output["data"] = to_data(tensor);
     outputs.push_back(std::move(output));
   }
   json answer{{"model_name", name_}, {"outputs", std::move(outputs)}};

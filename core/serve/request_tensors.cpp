@@ -23,7 +23,7 @@ const json& member(const json& object, const char* name, const char* where, bool
   return *found;
 }
 
-std::vector<std::int64_t> shape_of(const json& list, const std::string& name, std::int64_t most_elements) {
+std::vector<std::int64_t> parse_shape(const json& list, const std::string& name, std::int64_t most_elements) {
   std::vector<std::int64_t> shape;
   std::int64_t elements = 1;
   if (list.size() > most_axes) fail_usage("{}: shape: expected at most {} numbers", name, most_axes);
@@ -45,7 +45,7 @@ void visit(const json& data, std::size_t axes, const std::string& name, const Ea
 }
 
 template <typename T>
-T number_of(const json& value, const std::string& name) {
+T parse_number(const json& value, const std::string& name) {
   if constexpr (std::is_floating_point_v<T>) {
     if (value.is_number()) return value.get<T>();
   } else if (value.is_number_integer()) {
@@ -61,7 +61,7 @@ T number_of(const json& value, const std::string& name) {
 template <typename T>
 void take_numbers(const json& data, RequestTensor& tensor) {
   visit(data, std::max<std::size_t>(1, tensor.shape.size()), tensor.name, [&](const json& value) {
-    const T number = number_of<T>(value, tensor.name);
+    const T number = parse_number<T>(value, tensor.name);
     const auto* bytes = reinterpret_cast<const std::byte*>(&number);
     tensor.numbers.insert(tensor.numbers.end(), bytes, bytes + sizeof(T));
   });
@@ -97,13 +97,13 @@ void take_data(const json& data, const std::string& datatype, RequestTensor& ten
 
 }  // namespace
 
-RequestTensor tensor_of(const json& input, std::int64_t most_elements) {
+RequestTensor parse_tensor(const json& input, std::int64_t most_elements) {
   const auto text = [](const json& value) { return value.is_string(); };
   const auto list = [](const json& value) { return value.is_array(); };
   RequestTensor tensor;
   tensor.name = member(input, "name", "inputs", text, "a text").get<std::string>();
   const std::string where = tensor.name.substr(0, 40);
-  tensor.shape = shape_of(member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
+  tensor.shape = parse_shape(member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
   const auto datatype = member(input, "datatype", where.c_str(), text, "a text").get<std::string>();
   take_data(member(input, "data", where.c_str(), list, "a list"), datatype, tensor);
   std::size_t elements = 1;

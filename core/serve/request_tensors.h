@@ -24,6 +24,6 @@ struct RequestTensor {
 
 /// `data` may be nested as its shape is, or flat. Throws Error{usage} naming what is missing, of another type, out of
 /// its datatype's range, or not as many as the shape says, or larger than `most_elements`.
-RequestTensor tensor_of(const nlohmann::json& input, std::int64_t most_elements);
+RequestTensor parse_tensor(const nlohmann::json& input, std::int64_t most_elements);
 
 }  // namespace ptrain

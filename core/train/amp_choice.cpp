@@ -13,20 +13,20 @@ namespace {
 constexpr double worthwhile = 1.1;  // of a rate over another: casts and copies of weights take a part of what is gained
 
 /// One thread's where it is known: whatever else a busy machine does, it has no other threads to wait for.
-std::optional<double> rate_of(const PrecisionRates& rates, MainWork work) {
+std::optional<double> select_rate(const PrecisionRates& rates, MainWork work) {
   const bool convolutions = work == MainWork::convolutions;
   const std::optional<double> alone = convolutions ? rates.convolution_one_thread : rates.product_one_thread;
   return alone ? alone : convolutions ? rates.convolution : rates.product;
 }
 
-const PrecisionRates& rates_of(const DeviceRates& rates, DType low) {
+const PrecisionRates& select_rates(const DeviceRates& rates, DType low) {
   return low == DType::f16 ? rates.fp16 : rates.bf16;
 }
 
-std::string_view short_name(DType dtype) { return choice_name(amp_dtype_of(dtype)); }
+std::string_view short_name(DType dtype) { return choice_name(to_amp_dtype(dtype)); }
 
 std::string reason_for(DType dtype, const DeviceRates& rates, MainWork work) {
-  const std::optional<double> fp32 = rate_of(rates.fp32, work), low = rate_of(rates_of(rates, dtype), work);
+  const std::optional<double> fp32 = select_rate(rates.fp32, work), low = select_rate(select_rates(rates, dtype), work);
   const bool one_thread = rates.threads > 0;
   const char* what = work == MainWork::convolutions ? "3x3 convolutions" : "matrix products";
   if (!fp32) return "the device's rates could not be measured";
@@ -38,22 +38,22 @@ std::string reason_for(DType dtype, const DeviceRates& rates, MainWork work) {
 /// A word on a level asked for, or kept, that computes more slowly than O0 would.
 std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, MainWork work, DType preferred) {
   constexpr double noise = 0.95;
-  const std::optional<double> fp32 = rate_of(rates.fp32, work);
+  const std::optional<double> fp32 = select_rate(rates.fp32, work);
   if (choice.level == AmpLevel::O0 || !fp32) return {};
   const bool is_fp16 = choice.dtype == AmpDType::automatic ? preferred == DType::f16 : choice.dtype == AmpDType::fp16;
   const DType dtype = is_fp16 ? DType::f16 : DType::bf16;
-  const std::optional<double> low = rate_of(rates_of(rates, dtype), work);
+  const std::optional<double> low = select_rate(select_rates(rates, dtype), work);
   if (low.value_or(0) >= noise * *fp32) return {};
   return fmt::format("amp.level {}: O0 would be faster: {}", choice_name(choice.level), reason_for(dtype, rates, work));
 }
 
 }  // namespace
 
-AmpDType amp_dtype_of(DType low) { return low == DType::f16 ? AmpDType::fp16 : AmpDType::bf16; }
+AmpDType to_amp_dtype(DType low) { return low == DType::f16 ? AmpDType::fp16 : AmpDType::bf16; }
 
 AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred) {
-  const std::optional<double> fp32 = rate_of(rates.fp32, work);
-  const auto gain = [&](DType dtype) { return fp32 ? rate_of(rates_of(rates, dtype), work).value_or(0) / *fp32 : 0; };
+  const std::optional<double> fp32 = select_rate(rates.fp32, work);
+  const auto gain = [&](DType dtype) { return fp32 ? select_rate(select_rates(rates, dtype), work).value_or(0) / *fp32 : 0; };
   const DType other = preferred == DType::f16 ? DType::bf16 : DType::f16;
   AmpAdvice advice;
   advice.dtype = gain(other) > worthwhile * gain(preferred) ? other : preferred;
@@ -70,7 +70,7 @@ AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType pref
   if (!asked.level) choice.reason = advice.reason;
   if (choice.level == AmpLevel::O0) return choice;
   if (asked.dtype == AmpDType::automatic && advice.dtype != preferred) {
-    choice.dtype = amp_dtype_of(advice.dtype);
+    choice.dtype = to_amp_dtype(advice.dtype);
     choice.reason = advice.reason;
   }
   return choice;

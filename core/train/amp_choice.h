@@ -24,7 +24,7 @@ struct AmpAdvice {
 AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred);
 
 /// The choice that names `low`, one of the two low precisions.
-AmpDType amp_dtype_of(DType low);
+AmpDType to_amp_dtype(DType low);
 
 /// What one run takes.
 struct AmpChoice {

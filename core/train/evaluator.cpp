@@ -19,7 +19,7 @@ constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is
 /// Every image of the batch from right to left.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
-  const auto width = static_cast<std::ptrdiff_t>(image_size_of(batch).width) * 3;
+  const auto width = static_cast<std::ptrdiff_t>(find_image_size(batch).width) * 3;
   const auto pixels = mirror.values<std::uint8_t>(tensor_names::images);
   for (auto row = pixels.begin(); row != pixels.end(); row += width) {
     std::reverse(row, row + width);  // and the colours of each pixel
@@ -98,7 +98,7 @@ EvalResult Evaluator::evaluate() {
       std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));
     return true;
   });
-  EvalResult result = result_of(*metrics);
+  EvalResult result = make_result(*metrics);
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
 }
@@ -115,7 +115,7 @@ std::unique_ptr<Metrics> Evaluator::make_metrics() const {
   return task_.make_metrics(config_.model.classes, data_.info().class_names);
 }
 
-EvalResult Evaluator::result_of(const Metrics& counted) const {
+EvalResult Evaluator::make_result(const Metrics& counted) const {
   const std::unique_ptr<Metrics> all = make_metrics();
   for (const std::vector<double>& rank : ranks_.collect(counted.state())) all->merge(rank);
   EvalResult result;

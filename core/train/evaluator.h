@@ -46,7 +46,7 @@ class Evaluator {
   EvalResult evaluate();
   std::unique_ptr<Metrics> make_metrics() const;
   /// Adds up every rank's counts.
-  EvalResult result_of(const Metrics& counted) const;
+  EvalResult make_result(const Metrics& counted) const;
 
   const Config& config_;
   RunPlans& plans_;

@@ -18,7 +18,7 @@ struct Ends {
   PhaseUnit unit;
 };
 
-Ends ends_of(const PhasesConfig& phases) {
+Ends compute_ends(const PhasesConfig& phases) {
   if (!phases.until_epoch.empty()) return {phases.until_epoch, PhaseUnit::epochs};
   if (!phases.until_step.empty()) return {phases.until_step, PhaseUnit::steps};
   return {phases.until, PhaseUnit::share};
@@ -26,7 +26,7 @@ Ends ends_of(const PhasesConfig& phases) {
 
 std::vector<TrainingPhase> listed_phases(const Config& config) {
   const PhasesConfig& p = config.train.phases;
-  const auto [ends, unit] = ends_of(p);
+  const auto [ends, unit] = compute_ends(p);
   const auto usual_batch = static_cast<double>(config.data.batch_size);
   std::vector<TrainingPhase> phases;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -136,20 +136,20 @@ std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data)
   return buckets;
 }
 
-std::size_t StepCounts::phase_of(std::int64_t step) const {
+std::size_t StepCounts::find_phase(std::int64_t step) const {
   const auto next = std::find_if(phases.begin() + 1, phases.end(),
                                  [step](const TrainingPhase& phase) { return phase.first_step > step; });
   return static_cast<std::size_t>(next - phases.begin()) - 1;
 }
 
 DataPosition StepCounts::position(std::int64_t done) const {
-  const TrainingPhase& phase = phases[phase_of(done)];
+  const TrainingPhase& phase = phases[find_phase(done)];
   const std::int64_t number = phase.steps_before + done - phase.first_step;
   return {number / phase.steps_per_epoch, number % phase.steps_per_epoch};
 }
 
 double StepCounts::epochs(std::int64_t done) const {
-  const TrainingPhase& phase = phases[phase_of(done)];
+  const TrainingPhase& phase = phases[find_phase(done)];
   return static_cast<double>(phase.steps_before + done - phase.first_step) / static_cast<double>(phase.steps_per_epoch);
 }
 

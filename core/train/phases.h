@@ -47,7 +47,7 @@ struct StepCounts {
   std::int64_t total_steps = 0;                        // of the whole training
 
   /// Of step `step`, counted from 0; of the steps behind the last phase, that one.
-  std::size_t phase_of(std::int64_t step) const;
+  std::size_t find_phase(std::int64_t step) const;
   /// After `done` steps.
   DataPosition position(std::int64_t done) const;
   /// Passes over the data in the first `done` steps.

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using Json = Prediction::Json;
 
 /// The samples whose pictures people are shown.
-std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
+std::set<std::int64_t> select_worst(const std::vector<Prediction>& predictions) {
   std::vector<Prediction> wrong;
   std::ranges::copy_if(predictions, std::back_inserter(wrong), &Prediction::is_wrong);
   keep_worst(wrong, &Prediction::error);
@@ -25,7 +25,7 @@ std::set<std::int64_t> worst_of(const std::vector<Prediction>& predictions) {
 }
 
 /// The pixels that the model was shown; the frames of a clip one below the other.
-std::string picture_of(const Dataset& data, std::int64_t index) {
+std::string find_picture(const Dataset& data, std::int64_t index) {
   const ImageSize size = data.info().image_size;
   const int images = data.info().images_per_sample();
   const ImageForm form{.size = size};
@@ -36,7 +36,7 @@ std::string picture_of(const Dataset& data, std::int64_t index) {
                   encode_png(batch.values<std::uint8_t>(tensor_names::images), size.width, images * size.height));
 }
 
-Json line_of(const Dataset& data, const Prediction& one, bool shown) {
+Json make_line(const Dataset& data, const Prediction& one, bool shown) {
   const SampleOrigin origin = data.origin(one.index);
   Json line{{"index", one.index}};
   if (!origin.file.empty()) {
@@ -50,7 +50,7 @@ Json line_of(const Dataset& data, const Prediction& one, bool shown) {
   line["error"] = one.error;
   if (!origin.text.empty()) line["text"] = origin.text;
   if (!origin.second.empty()) line["second"] = origin.second;
-  if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = picture_of(data, one.index);
+  if (shown && data.info().kind == DataKind::image && !origin.is_picture) line["picture"] = find_picture(data, one.index);
   return line;
 }
 
@@ -81,11 +81,11 @@ std::vector<Prediction> unpack_predictions(const std::string& packed) {
 
 void write_predictions(const fs::path& path, const Dataset& data, std::vector<Prediction> predictions) {
   std::ranges::sort(predictions, {}, &Prediction::index);
-  const std::set<std::int64_t> worst = worst_of(predictions);
+  const std::set<std::int64_t> worst = select_worst(predictions);
   make_folder(path.parent_path());
   AtomicFile file(path);
   for (const Prediction& one : predictions) {
-    const Json line = line_of(data, one, worst.contains(one.index));
+    const Json line = make_line(data, one, worst.contains(one.index));
     file.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   file.commit();

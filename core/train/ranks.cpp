@@ -119,7 +119,7 @@ void Ranks::require_equal_parameters(const Variables& variables, std::int64_t st
         other,
         fmt::format(
             "rank {} on {} has other parameters than rank 0 after step {}: a fault of its memory, processor or program",
-            other, communicator_->transport().host_of(other), step));
+            other, communicator_->transport().rank_host(other), step));
   }
 }
 

@@ -36,7 +36,7 @@ AmpReport amp_report(AmpReport amp, const Config& config, const KernelLibrary& k
   amp.level = choice_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
     const DType dtype = training_options(config, kernels.preferred_low_precision()).amp.dtype;
-    amp.dtype = choice_name(amp_dtype_of(dtype));
+    amp.dtype = choice_name(to_amp_dtype(dtype));
   }
   amp.casts = result.amp.casts;
   amp.scaler.enabled = result.loss_scaling;
@@ -51,14 +51,14 @@ void fill_speed(Report& report, const Model& model, const RunResult& result) {
   if (result.step_ms.empty()) return;
   const int devices = std::max(1, static_cast<int>(result.ranks.size()));
   report.throughput =
-      throughput_of(report.model.sample + "s/s", result.samples, result.seconds, result.warmup_steps, devices);
+      make_throughput(report.model.sample + "s/s", result.samples, result.seconds, result.warmup_steps, devices);
   if (report.throughput && model.is_text())
     report.throughput->tokens = TokenReport{result.tokens.valid, result.tokens.computed};
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
   const auto of_all = [&](std::optional<double> peak) { return peak ? std::optional(*peak * devices) : std::nullopt; };
   report.utilization =  // each device's peak was measured with all at work
-      utilization_of(result.flops / result.seconds, of_all(result.peak_flops), of_all(result.datasheet_peak_flops));
+      make_utilization(result.flops / result.seconds, of_all(result.peak_flops), of_all(result.datasheet_peak_flops));
 }
 
 RankReport rank_report(const RankTotals& totals, double steps) {

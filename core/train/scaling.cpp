@@ -17,7 +17,7 @@ std::map<std::string, double> measured_nodes(const nlohmann::json& report) {
   return seconds;
 }
 
-double bytes_of(const Graph& graph, const Node& start) {
+double count_bytes(const Graph& graph, const Node& start) {
   return static_cast<double>(graph.desc(start.inputs[0]).bytes());
 }
 
@@ -54,7 +54,7 @@ MeasuredStep measured_step(const Config& config, DType preferred, const Model& m
   for (const Node& node : graph.nodes()) {
     before += weight(node);
     if (node.op->type() == "all_reduce_start")
-      measured.buckets.push_back({step * before / total, bytes_of(graph, node)});
+      measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
   }
   return measured;
 }

@@ -126,12 +126,12 @@ PlanSet::Member& Stepping::plan_for(const Batch& batch, Phase last, RankStep& mi
 const Batch& Stepping::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mixed_ = mix_rows(batch, draw_mix(config_, image_size_of(batch), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(config_, find_image_size(batch), batch.epoch, number));
   return mixed_;
 }
 
 double Stepping::learning_rate(std::int64_t step) const {
-  return schedule_.at(step) * counts_.phases[counts_.phase_of(step)].lr_scale;
+  return schedule_.at(step) * counts_.phases[counts_.find_phase(step)].lr_scale;
 }
 
 void Stepping::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const {
@@ -212,7 +212,7 @@ TrainObserver::Step Stepping::shown(const StepInFlight& launched, std::span<cons
   TrainObserver::Step step;
   step.step = launched.step + 1;
   step.total = counts_.total_steps;
-  step.phase = counts_.phase_of(launched.step);
+  step.phase = counts_.find_phase(launched.step);
   step.epochs = counts_.epochs(step.step);
   step.lr = static_cast<float>(learning_rate(launched.step));
   step.reader_seconds = launched.mine.reader_seconds;

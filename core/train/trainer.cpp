@@ -120,7 +120,7 @@ void Trainer::start_training() {
 }
 
 void Trainer::tell_phase(std::int64_t step) {
-  const std::size_t phase = counts_.phase_of(step);
+  const std::size_t phase = counts_.find_phase(step);
   const bool begins = step == start_.first_step || step == counts_.phases[phase].first_step;
   if (counts_.phases.size() == 1 || !begins) return;
   observer_.on_note(fmt::format("phase {} of {}, from step {} on: {}", phase + 1, counts_.phases.size(), step + 1,
@@ -138,7 +138,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
     if (ranks_.several() && first != by_rank.end()) {
       const auto rank = static_cast<int>(first - by_rank.begin());
       outcome_.message +=
-          fmt::format(", first on rank {} on {}", rank, ranks_.communicator()->transport().host_of(rank));
+          fmt::format(", first on rank {} on {}", rank, ranks_.communicator()->transport().rank_host(rank));
     }
   }
   measuring_.add(step, by_rank);
@@ -194,7 +194,7 @@ void Trainer::reach_target(const EvalResult& result) {
   if (!target_ || target_->seconds) return;
   target_->step = result.step;
   target_->epochs = counts_.epochs(result.step);
-  const MetricValue& metric = metric_of(result, target_->metric);
+  const MetricValue& metric = find_metric(result, target_->metric);
   if (!metric.value || (*metric.value != train.target && !metric.is_better(*metric.value, train.target))) return;
   target_->seconds = seconds_of_training();
   const std::string reached =

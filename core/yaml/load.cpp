@@ -153,14 +153,14 @@ class Loader {
     if (entry.value.kind == YamlValue::Kind::map) {
       apply_map(entry.value, name);
     } else if (entry.value.kind == YamlValue::Kind::list && is_table(name)) {
-      apply_map(columns_of(entry.value, name), name);
+      apply_map(find_columns(entry.value, name), name);
     } else if (entry.value.kind != YamlValue::Kind::null) {  // an empty section sets nothing
       fail_usage("{}: {}: expected a mapping of its keys, got {}", where, name,
                  entry.value.kind == YamlValue::Kind::list ? "a list" : shown(entry.value.text));
     }
   }
   /// A table's rows as one list for each key; every row has the same keys.
-  YamlValue columns_of(const YamlValue& rows, const std::string& name) const {
+  YamlValue find_columns(const YamlValue& rows, const std::string& name) const {
     YamlValue columns;
     columns.kind = YamlValue::Kind::map;
     for (const YamlValue& row : rows.items) {

@@ -21,12 +21,12 @@ void YamlReader::refuse_unknown(const YamlEntry& entry, std::string_view section
              did_you_mean(entry.key, known));
 }
 
-const std::string& YamlReader::text_of(const YamlEntry& entry, std::string_view section) const {
+const std::string& YamlReader::as_text(const YamlEntry& entry, std::string_view section) const {
   if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) refuse(entry, section, "a text");
   return entry.value.text;
 }
 
-double YamlReader::number_of(const YamlEntry& entry, double low, double high, std::string_view section) const {
+double YamlReader::as_number(const YamlEntry& entry, double low, double high, std::string_view section) const {
   const std::string& text = entry.value.text;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -37,24 +37,24 @@ double YamlReader::number_of(const YamlEntry& entry, double low, double high, st
   return number;
 }
 
-std::int64_t YamlReader::integer_of(const YamlEntry& entry, double low, double high, std::string_view section) const {
-  const double number = number_of(entry, low, high, section);
+std::int64_t YamlReader::as_integer(const YamlEntry& entry, double low, double high, std::string_view section) const {
+  const double number = as_number(entry, low, high, section);
   if (number != static_cast<double>(static_cast<std::int64_t>(number))) refuse(entry, section, "a whole number");
   return static_cast<std::int64_t>(number);
 }
 
-bool YamlReader::truth_of(const YamlEntry& entry, std::string_view section) const {
+bool YamlReader::as_bool(const YamlEntry& entry, std::string_view section) const {
   const std::string& text = entry.value.text;
   if (text != "true" && text != "false") refuse(entry, section, "true or false");
   return text == "true";
 }
 
-const std::vector<YamlEntry>& YamlReader::map_of(const YamlEntry& entry, std::string_view section) const {
+const std::vector<YamlEntry>& YamlReader::as_map(const YamlEntry& entry, std::string_view section) const {
   if (entry.value.kind != YamlValue::Kind::map) refuse(entry, section, "a mapping");
   return entry.value.entries;
 }
 
-const std::vector<YamlValue>& YamlReader::list_of(const YamlEntry& entry, std::string_view section,
+const std::vector<YamlValue>& YamlReader::as_list(const YamlEntry& entry, std::string_view section,
                                                   std::string_view expected) const {
   if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) refuse(entry, section, expected);
   return entry.value.items;

@@ -24,14 +24,14 @@ class YamlReader {
                                    const std::vector<std::string>& known) const;
 
   /// Not empty.
-  const std::string& text_of(const YamlEntry& entry, std::string_view section = "") const;
+  const std::string& as_text(const YamlEntry& entry, std::string_view section = "") const;
   /// From low to high, both included.
-  double number_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const;
-  std::int64_t integer_of(const YamlEntry& entry, double low, double high, std::string_view section = "") const;
-  bool truth_of(const YamlEntry& entry, std::string_view section = "") const;
-  const std::vector<YamlEntry>& map_of(const YamlEntry& entry, std::string_view section = "") const;
+  double as_number(const YamlEntry& entry, double low, double high, std::string_view section = "") const;
+  std::int64_t as_integer(const YamlEntry& entry, double low, double high, std::string_view section = "") const;
+  bool as_bool(const YamlEntry& entry, std::string_view section = "") const;
+  const std::vector<YamlEntry>& as_map(const YamlEntry& entry, std::string_view section = "") const;
   /// Not empty.
-  const std::vector<YamlValue>& list_of(const YamlEntry& entry, std::string_view section,
+  const std::vector<YamlValue>& as_list(const YamlEntry& entry, std::string_view section,
                                         std::string_view expected) const;
 
  private:

@@ -45,7 +45,7 @@ std::int64_t positive_integer(const nlohmann::json& json, const char* field, con
   return it->get<std::int64_t>();
 }
 
-Activation activation_of(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
+Activation parse_activation(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
   for (const NamedActivation& known : named_activations) {
     if (value == known.name) return known.activation;
   }

@@ -44,7 +44,7 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json);
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
 
 /// The activation that `value` of `field` names. Throws Error{failed} naming `file` and those that are known.
-Activation activation_of(const nlohmann::json& value, const char* field, const std::filesystem::path& file);
+Activation parse_activation(const nlohmann::json& value, const char* field, const std::filesystem::path& file);
 std::string_view name_of_activation(Activation activation);
 
 /// Throws Error{usage} where an embedding table of `rows` has fewer than the data's vocabulary has entries.

@@ -25,7 +25,7 @@ struct EncoderForm {
   std::int64_t first_position = 0;  // rows of the position table before a sequence's first
 };
 
-const EncoderForm& form_of(BertForm form) {
+const EncoderForm& get_form(BertForm form) {
   static const EncoderForm bert{"bert",
                                 "bert.encoder.layer.",
                                 ".attention.self",
@@ -76,9 +76,9 @@ const EncoderForm& form_of(BertForm form) {
 class BertBuilder final : public TextBlocks {
  public:
   BertBuilder(const BertSpec& spec, Mode mode)
-      : TextBlocks(mode, spec.padding, spec.dropout, form_of(spec.form).name + "."),
+      : TextBlocks(mode, spec.padding, spec.dropout, get_form(spec.form).name + "."),
         spec_(spec),
-        form_(form_of(spec.form)) {}
+        form_(get_form(spec.form)) {}
 
   BuiltModel build(const Bucket& batch) {
     ValueId x = embeddings(inputs(batch, spec_.max_length));
@@ -146,7 +146,7 @@ class Bert final : public Model {
  public:
   explicit Bert(const BertSpec& spec) : spec_(spec) {}
 
-  std::string name() const override { return form_of(spec_.form).name; }
+  std::string name() const override { return get_form(spec_.form).name; }
   std::string signature() const override {
     return fmt::format("{} layers={} hidden={} heads={} vocab={} classes={}", name(), spec_.layers, spec_.hidden,
                        spec_.heads, spec_.vocab_size, spec_.classes);
@@ -166,7 +166,7 @@ class Bert final : public Model {
 
 std::unique_ptr<Model> make_bert(const BertSpec& spec) {
   if (spec.hidden % spec.heads != 0) {
-    fail_usage("{}: {} attention heads do not divide the hidden width {}", form_of(spec.form).name, spec.heads,
+    fail_usage("{}: {} attention heads do not divide the hidden width {}", get_form(spec.form).name, spec.heads,
                spec.hidden);
   }
   if (spec.max_length > spec.max_positions) {

@@ -33,7 +33,7 @@ std::int64_t rows_before_positions(BertForm form) { return form == BertForm::rob
 struct Names {
   std::string_view architecture, type;
 };
-Names names_of(BertForm form) {
+Names get_names(BertForm form) {
   switch (form) {
     case BertForm::bert:
       return {"BertForSequenceClassification", "bert"};
@@ -104,7 +104,7 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertFor
   const auto epsilon = json.find("layer_norm_eps");
   if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
   const auto activation = json.find(fields.activation);
-  if (activation != json.end()) spec.activation = activation_of(*activation, fields.activation, config_json);
+  if (activation != json.end()) spec.activation = parse_activation(*activation, fields.activation, config_json);
   return spec;
 }
 
@@ -115,7 +115,7 @@ std::string bert_config_json(const BertSpec& spec) {
     labels[std::to_string(i)] = at < spec.labels.size() ? spec.labels[at] : fmt::format("LABEL_{}", i);
   }
   const SizeFields fields = size_fields(spec.form);
-  const Names names = names_of(spec.form);
+  const Names names = get_names(spec.form);
   nlohmann::json json = {{"architectures", {names.architecture}},
                          {"model_type", names.type},
                          {fields.layers, spec.layers},

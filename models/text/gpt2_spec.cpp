@@ -66,7 +66,7 @@ Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {
   const auto epsilon = json.find("layer_norm_epsilon");
   if (epsilon != json.end() && epsilon->is_number()) spec.layer_norm_epsilon = epsilon->get<float>();
   const auto activation = json.find("activation_function");
-  if (activation != json.end()) spec.activation = activation_of(*activation, "activation_function", config_json);
+  if (activation != json.end()) spec.activation = parse_activation(*activation, "activation_function", config_json);
   return spec;
 }
 

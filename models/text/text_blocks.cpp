@@ -47,11 +47,11 @@ ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {
 }
 
 ModelVariable TextBlocks::matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const {
-  return without_prefix(variable_of(name, Shape{rows, columns}, normal_start(0.02f)));
+  return without_prefix(make_variable(name, Shape{rows, columns}, normal_start(0.02f)));
 }
 
 ModelVariable TextBlocks::zeros(const std::string& name, std::int64_t size) const {
-  return without_prefix(variable_of(name, Shape{size}, constant_start(0)));
+  return without_prefix(make_variable(name, Shape{size}, constant_start(0)));
 }
 
 ValueId TextBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
@@ -81,8 +81,8 @@ ValueId TextBlocks::joined_dense(const std::string& prefix, const std::string& j
 
 ValueId TextBlocks::layer_norm(const std::string& name, ValueId x, float epsilon) {
   const Shape width{channels(x)};
-  ModelVariable scale = variable_of(name + ".weight", width, constant_start(1));
-  ModelVariable offset = variable_of(name + ".bias", width, constant_start(0));
+  ModelVariable scale = make_variable(name + ".weight", width, constant_start(1));
+  ModelVariable offset = make_variable(name + ".bias", width, constant_start(0));
   scale.files.front().other_names = {name + ".gamma"};  // in the first published files
   offset.files.front().other_names = {name + ".beta"};
   return Blocks::layer_norm(name, x, epsilon, without_prefix(std::move(scale)), without_prefix(std::move(offset)));

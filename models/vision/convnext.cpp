@@ -54,7 +54,7 @@ class ConvNextBuilder final : public VisionBlocks {
     filter.deviation = layer_norm_networks_deviation;
     ValueId y = layer_norm(name + ".block.2", convolution(name + ".block.0", x, filter));
     y = gelu_layers(name + ".block.3", name + ".block.5", y, tiny_expansion * channels(x));
-    ModelVariable scale = variable_of(name + ".layer_scale", Shape{channels(x)}, constant_start(layer_scale_start));
+    ModelVariable scale = make_variable(name + ".layer_scale", Shape{channels(x)}, constant_start(layer_scale_start));
     scale.files.front().external_shape = Shape{channels(x), 1, 1};
     y = add(name + ".scaled", std::make_shared<LayerScale>(), {y, parameter(std::move(scale))});
     return sum(name + ".add", x, sample_dropout(name + ".stochastic_depth", y, depth));

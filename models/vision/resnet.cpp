@@ -22,7 +22,7 @@ constexpr std::array<Stages, 5> architectures{{{18, {2, 2, 2, 2}, false},
                                                {101, {3, 4, 23, 3}, true},
                                                {152, {3, 8, 36, 3}, true}}};
 
-const Stages& stages_of(int depth) {
+const Stages& get_stages(int depth) {
   for (const Stages& stages : architectures) {
     if (stages.depth == depth) return stages;
   }
@@ -59,7 +59,7 @@ class ResNetBuilder final : public VisionBlocks {
   BuiltModel build(const Bucket& batch) {
     const std::int64_t frames = std::max<std::int64_t>(1, spec_.segments);
     ValueId x = stem(inputs(batch, frames));
-    const Stages& stages = stages_of(spec_.depth);
+    const Stages& stages = get_stages(spec_.depth);
     for (std::size_t stage = 0; stage < 4; ++stage) {
       for (int block = 0; block < stages.blocks[stage]; ++block) {
         const std::string name = fmt::format("layer{}.{}", stage + 1, block);
@@ -157,7 +157,7 @@ ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
 
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec) {
   const bool plain = spec.groups == 1 && spec.group_width == 64;
-  if (!stages_of(spec.depth).bottleneck && !plain) {
+  if (!get_stages(spec.depth).bottleneck && !plain) {
     fail_usage("{}: only bottlenecks are grouped or wide", resnet_name(spec));
   }
   return std::make_unique<ResNet>(spec);

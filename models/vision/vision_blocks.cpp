@@ -27,7 +27,7 @@ ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_
   const float he = std::sqrt(2.0f / static_cast<float>(shape[0] * shape[1] * shape[2]));
   Initializer start = normal_start(spec.deviation.value_or(he));
   if (file_channels < channels) start.zero_from = file_channels;
-  ModelVariable variable = variable_of(name, shape, start);
+  ModelVariable variable = make_variable(name, shape, start);
   variable.files.front().layout = WeightMapping::Layout::conv_krsc;
   variable.files.front().external_shape = Shape{shape[0], file_channels, shape[1], shape[2]};
   return variable;
@@ -58,7 +58,7 @@ ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const Conv
   std::vector<ValueId> inputs{
       x, parameter(filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups))};
   if (spec.bias == ConvBias::zero) {
-    inputs.push_back(parameter(variable_of(name + ".bias", Shape{spec.channels}, constant_start(0))));
+    inputs.push_back(parameter(make_variable(name + ".bias", Shape{spec.channels}, constant_start(0))));
   }
   Conv2dAttributes attrs;
   attrs.stride = spec.stride;
@@ -88,14 +88,14 @@ ValueId VisionBlocks::patches(const std::string& name, ValueId x, std::int64_t c
 ValueId VisionBlocks::layer_norm(const std::string& name, ValueId x) {
   constexpr float epsilon = 1e-6f;
   const Shape width{channels(x)};
-  return Blocks::layer_norm(name, x, epsilon, variable_of(name + ".weight", width, constant_start(1)),
-                            variable_of(name + ".bias", width, constant_start(0)));
+  return Blocks::layer_norm(name, x, epsilon, make_variable(name + ".weight", width, constant_start(1)),
+                            make_variable(name + ".bias", width, constant_start(0)));
 }
 
 ValueId VisionBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
   const Initializer start = normal_start(layer_norm_networks_deviation);
-  return linear(name, x, variable_of(name + ".weight", Shape{outputs, channels(x)}, start),
-                variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+  return linear(name, x, make_variable(name + ".weight", Shape{outputs, channels(x)}, start),
+                make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
 }
 
 ValueId VisionBlocks::gelu_layers(const std::string& first, const std::string& second, ValueId x, std::int64_t hidden) {
@@ -110,12 +110,12 @@ ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart s
   attrs.epsilon = norm_epsilon_;
   attrs.momentum = norm_momentum_;
   attrs.training = training();
-  const ValueId scale = parameter(variable_of(name + ".weight", width, start == NormStart::one ? one : zero));
-  const ValueId offset = parameter(variable_of(name + ".bias", width, zero));
-  ModelVariable running_mean = variable_of(name + ".running_mean", width, zero);
+  const ValueId scale = parameter(make_variable(name + ".weight", width, start == NormStart::one ? one : zero));
+  const ValueId offset = parameter(make_variable(name + ".bias", width, zero));
+  ModelVariable running_mean = make_variable(name + ".running_mean", width, zero);
   running_mean.files.front().step_counter = name + ".num_batches_tracked";
   const ValueId mean = state(std::move(running_mean));
-  const ValueId variance = state(variable_of(name + ".running_var", width, one));
+  const ValueId variance = state(make_variable(name + ".running_var", width, one));
   return add(name, std::make_shared<BatchNorm>(attrs), {x, scale, offset, mean, variance});
 }
 
@@ -129,9 +129,9 @@ ValueId VisionBlocks::sum(const std::string& name, ValueId x, ValueId y) {
 
 ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs) {
   const float deviation = std::sqrt(2.0f / static_cast<float>(outputs));
-  ModelVariable weight = variable_of(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation));
+  ModelVariable weight = make_variable(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation));
   weight.files.front().external_shape = Shape{outputs, channels(x), 1, 1};
-  return linear(name, x, std::move(weight), variable_of(name + ".bias", Shape{outputs}, constant_start(0)));
+  return linear(name, x, std::move(weight), make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
 }
 
 ValueId VisionBlocks::squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec) {
@@ -161,10 +161,10 @@ ValueId VisionBlocks::avg_pool(const std::string& name, ValueId x, int size) {
 ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
                                   std::int64_t outputs, const Initializer& weight) {
   x = add(pool, std::make_shared<AdaptiveAvgPool2d>(AdaptiveAvgPool2dAttributes{size}), {x});
-  ModelVariable matrix = variable_of(linear + ".weight", Shape{outputs, channels(x)}, weight);
+  ModelVariable matrix = make_variable(linear + ".weight", Shape{outputs, channels(x)}, weight);
   matrix.files.front().layout = WeightMapping::Layout::image_row;
   matrix.files.front().pixels = size * size;
-  return Blocks::linear(linear, x, std::move(matrix), variable_of(linear + ".bias", Shape{outputs}, constant_start(0)));
+  return Blocks::linear(linear, x, std::move(matrix), make_variable(linear + ".bias", Shape{outputs}, constant_start(0)));
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,

@@ -70,9 +70,9 @@ class VisionTransformerBuilder final : public VisionBlocks {
     const Shape& s = graph_.desc(x).shape;
     const std::int64_t width = s[3], length = s[1] * s[2] + 1;
     const Initializer start = normal_start(layer_norm_networks_deviation);
-    ModelVariable token = variable_of(std::string(form_.class_token), Shape{width}, constant_start(0));
+    ModelVariable token = make_variable(std::string(form_.class_token), Shape{width}, constant_start(0));
     token.files.front().external_shape = Shape{1, 1, width};
-    ModelVariable position = variable_of(std::string(form_.position), Shape{length, width}, start);
+    ModelVariable position = make_variable(std::string(form_.position), Shape{length, width}, start);
     position.files.front().external_shape = Shape{1, length, width};
     const ValueId first = parameter(std::move(token));
     const auto outputs =
@@ -95,8 +95,8 @@ class VisionTransformerBuilder final : public VisionBlocks {
     const Shape weight{3 * form_.width, form_.width};
     const Initializer start = normal_start(layer_norm_networks_deviation);
     const ValueId qkv =
-        linear(name + ".qkv", x, variable_of(fmt::format("{}{}", name, form_.qkv_weight), weight, start),
-               variable_of(fmt::format("{}{}", name, form_.qkv_bias), Shape{weight[0]}, constant_start(0)));
+        linear(name + ".qkv", x, make_variable(fmt::format("{}{}", name, form_.qkv_weight), weight, start),
+               make_variable(fmt::format("{}{}", name, form_.qkv_bias), Shape{weight[0]}, constant_start(0)));
     AttentionAttributes attrs;
     attrs.heads = form_.heads;
     attrs.algorithm = spec().attention;

@@ -95,7 +95,7 @@ struct ResNet50 {
     const TensorDesc x{dtype, shape}, c{DType::f32, {shape[3]}};
     const Activation activation = relu ? Activation::relu : Activation::none;
     bench.add(BatchNorm({.activation = activation}), {x, c, c, c, c, residual ? x : absent_input()}, times);
-    bench.add(BatchNormGrad({activation, residual}), {x, x, c, c, c, c, residual ? mask_of(x) : absent_input()}, times);
+    bench.add(BatchNormGrad({activation, residual}), {x, x, c, c, c, c, residual ? mask_desc(x) : absent_input()}, times);
   }
 
   void run(std::int64_t pixels) {

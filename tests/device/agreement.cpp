@@ -12,7 +12,7 @@ TestBackend on_cpu() {
 }
 
 void expect_agreement(const OpCase& c, DType dtype, const TestBackend& on) {
-  SCOPED_TRACE(fmt::format("{} {} in {}, first input {}", c.op->type(), c.op->attributes(), name_of(dtype),
+  SCOPED_TRACE(fmt::format("{} {} in {}, first input {}", c.op->type(), c.op->attributes(), to_string(dtype),
                            c.inputs.front().desc.to_string()));
   std::vector<HostTensor> cpu_inputs = c.inputs, cuda_inputs = c.inputs;
   const std::vector<HostTensor> expected = run_op(c.op, cpu_inputs, on_cpu()), actual = run_op(c.op, cuda_inputs, on);

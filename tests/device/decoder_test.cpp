@@ -68,7 +68,7 @@ class DeviceDecoder : public ::testing::Test {
       folder_.write("images/train/" + name, bytes);
     };
     for (const JpegKind kind : {JpegKind::rgb, JpegKind::grey, JpegKind::cmyk, JpegKind::progressive}) {
-      write(fmt::format("a/{}.jpg", name_of(kind)), encode_jpeg(picture, width, height, kind));
+      write(fmt::format("a/{}.jpg", to_string(kind)), encode_jpeg(picture, width, height, kind));
     }
     for (int i = 0; i < 3; ++i) write(fmt::format("b/{}.jpg", i), encode_jpeg(picture, width, height, JpegKind::rgb));
     write("b/4.png", encode_png(picture, width, height, PNG_COLOR_TYPE_RGB, 8));
@@ -95,7 +95,7 @@ TEST_F(DeviceDecoder, GivesWhatAWholeImageDecodedByTheCpuGives) {
     for (const Augmentation augment :
          {Augmentation::none, Augmentation::crop_flip, Augmentation::random_resized_crop}) {
       for (const int size : {32, 96, 224, 300}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", name_of(kind), choice_name(augment), size));
+        SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind), choice_name(augment), size));
         const ImageTransform transform(size, augment);
         std::vector<std::uint8_t> a(static_cast<std::size_t>(size * size * 3)), b(a.size());
         SampleRandom first(5, 0, size), second(5, 0, size);

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     for (const ptrain::NamedTensor& tensor : ptrain::parse_checkpoint(file, "fuzz").tensors)
-      if (tensor.bytes.size() != ptrain::size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()))
+      if (tensor.bytes.size() != ptrain::element_size(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()))
         abort();
   } catch (const ptrain::Error&) {
     // what every malformed file must end in

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   try {
     for (const ptrain::NamedTensor& tensor : ptrain::parse_safetensors(bytes, "fuzz").tensors) {
-      if (tensor.bytes.size() != ptrain::size_of(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()))
+      if (tensor.bytes.size() != ptrain::element_size(tensor.dtype) * static_cast<std::size_t>(tensor.shape.count()))
         abort();
       if (ptrain::is_floating(tensor.dtype)) ptrain::to_floats(tensor);
     }

@@ -280,7 +280,7 @@ std::vector<float> GoldenRun::gradient(std::string_view name) const {
   }
   const ParameterSegment& segment = segment_of(plan_->graph(), mapping->variable);
   const Variables::Entry& gradients = variables_.at(segment.low_offset < 0 ? flat::grad : flat::grad_low);
-  const std::size_t width = size_of(gradients.desc.dtype);
+  const std::size_t width = element_size(gradients.desc.dtype);
   std::vector<std::byte> bytes(static_cast<std::size_t>(shape.count()) * width);
   backend_->memory().copy_to_host(bytes.data(), gradients.data + static_cast<std::size_t>(segment.grad_offset) * width,
                                   bytes.size());

@@ -119,7 +119,7 @@ TEST_P(AttentionDropout, KeepsItsShareAndLeavesTheExpectation) {
         kept += factor > 0;
         all += 1;
       }
-      EXPECT_NEAR(kept / all, 1 - p, 5 * std::sqrt(p * (1 - p) / all)) << name_of(dtype);
+      EXPECT_NEAR(kept / all, 1 - p, 5 * std::sqrt(p * (1 - p) / all)) << to_string(dtype);
     }
   }
 }

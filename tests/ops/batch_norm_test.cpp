@@ -16,7 +16,7 @@ struct Problem {
 };
 void PrintTo(const Problem& p, std::ostream* out) {
   *out << p.x.to_string() << (p.residual ? " residual" : "") << (p.activation == Activation::none ? "" : " ")
-       << (p.activation == Activation::none ? "" : name_of(p.activation));
+       << (p.activation == Activation::none ? "" : to_string(p.activation));
 }
 
 std::vector<HostTensor> make_inputs(const Problem& p, DType dtype) {
@@ -140,7 +140,7 @@ TEST(BatchNorm, AddsBothPartsOfAGradient) {
 
 TEST(BatchNorm, TakesASecondGradientOnlyWithAResidual) {
   const TensorDesc data{DType::f32, {2, 2, 2, 8}}, channels{DType::f32, {8}};
-  const std::vector<TensorDesc> inputs{data, data, channels, channels, channels, channels, mask_of(data), data};
+  const std::vector<TensorDesc> inputs{data, data, channels, channels, channels, channels, mask_desc(data), data};
   EXPECT_NO_THROW(BatchNormGrad({Activation::relu, true}).infer(inputs));
   EXPECT_THROW(BatchNormGrad({Activation::relu, false}).infer(inputs), std::invalid_argument);
 }

@@ -99,7 +99,7 @@ void take_step(Expected& e, const OptimizerSettings& s, const Matrix& g) {
 }
 
 void expect_definition(const OptimizerSettings& s, std::int64_t rows, std::int64_t columns, DType low = DType::f32) {
-  SCOPED_TRACE(fmt::format("{}x{} {}", rows, columns, name_of(low)));
+  SCOPED_TRACE(fmt::format("{}x{} {}", rows, columns, to_string(low)));
   const std::int64_t count = rows * columns;
   const auto r = static_cast<std::size_t>(rows), c = static_cast<std::size_t>(columns);
   ParameterSegment segment;

@@ -299,8 +299,8 @@ TEST(ConvolutionPlans, OddShapesCompile) {
     CudnnGraph weight = convolution_grad_weight_graph(target(), grouped, x, y, {dtype, w.shape});
     for (CudnnGraph* graph : {&forward, &data, &weight}) {
       const auto reason = graph->plan(rules(dtype, 512));
-      EXPECT_FALSE(reason.has_value()) << name_of(dtype) << ": " << reason.value_or("");
-      EXPECT_TRUE(builds_any(*graph)) << name_of(dtype);
+      EXPECT_FALSE(reason.has_value()) << to_string(dtype) << ": " << reason.value_or("");
+      EXPECT_TRUE(builds_any(*graph)) << to_string(dtype);
     }
   }
 }

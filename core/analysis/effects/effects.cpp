@@ -40,11 +40,11 @@ struct Measure {
   bool in_points() const { return response == Response::accuracy && metric && metric->is_bounded(); }
 };
 
-std::optional<double> value_of(const MeasuredRun& run, const Measure& measure) {
+std::optional<double> find_value(const MeasuredRun& run, const Measure& measure) {
   const RunFigures& figures = *run.record.figures;
   switch (measure.response) {
     case Response::throughput:
-      return std::log(speed_of(figures, measure.estimator));
+      return std::log(estimate_speed(figures, measure.estimator));
     case Response::memory:
       return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
     case Response::time_to_accuracy:
@@ -52,7 +52,7 @@ std::optional<double> value_of(const MeasuredRun& run, const Measure& measure) {
     case Response::accuracy:
       break;
   }
-  const MetricValue* primary = primary_metric_of(run);
+  const MetricValue* primary = find_primary_metric(run);
   if (primary == nullptr || primary->name != measure.metric->name) return std::nullopt;
   return measure.in_points() ? *primary->value : std::log(std::max(*primary->value, 1e-9));
 }
@@ -79,9 +79,9 @@ class Factorial {
     cells_.clear();
     for (const MeasuredCase& item : runs_.cases) {
       Cell cell;
-      cell.levels = levels_of(item);
+      cell.levels = find_levels(item);
       for (const MeasuredRun* run : item.good()) {
-        const auto value = value_of(*run, measure);
+        const auto value = find_value(*run, measure);
         if (!value) continue;
         cell.values.push_back(*value);
         cell.rounds.push_back(run->record.repeat);
@@ -90,7 +90,7 @@ class Factorial {
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
       const bool counted = measure.in_points();
-      if (counted) cell.own_variance = quality_of(item.good()).own_variance.value_or(0);
+      if (counted) cell.own_variance = measure_quality(item.good()).own_variance.value_or(0);
       cell.centre = counted ? cell.mean : centre_interval(cell.values, interval_confidence).estimate;
       cells_.push_back(std::move(cell));
     }
@@ -107,16 +107,16 @@ class Factorial {
   }
 
  private:
-  std::vector<std::size_t> levels_of(const MeasuredCase& item) const {
+  std::vector<std::size_t> find_levels(const MeasuredCase& item) const {
     std::vector<std::size_t> levels;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      const json value = keyed_ ? settings_of(item).at(axes_[i].key) : json(item.name);
+      const json value = keyed_ ? find_settings(item).at(axes_[i].key) : json(item.name);
       const auto found = std::find(axes_[i].values.begin(), axes_[i].values.end(), value);
       levels.push_back(static_cast<std::size_t>(found - axes_[i].values.begin()));
     }
     return levels;
   }
-  const json& settings_of(const MeasuredCase& item) const {
+  const json& find_settings(const MeasuredCase& item) const {
     for (const SuiteCase& known : runs_.suite->cases) {
       if (known.name == item.name) return known.settings;
     }
@@ -173,7 +173,7 @@ class EffectFinder {
     for (const MeasuredCase& item : runs.cases) {
       if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
       for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
-      if (!report_.metric) report_.metric = quality_of(item.good()).metric;
+      if (!report_.metric) report_.metric = measure_quality(item.good()).metric;
     }
   }
 
@@ -196,7 +196,7 @@ class EffectFinder {
             "samples alone");
       } else if (noise_.freedom == 0) {
         report_.notes.push_back(
-            fmt::format("{}: too few repeats for intervals, at least 2 of each case", name_of(response)));
+            fmt::format("{}: too few repeats for intervals, at least 2 of each case", to_string(response)));
       }
       add_main(response);
       add_interactions(response);
@@ -251,13 +251,13 @@ class EffectFinder {
 
   std::string change_text(std::size_t axis, std::size_t level) const {
     const SuiteAxis& a = factorial_.axes()[axis];
-    return fmt::format("{}: {} -> {}", a.label, text_of(a.values[0]), text_of(a.values[level]));
+    return fmt::format("{}: {} -> {}", a.label, to_text(a.values[0]), to_text(a.values[level]));
   }
 
   void add(Response response, std::vector<std::string> changes, const std::vector<Contrast>& parts) {
     if (parts.empty()) {
       report_.notes.push_back(fmt::format("{} on {}: no combination was measured on both sides",
-                                          fmt::join(changes, " x "), name_of(response)));
+                                          fmt::join(changes, " x "), to_string(response)));
       return;
     }
     Contrast contrast;
@@ -267,11 +267,11 @@ class EffectFinder {
     std::size_t fewest = factorial_.cells().front().values.size();
     for (const auto& [cell, weight] : contrast) fewest = std::min(fewest, factorial_.cells()[cell].values.size());
     report_.effects.push_back({response, measure_.in_points() ? "points" : "%", std::move(changes),
-                               interval_of(contrast), static_cast<std::int64_t>(parts.size()),
+                               compute_interval(contrast), static_cast<std::int64_t>(parts.size()),
                                static_cast<std::int64_t>(fewest)});
   }
 
-  Interval interval_of(const Contrast& contrast) const {
+  Interval compute_interval(const Contrast& contrast) const {
     double estimate = 0, mean = 0, run_parts = 0, counting_variance = 0;
     for (const auto& [index, weight] : contrast) {
       const Cell& cell = factorial_.cells()[index];
@@ -303,7 +303,7 @@ class EffectFinder {
 
 }  // namespace
 
-std::string_view name_of(Response response) {
+std::string_view to_string(Response response) {
   switch (response) {
     case Response::throughput:
       return "throughput";

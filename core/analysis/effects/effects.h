@@ -19,7 +19,7 @@ enum class Response { throughput, memory, accuracy, time_to_accuracy };
 inline constexpr std::array all_responses{Response::throughput, Response::memory, Response::accuracy,
                                           Response::time_to_accuracy};
 /// "throughput", "memory", "accuracy", "time to accuracy"
-std::string_view name_of(Response response);
+std::string_view to_string(Response response);
 struct Effect {
   Response response = Response::throughput;
   std::string unit = "%";            // of its interval; "points" of a metric of at most 1
@@ -62,7 +62,7 @@ EffectsReport find_effects(const RunSet& runs);
 /// Whether the interval says that there is an effect at all.
 bool is_clear(const Effect& effect);
 /// "throughput (typical step)"; of an accuracy that is no part of the samples its metric's title.
-std::string title_of(const EffectsReport& report, Response response);
+std::string format_title(const EffectsReport& report, Response response);
 
 /// One line per effect, aligned; for a terminal.
 std::string effects_text(const EffectsReport& report);

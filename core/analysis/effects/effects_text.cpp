@@ -21,8 +21,8 @@ std::string range_text(const Effect& effect) {
 const LatexColumn latex_columns[] = {{"Effect on"},           {"of"},         {"change", true},
                                      {"95 % interval", true}, {"over", true}, {"n", true}};
 
-std::vector<std::string> cells_of(const EffectsReport& report, const Effect& effect) {
-  return {title_of(report, effect.response),
+std::vector<std::string> format_cells(const EffectsReport& report, const Effect& effect) {
+  return {format_title(report, effect.response),
           name_of_effect(effect),
           fmt::format("{:+.2f} {}", effect.interval.estimate, effect.unit),
           range_text(effect),
@@ -36,11 +36,11 @@ bool is_clear(const Effect& effect) {
   return effect.interval.bounded && (effect.interval.lower > 0 || effect.interval.upper < 0);
 }
 
-std::string title_of(const EffectsReport& report, Response response) {
+std::string format_title(const EffectsReport& report, Response response) {
   const bool other = response == Response::accuracy && report.metric && report.metric->kind != MetricKind::fraction;
   if (other) return report.metric->title;
-  if (response != Response::throughput) return std::string(name_of(response));
-  return fmt::format("{} ({})", name_of(response), name_of(report.estimator));
+  if (response != Response::throughput) return std::string(to_string(response));
+  return fmt::format("{} ({})", to_string(response), to_string(report.estimator));
 }
 
 std::string effects_text(const EffectsReport& report) {
@@ -53,7 +53,7 @@ std::string effects_text(const EffectsReport& report) {
       if (effect.response != response) continue;
       if (first) {
         text += fmt::format("effect on {}, {} (95 % interval; runs of each case; * clear of zero)\n",
-                            title_of(report, response), effect.unit);
+                            format_title(report, response), effect.unit);
       }
       first = false;
       text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", name_of_effect(effect), width,
@@ -73,7 +73,7 @@ std::string effects_markdown(const EffectsReport& report) {
   text += "\n" + rule + "\n";
   for (const Effect& effect : report.effects) {
     text += "|";
-    for (const std::string& cell : cells_of(report, effect)) text += fmt::format(" {} |", markdown_cell(cell));
+    for (const std::string& cell : format_cells(report, effect)) text += fmt::format(" {} |", markdown_cell(cell));
     text += "\n";
   }
   for (const std::string& note : report.notes) text += fmt::format("\n{}\n", note);
@@ -82,7 +82,7 @@ std::string effects_markdown(const EffectsReport& report) {
 
 std::string effects_latex(const EffectsReport& report) {
   std::vector<std::vector<std::string>> rows;
-  for (const Effect& effect : report.effects) rows.push_back(cells_of(report, effect));
+  for (const Effect& effect : report.effects) rows.push_back(format_cells(report, effect));
   std::string text = latex_tabular(latex_columns, rows);
   for (const std::string& note : report.notes) text += fmt::format("% {}\n", markdown_cell(note));
   return text;

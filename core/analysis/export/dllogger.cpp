@@ -54,7 +54,7 @@ json evaluation_data(const json& evaluation) {
 json summary_data(const Report& report) {
   json data = {{"train.ips", exports::total_samples_per_second(report)},
                {"train.loss", report.loss.last ? json(*report.loss.last) : json(nullptr)},
-               {"status", name_of(report.status)}};
+               {"status", to_string(report.status)}};
   if (report.latency_ms) {
     data["train.batch_time"] = report.latency_ms->step.mean * 1e-3;
     data["train.data_time"] = report.latency_ms->reader.mean * 1e-3;

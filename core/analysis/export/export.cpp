@@ -43,7 +43,7 @@ double total_samples_per_second(const Report& report) {
 }
 
 std::string model_family(const Report& report) {
-  const std::string name = report.model.name.empty() ? config_of(report).model.entry.name : report.model.name;
+  const std::string name = report.model.name.empty() ? restore_config(report).model.entry.name : report.model.name;
   return {name.begin(), std::find_if(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) == 0; })};
 }
 
@@ -51,7 +51,7 @@ double step_rate(const StepLine& line) {
   return line.step_ms > 0 ? static_cast<double>(line.samples) / line.step_ms * 1e3 : 0.0;
 }
 
-std::int64_t devices(const Report& report) { return config_of(report).dist.ranks; }
+std::int64_t devices(const Report& report) { return restore_config(report).dist.ranks; }
 
 }  // namespace exports
 }  // namespace ptrain

@@ -43,7 +43,7 @@ class Log {
 };
 
 void write_setup(Log& log, const Report& report) {
-  const Config config = config_of(report);
+  const Config config = restore_config(report);
   const auto& optimizer = config.train.optimizer;
   log.event(0, "submission_benchmark", exports::model_family(report));
   log.event(0, "submission_platform", report.environment.cpu.model);

@@ -7,7 +7,7 @@ namespace ptrain {
 
 std::string export_timm(const ExportInput& input) {
   const Report& report = input.report;
-  const DataConfig data = config_of(report).data;
+  const DataConfig data = restore_config(report).data;
   const std::string size = reads(report) == DataKind::text    ? std::to_string(data.max_length)
                            : reads(report) == DataKind::image ? to_text(data.image_size)
                                                               : "0";

@@ -27,7 +27,7 @@ std::string export_tipc(const ExportInput& input) {
   for (const MetricsLine& line : input.metrics) {
     if (const auto* step = std::get_if<StepLine>(&line)) text += step_line(*step);
   }
-  const std::int64_t ranks = exports::devices(report), batch = config_of(report).data.batch_size;
+  const std::int64_t ranks = exports::devices(report), batch = restore_config(report).data.batch_size;
   const std::string& precision = report.amp.dtype;
   const char* processes = ranks > 1 ? "MultiP" : "SingleP";
   const BuildInfo& build = report.environment.ptrain;

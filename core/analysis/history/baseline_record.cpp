@@ -21,7 +21,7 @@ void find_benchmarks(const fs::path& folder, std::vector<fs::path>& found) {
   }
 }
 
-std::string label_of(const fs::path& folder) {
+std::string read_label(const fs::path& folder) {
   const std::string name = fs::absolute(folder).lexically_normal().filename().string();
   return name.starts_with(baseline_prefix) ? name.substr(std::string_view(baseline_prefix).size()) : name;
 }
@@ -29,11 +29,11 @@ std::string label_of(const fs::path& folder) {
 SavedSweep load_sweep(const fs::path& folder) {
   SavedSweep sweep;
   sweep.runs = load_runs(folder.string());
-  sweep.record = baseline_of(sweep.runs);
+  sweep.record = make_baseline_record(sweep.runs);
   if (fs::exists(folder / baseline_file)) {
     sweep.record = read_document<BaselineRecord>(folder / baseline_file);
   } else {
-    sweep.record.label = label_of(folder);
+    sweep.record.label = read_label(folder);
   }
   return sweep;
 }
@@ -45,7 +45,7 @@ bool is_same_sweep(const SavedSweep& a, const SavedSweep& b) {
 
 }  // namespace
 
-BaselineRecord baseline_of(const RunSet& runs) {
+BaselineRecord make_baseline_record(const RunSet& runs) {
   BaselineRecord record;
   record.suite = runs.suite->suite;
   record.machine = runs.suite->machine;

@@ -37,7 +37,7 @@ struct BaselineRecord {
 };
 
 /// Of the sweep in `runs`, which is a benchmark's; `saved` and the label are left to the caller.
-BaselineRecord baseline_of(const RunSet& runs);
+BaselineRecord make_baseline_record(const RunSet& runs);
 
 struct SavedSweep {
   BaselineRecord record;

@@ -32,7 +32,7 @@ struct CaseHistory {
 };
 
 /// What defines the case's work; keys that are at their defaults aside, so that new keys make no new configuration.
-json work_of(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
+json describe_work(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
 
 /// Machines' names, with the hash where two share one.
 std::map<std::string, std::string> machine_names(std::span<const SavedSweep> sweeps) {
@@ -47,13 +47,13 @@ std::map<std::string, std::string> machine_names(std::span<const SavedSweep> swe
 
 std::string work_difference(const json& before, const json& now) {
   std::string text;
-  if (!before.is_object() || !now.is_object()) return "config_hash was " + text_of(before) + ", is " + text_of(now);
+  if (!before.is_object() || !now.is_object()) return "config_hash was " + to_text(before) + ", is " + to_text(now);
   std::set<std::string> keys;
   for (const json* side : {&before, &now}) {
     for (const auto& [key, value] : side->items()) keys.insert(key);
   }
   const auto told = [](const json& of, const std::string& key) {
-    return of.contains(key) ? text_of(of.at(key)) : std::string("the default");
+    return of.contains(key) ? to_text(of.at(key)) : std::string("the default");
   };
   for (const std::string& key : keys) {
     if (told(before, key) != told(now, key)) add_change(text, key, told(before, key), told(now, key));
@@ -62,7 +62,7 @@ std::string work_difference(const json& before, const json& now) {
 }
 
 /// The case's history that `sweep` goes on with, or a new one.
-CaseHistory& history_of(std::vector<CaseHistory>& cases, const CaseHistory& wanted, const SavedSweep& sweep,
+CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHistory& wanted, const SavedSweep& sweep,
                         std::vector<std::string>& notes) {
   CaseHistory* earlier = nullptr;
   for (CaseHistory& item : cases) {
@@ -89,8 +89,8 @@ std::vector<CaseHistory> case_histories(std::span<const SavedSweep> sweeps, std:
         continue;
       }
       const CaseHistory wanted{
-          sweep.runs.suite->suite, machines.at(sweep.record.machine.hash), item.name, work_of(item), {}};
-      history_of(cases, wanted, sweep, notes).at.push_back({&sweep, runs});
+          sweep.runs.suite->suite, machines.at(sweep.record.machine.hash), item.name, describe_work(item), {}};
+      find_or_add_history(cases, wanted, sweep, notes).at.push_back({&sweep, runs});
     }
   }
   std::stable_sort(cases.begin(), cases.end(), [](const CaseHistory& a, const CaseHistory& b) {
@@ -99,9 +99,9 @@ std::vector<CaseHistory> case_histories(std::span<const SavedSweep> sweeps, std:
   return cases;
 }
 
-Interval accuracy_of(const Runs& runs) {
+Interval estimate_accuracy(const Runs& runs) {
   double sum = 0;
-  for (const MeasuredRun* run : runs) sum += *primary_metric_of(*run)->value;
+  for (const MeasuredRun* run : runs) sum += *find_primary_metric(*run)->value;
   return {sum / static_cast<double>(runs.size()), 0, 0, false};
 }
 
@@ -110,7 +110,7 @@ std::vector<MetricInfo> primary_metrics(const CaseHistory& item) {
   std::vector<MetricInfo> metrics;
   for (const CaseAt& at : item.at) {
     for (const MeasuredRun* run : at.runs) {
-      const MetricValue* primary = primary_metric_of(*run);
+      const MetricValue* primary = find_primary_metric(*run);
       const auto is_it = [&](const MetricInfo& known) { return known.name == primary->name; };
       if (primary != nullptr && std::none_of(metrics.begin(), metrics.end(), is_it)) metrics.push_back(*primary);
     }
@@ -118,7 +118,7 @@ std::vector<MetricInfo> primary_metrics(const CaseHistory& item) {
   return metrics;
 }
 
-Interval memory_of(const Runs& runs) {
+Interval estimate_memory(const Runs& runs) {
   std::vector<double> mib;
   for (const MeasuredRun* run : runs) mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
   return centre_interval(mib, interval_confidence);
@@ -127,13 +127,13 @@ Interval memory_of(const Runs& runs) {
 /// `runs` that have the figure.
 Runs with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   std::erase_if(runs, [&](const MeasuredRun* run) {
-    const MetricValue* primary = metric ? primary_metric_of(*run) : nullptr;
+    const MetricValue* primary = metric ? find_primary_metric(*run) : nullptr;
     return metric && (primary == nullptr || primary->name != metric->name);
   });
   return runs;
 }
 
-HistorySeries series_of(const CaseHistory& item, Response response, const std::optional<MetricInfo>& metric,
+HistorySeries make_series(const CaseHistory& item, Response response, const std::optional<MetricInfo>& metric,
                         std::vector<const SavedSweep*>& sweeps) {
   HistorySeries series;
   series.suite = item.suite;
@@ -151,8 +151,8 @@ HistorySeries series_of(const CaseHistory& item, Response response, const std::o
     const Runs runs = with_figure(at.runs, metric);
     if (runs.empty()) continue;
     const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
-                           : response == Response::memory   ? memory_of(runs)
-                                                            : accuracy_of(runs);
+                           : response == Response::memory   ? estimate_memory(runs)
+                                                            : estimate_accuracy(runs);
     const BaselineRecord& record = at.sweep->record;
     HistoryPoint point{record.label,
                        record.measured.first,
@@ -200,7 +200,7 @@ void measure(std::vector<HistoryChange>& changes, std::span<const double> values
   }
 }
 
-std::vector<HistoryChange> changes_of(const HistorySeries& series, double significance, const HistoryRule& rule) {
+std::vector<HistoryChange> find_changes(const HistorySeries& series, double significance, const HistoryRule& rule) {
   const std::vector<double> values = scaled_values(series);
   std::vector<HistoryChange> changes;
   for (const ChangePoint& point : find_change_points(values, significance)) {
@@ -248,7 +248,7 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
 }
 
 /// When the sweep labelled `label` was measured.
-std::string time_of(std::span<const SavedSweep> sweeps, const std::string& label) {
+std::string find_time(std::span<const SavedSweep> sweeps, const std::string& label) {
   if (label.empty()) return {};
   std::vector<std::string> labels;
   for (const SavedSweep& sweep : sweeps) {
@@ -261,7 +261,7 @@ std::string time_of(std::span<const SavedSweep> sweeps, const std::string& label
 }  // namespace
 
 std::string HistorySeries::figure() const {
-  return metric && metric->kind != MetricKind::fraction ? metric->title : std::string(name_of(response));
+  return metric && metric->kind != MetricKind::fraction ? metric->title : std::string(to_string(response));
 }
 
 const HistoryChange* HistorySeries::regression() const {
@@ -277,11 +277,11 @@ ExitCode History::outcome() const {
 
 History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule) {
   History history{folder, rule, {}, {}};
-  const std::string since = time_of(sweeps, rule.since);
+  const std::string since = find_time(sweeps, rule.since);
   std::vector<std::vector<const SavedSweep*>> measured;
   for (const CaseHistory& item : case_histories(sweeps, history.notes)) {
     const auto add = [&](Response response, const std::optional<MetricInfo>& metric) {
-      HistorySeries series = series_of(item, response, metric, measured.emplace_back());
+      HistorySeries series = make_series(item, response, metric, measured.emplace_back());
       history.series.push_back(std::move(series));
     };
     add(Response::throughput, std::nullopt);
@@ -300,7 +300,7 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
     HistorySeries& series = history.series[i];
     series.fewest = fewest_points(significance);
     series.fewest_after = fewest_points_after(static_cast<std::int64_t>(series.points.size()), significance);
-    if (series.varies) series.changes = changes_of(series, significance, rule);
+    if (series.varies) series.changes = find_changes(series, significance, rule);
     describe_changes(series, measured[i], since);
   }
   return history;

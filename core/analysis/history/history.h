@@ -135,7 +135,7 @@ std::string history_text(const History& history);
 std::string history_markdown(const History& history);
 
 /// The series of one suite on one machine, in a row.
-std::vector<std::span<const HistorySeries>> groups_of(const History& history);
+std::vector<std::span<const HistorySeries>> group_series(const History& history);
 /// "ci_smoke on intel-xeon-2-cores: 12 points, a (2025-01-30) to b (2025-03-01)"
 std::string group_title(std::span<const HistorySeries> group);
 /// What the figures alone do not say: what is too short, what was left out, how sure it is.

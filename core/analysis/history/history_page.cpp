@@ -12,7 +12,7 @@ namespace ptrain {
 namespace {
 
 /// The median of each level, as a line that steps at the change points.
-html::Series levels_of(const HistorySeries& series) {
+html::Series draw_levels(const HistorySeries& series) {
   html::Series levels{"level", {}, {}, 1};
   std::size_t first = 0;
   for (std::size_t i = 0; i <= series.changes.size(); ++i) {
@@ -30,22 +30,22 @@ html::Series levels_of(const HistorySeries& series) {
   return levels;
 }
 
-std::string title_of(const HistorySeries& series) {
+std::string format_title(const HistorySeries& series) {
   const std::string title = fmt::format("{}: {}", series.case_name, series.figure());
   return series.unit.empty() ? title : fmt::format("{} ({})", title, series.unit);
 }
 
-std::string chart_of(const HistorySeries& series) {
+std::string draw_chart(const HistorySeries& series) {
   html::Series values{"measured", {}, {}, 0};
   for (std::size_t i = 0; i < series.points.size(); ++i) {
     values.x.push_back(static_cast<double>(i));
     values.y.push_back(series.points[i].value);
   }
   html::Figure figure;
-  figure.title = title_of(series);
+  figure.title = format_title(series);
   figure.legend = html::legend({"measured", "level"}, html::LegendOf::lines);
   figure.panels.push_back(
-      {"", html::line_chart({values, levels_of(series)}, {"point", series.unit, {}, {}}, figure.title)});
+      {"", html::line_chart({values, draw_levels(series)}, {"point", series.unit, {}, {}}, figure.title)});
   for (const HistoryChange& change : series.changes) figure.notes.push_back(change_text(series, change));
   return html::figure_section(figure);
 }
@@ -72,14 +72,14 @@ std::string points_table(const HistorySeries& series) {
 
 std::string history_page(const History& history) {
   std::string content;
-  for (const std::span<const HistorySeries> group : groups_of(history)) {
+  for (const std::span<const HistorySeries> group : group_series(history)) {
     content += fmt::format("<h1>{}</h1>\n", html::escaped(group_title(group)));
     std::string constant;
     for (const HistorySeries& series : group) {
       if (series.varies) {
-        content += chart_of(series) + points_table(series);
+        content += draw_chart(series) + points_table(series);
       } else {
-        constant += fmt::format("{}{} {}", constant.empty() ? "" : "; ", title_of(series),
+        constant += fmt::format("{}{} {}", constant.empty() ? "" : "; ", format_title(series),
                                 value_text(series, series.points.back()));
       }
     }

@@ -52,7 +52,7 @@ std::vector<std::string> change_lines(std::span<const HistorySeries> group) {
 
 }  // namespace
 
-std::vector<std::span<const HistorySeries>> groups_of(const History& history) {
+std::vector<std::span<const HistorySeries>> group_series(const History& history) {
   std::vector<std::span<const HistorySeries>> groups;
   const std::span<const HistorySeries> all = history.series;
   std::size_t first = 0;
@@ -141,7 +141,7 @@ std::vector<std::string> remarks(const History& history) {
 
 std::string history_text(const History& history) {
   std::string text;
-  for (const std::span<const HistorySeries> group : groups_of(history)) {
+  for (const std::span<const HistorySeries> group : group_series(history)) {
     std::size_t width = 4;
     for (const HistorySeries& series : group) width = std::max(width, series.case_name.size());
     text += fmt::format("{}\n{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
@@ -160,7 +160,7 @@ std::string history_text(const History& history) {
 
 std::string history_markdown(const History& history) {
   std::string text;
-  for (const std::span<const HistorySeries> group : groups_of(history)) {
+  for (const std::span<const HistorySeries> group : group_series(history)) {
     text += fmt::format(
         "**{}**\n\n| Case | Figure | Points | First | Latest | Changes |\n"
         "| --- | --- | ---: | ---: | ---: | --- |\n",

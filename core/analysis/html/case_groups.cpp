@@ -17,11 +17,11 @@ std::string name_of_set(const RunSet& set) { return set.suite ? set.suite->suite
 
 /// "level: O0"
 std::string setting_text(const SuiteAxis& axis, const json& value) {
-  return fmt::format("{}: {}", axis.label, text_of(value));
+  return fmt::format("{}: {}", axis.label, to_text(value));
 }
 
 /// The settings that make a case; null where no run and no suite tells them.
-const json* settings_of(const RunSet& set, const MeasuredCase& item) {
+const json* find_settings(const RunSet& set, const MeasuredCase& item) {
   if (!item.runs.empty()) return &item.runs.front().record.settings;
   for (const SuiteCase& known : set.suite->cases) {
     if (known.name == item.name) return &known.settings;
@@ -30,7 +30,7 @@ const json* settings_of(const RunSet& set, const MeasuredCase& item) {
 }
 
 /// The unit of a case's throughput; empty: never measured.
-std::string unit_of(const MeasuredCase& item) {
+std::string find_unit(const MeasuredCase& item) {
   for (const MeasuredRun& run : item.runs) {
     if (run.record.figures) return run.record.figures->unit;
     if (run.report && run.report->throughput) return run.report->throughput->unit;
@@ -45,7 +45,7 @@ struct AxisRoles {
   std::vector<const SuiteAxis*> panels;
 };
 
-AxisRoles roles_of(const std::vector<SuiteAxis>& axes) {
+AxisRoles assign_roles(const std::vector<SuiteAxis>& axes) {
   AxisRoles roles;
   for (const SuiteAxis& axis : axes) {
     const bool colours = axis.values.size() > 1 && axis.values.size() <= series_inks;
@@ -81,7 +81,7 @@ void place(PlacedCase& placed, const AxisRoles& roles, const json& settings) {
 bool has_settings(const RunSet& set) {
   if (!set.suite || set.suite->axes.empty()) return false;
   return std::all_of(set.cases.begin(), set.cases.end(), [&](const MeasuredCase& item) {
-    const json* settings = settings_of(set, item);
+    const json* settings = find_settings(set, item);
     return settings != nullptr && std::all_of(set.suite->axes.begin(), set.suite->axes.end(),
                                               [&](const SuiteAxis& axis) { return settings->contains(axis.key); });
   });
@@ -91,10 +91,10 @@ class Grouping {
  public:
   void add(const RunSet& set) {
     const bool keyed = has_settings(set);
-    const AxisRoles roles = keyed ? roles_of(set.suite->axes) : AxisRoles{};
+    const AxisRoles roles = keyed ? assign_roles(set.suite->axes) : AxisRoles{};
     std::string common;  // unit of the cases that were never measured
     for (const MeasuredCase& item : set.cases) {
-      if (common.empty()) common = unit_of(item);
+      if (common.empty()) common = find_unit(item);
     }
     for (const MeasuredCase& item : set.cases) {
       PlacedCase placed;
@@ -102,9 +102,9 @@ class Grouping {
       placed.good = item.good();
       placed.reported = item.reported();
       placed.row = placed.label = item.name;
-      if (keyed) place(placed, roles, *settings_of(set, item));
-      const std::string unit = unit_of(item);
-      group_of(set, roles, unit.empty() ? common : unit).cases.push_back(std::move(placed));
+      if (keyed) place(placed, roles, *find_settings(set, item));
+      const std::string unit = find_unit(item);
+      find_or_add_group(set, roles, unit.empty() ? common : unit).cases.push_back(std::move(placed));
     }
   }
 
@@ -114,7 +114,7 @@ class Grouping {
   }
 
  private:
-  CaseGroup& group_of(const RunSet& set, const AxisRoles& roles, const std::string& unit) {
+  CaseGroup& find_or_add_group(const RunSet& set, const AxisRoles& roles, const std::string& unit) {
     const RunSet* owner = set.suite ? &set : nullptr;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (owners_[i] == owner && groups_[i].unit == unit) return groups_[i];

@@ -47,7 +47,7 @@ struct PointAxis {
 double value_column(const std::vector<PointRow>& rows);
 /// The range of all values and crosses, and of intervals as far as they leave these room: of two runs an interval may
 /// be a thousand times as wide as what is compared.
-Range range_of(const std::vector<PointRow>& rows);
+Range find_range(const std::vector<PointRow>& rows);
 /// Points with their intervals, in labelled rows over one axis (a forest plot). Intervals that leave the range end in
 /// arrows.
 Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, const std::string& description);

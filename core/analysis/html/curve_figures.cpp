@@ -29,7 +29,7 @@ struct CurvePanel {
 };
 
 /// Curves by panel and row where cases have colours; else in panels of as many as there are colours.
-std::vector<CurvePanel> panels_of(const CaseGroup& group, const Curve& curve) {
+std::vector<CurvePanel> make_panels(const CaseGroup& group, const Curve& curve) {
   std::vector<CurvePanel> panels;
   for (const PlacedCase& item : group.cases) {
     if (item.reported == nullptr) continue;
@@ -70,9 +70,9 @@ std::vector<double> steady_steps(const MeasuredRun& run) {
   return {run.step_ms.begin() + static_cast<std::ptrdiff_t>(warmup), run.step_ms.end()};
 }
 
-std::optional<MetricInfo> metric_of(const CaseGroup& group) {
+std::optional<MetricInfo> find_metric(const CaseGroup& group) {
   for (const PlacedCase& item : group.cases) {
-    const Quality quality = quality_of(item.good);
+    const Quality quality = measure_quality(item.good);
     if (quality.metric) return quality.metric;
   }
   return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<MetricInfo> metric_of(const CaseGroup& group) {
 
 std::vector<Curve> sweep_curves(const CaseGroup& group) {
   std::vector<Curve> curves = {{"loss", "Training loss", "", loss_of}};
-  const std::optional<MetricInfo> metric = metric_of(group);
+  const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return curves;
   const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";
   curves.push_back({metric->name, fmt::format("{}{} by step", metric->column(), what), "",
@@ -89,7 +89,7 @@ std::vector<Curve> sweep_curves(const CaseGroup& group) {
 }
 
 Figure curve_figure(const CaseGroup& group, Figure figure, const Curve& curve) {
-  const std::vector<CurvePanel> panels = panels_of(group, curve);
+  const std::vector<CurvePanel> panels = make_panels(group, curve);
   LineAxes axes{"step", curve.unit, {}, {}};
   for (const CurvePanel& panel : panels) {
     for (const Series& series : panel.series) {

@@ -27,7 +27,7 @@ Series logged(const MeasuredRun& run, const std::function<std::optional<double>(
 std::vector<double> steady_steps(const MeasuredRun& run);
 
 /// The primary metric that the group's cases are judged by; absent where none was evaluated.
-std::optional<MetricInfo> metric_of(const CaseGroup& group);
+std::optional<MetricInfo> find_metric(const CaseGroup& group);
 
 /// What cases of a group are compared by: training loss and the primary metric.
 std::vector<Curve> sweep_curves(const CaseGroup& group);

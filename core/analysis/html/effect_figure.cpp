@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t clear_interactions = 8, unclear_interactions = 3;
 
-PointRow row_of(const Effect& effect) {
+PointRow make_row(const Effect& effect) {
   const Interval& interval = effect.interval;
   Point point;
   point.value = interval.estimate;
@@ -59,14 +59,14 @@ Figure effect_figure(const EffectsReport& report) {
     const ShownEffects shown = effects_to_show(report, response);
     if (shown.main.empty()) continue;
     std::vector<PointRow> rows;
-    for (const Effect* effect : shown.main) rows.push_back(row_of(*effect));
+    for (const Effect* effect : shown.main) rows.push_back(make_row(*effect));
     if (!shown.interactions.empty()) rows.push_back({"interactions", {}});
-    for (const Effect* effect : shown.interactions) rows.push_back(row_of(*effect));
+    for (const Effect* effect : shown.interactions) rows.push_back(make_row(*effect));
     interactions = interactions || !shown.interactions.empty();
     left_out += shown.left_out;
-    const std::string name = title_of(report, response);
+    const std::string name = format_title(report, response);
     const std::string& unit = shown.main.front()->unit;
-    const PointAxis axis{range_of(rows), fmt::format("change, {}", unit), 0.0};
+    const PointAxis axis{find_range(rows), fmt::format("change, {}", unit), 0.0};
     figure.panels.push_back({fmt::format("{}, {}", name, unit), point_chart(rows, axis, "Effects on " + name)});
   }
   figure.notes.emplace_back("Filled: the interval excludes zero.");

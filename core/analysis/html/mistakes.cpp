@@ -29,7 +29,7 @@ std::string text_at(const json& line, const char* key) {
 
 /// How wrong a line is, by its task: the probability of a wrong class, how far a value is off, the part of the pixels
 /// that are wrong; 0 where it is right or no prediction.
-double size_of(const json& line) {
+double compute_error(const json& line) {
   if (!line.is_object() || !line.contains("truth") || !line.contains("prediction")) return 0;
   if (const auto error = line.find("error"); error != line.end() && error->is_number()) return error->get<double>();
   const json &truth = line["truth"], &prediction = line["prediction"];  // of earlier versions
@@ -44,7 +44,7 @@ std::vector<Mistake> worst_mistakes(const fs::path& predictions) {
   std::istringstream lines(read_file(predictions));
   for (std::string text; std::getline(lines, text);) {
     json line = parse_json(text);
-    const double size = size_of(line);
+    const double size = compute_error(line);
     if (!(size > 0)) continue;
     mistakes.push_back({size, std::move(line)});
     if (mistakes.size() >= 8 * most_mistakes) keep_worst(mistakes, &Mistake::size);
@@ -71,7 +71,7 @@ std::string embedded(const std::string& picture) {
 }
 
 /// "dev.tsv:12", "t10k-images-idx3-ubyte.gz, record 7", or the picture's file.
-std::string place_of(const json& line) {
+std::string describe_place(const json& line) {
   std::string file = text_at(line, "file");
   if (file.empty()) file = text_at(line, "picture");
   if (file.empty() || file.starts_with("data:")) return "sample " + text_at(line, "index");
@@ -97,7 +97,7 @@ std::string mistakes_section(const MeasuredRun& run) {
     HtmlCell sample(sample_text(mistake.line));
     sample.picture = embedded(text_at(mistake.line, "picture"));
     table.rows.push_back({sample, text_at(mistake.line, "truth"), text_at(mistake.line, "prediction"),
-                          fmt::format("{:.4f}", mistake.size), place_of(mistake.line)});
+                          fmt::format("{:.4f}", mistake.size), describe_place(mistake.line)});
   }
   return table_section(table);
 }

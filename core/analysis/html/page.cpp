@@ -34,7 +34,7 @@ std::string table_html(const Table& table, const fs::path& from) {
 }
 
 /// Why a run does not count; empty where it does.
-std::string reason_of(const MeasuredRun& run) {
+std::string find_reason(const MeasuredRun& run) {
   if (run.record.outcome == RunOutcome::ok) return run.record.figures ? "" : "nothing was measured";
   return run.record.message.empty() ? "no reason was recorded" : run.record.message;
 }
@@ -47,10 +47,10 @@ std::string uncounted_html(std::span<const RunSet> sets) {
     for (const MeasuredCase& item : set.cases) {
       if (item.runs.empty()) table.rows.push_back({{item.name}, {"-"}, {"not run"}, {"no record of it"}});
       for (const MeasuredRun& run : item.runs) {
-        const std::string why = reason_of(run);
+        const std::string why = find_reason(run);
         if (why.empty()) continue;
         table.rows.push_back(
-            {{item.name}, {std::to_string(run.record.repeat)}, {std::string(name_of(run.record.outcome))}, {why}});
+            {{item.name}, {std::to_string(run.record.repeat)}, {std::string(to_string(run.record.outcome))}, {why}});
       }
     }
     for (const std::string& note : set.left_out_notes()) notes += html::paragraph(note, " class=\"note\"");
@@ -80,14 +80,14 @@ std::string heading(std::span<const RunSet> sets) {
 
 }  // namespace
 
-std::vector<html::Figure> figures_of(std::span<const RunSet> sets) {
+std::vector<html::Figure> make_figures(std::span<const RunSet> sets) {
   const MeasuredRun* run = html::single_run(sets);
   return run == nullptr ? html::sweep_figures(sets) : html::run_figures(*run);
 }
 
 std::string html_page(std::span<const RunSet> sets, const Table& table, const fs::path& from) {
   std::string figures;
-  for (const html::Figure& figure : figures_of(sets)) figures += html::figure_section(figure);
+  for (const html::Figure& figure : make_figures(sets)) figures += html::figure_section(figure);
   figures = fmt::format("<div class=\"charts\">\n{}</div>\n", figures);
   std::string rest = uncounted_html(sets);
   if (const MeasuredRun* run = html::single_run(sets)) {

@@ -13,7 +13,7 @@
 namespace ptrain {
 
 /// What a page and a paper show of these runs.
-std::vector<html::Figure> figures_of(std::span<const RunSet> sets);
+std::vector<html::Figure> make_figures(std::span<const RunSet> sets);
 
 /// The figures, the runs that do not count with the reason of each, and the table; of a single run also the time of
 /// its ops, its flags and its configuration. Links are relative to `from`, the

@@ -103,7 +103,7 @@ Drawing legend(const std::vector<std::string>& names, LegendOf kind, const std::
   return drawing;
 }
 
-Range range_of(const std::vector<PointRow>& rows) {
+Range find_range(const std::vector<PointRow>& rows) {
   Range values, all;
   for (const PointRow& row : rows) {
     for (const Point& point : row.points) {

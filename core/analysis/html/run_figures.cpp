@@ -114,7 +114,7 @@ Figure step_times(const MeasuredRun& run) {
 
 Figure roofline(const Report& report) {
   const std::vector<OpTime> ops = op_times(report);
-  const std::optional<Roof> roof = roof_of(report);
+  const std::optional<Roof> roof = make_roofline(report);
   if (ops.empty() || !roof) return {};
   double all = 0;
   for (const OpTime& op : ops) all += op.milliseconds;
@@ -176,7 +176,7 @@ std::vector<OpTime> op_times(const Report& report) {
   return ops;
 }
 
-std::optional<Roof> roof_of(const Report& report) {
+std::optional<Roof> make_roofline(const Report& report) {
   Roof roof;
   const std::optional<DeviceRates>& rates = report.environment.rates;
   if (rates) roof.bandwidth = rates->memory_bandwidth;

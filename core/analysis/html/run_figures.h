@@ -27,7 +27,7 @@ struct OpTime {
 std::vector<OpTime> op_times(const Report& report);
 
 /// What the device was measured to do: the run's own peak, else the rate of its precision; none where neither is known.
-std::optional<Roof> roof_of(const Report& report);
+std::optional<Roof> make_roofline(const Report& report);
 /// Milliseconds that the roofline allows at least; none without bandwidth.
 std::optional<double> least_milliseconds(const OpTime& op, const Roof& roof);
 

@@ -18,7 +18,7 @@ void add_keys(HtmlTable& table, const std::string& path, const json& value) {
   if (value.is_object() && !value.empty()) {
     for (const auto& [name, inner] : value.items()) add_keys(table, path.empty() ? name : path + "." + name, inner);
   } else {
-    table.rows.push_back({path, text_of(value)});
+    table.rows.push_back({path, to_text(value)});
   }
 }
 
@@ -29,7 +29,7 @@ std::string op_section(const Report& report) {
                   {{"Op"}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"GB/s", true}, {"of the roofline", true}},
                   {}};
   const std::vector<OpTime> ops = op_times(report);
-  const std::optional<Roof> roof = roof_of(report);
+  const std::optional<Roof> roof = make_roofline(report);
   double all = 0;
   for (const OpTime& op : ops) all += op.milliseconds;
   for (const OpTime& op : ops) {
@@ -68,13 +68,13 @@ std::string classification_section(const Report& report) {
 std::string configuration_section(const Report& report) {
   HtmlTable flags{"Flags", {{"Flag"}, {"asked for"}, {"in effect"}, {"why"}}, {}};
   for (const auto& [name, state] : report.flags) {
-    flags.rows.push_back({name, text_of(state.requested), text_of(state.effective), state.reason});
+    flags.rows.push_back({name, to_text(state.requested), to_text(state.effective), state.reason});
   }
   HtmlTable keys{"Configuration", {{"Key"}, {"Value"}}, {}};
   add_keys(keys, "", report.config);
   std::string notes;
   for (const std::string& note : report.notes) notes += paragraph(note, " class=\"note\"");
-  if (!report.message.empty()) notes += paragraph(fmt::format("{}: {}", name_of(report.status), report.message));
+  if (!report.message.empty()) notes += paragraph(fmt::format("{}: {}", to_string(report.status), report.message));
   return notes + table_section(flags) + table_section(keys);
 }
 

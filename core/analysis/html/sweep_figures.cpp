@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t most_histograms = 6;
 
 /// A figure's name and title, which say of which group it is where there are several.
-Figure figure_of(const CaseGroup& group, const std::string& name, const std::string& title) {
+Figure make_figure(const CaseGroup& group, const std::string& name, const std::string& title) {
   Figure figure;
   figure.name = group.title.empty() ? name : file_stem(name + "-" + group.title);
   figure.title = group.title.empty() ? title : fmt::format("{}: {}", title, group.title);
@@ -39,14 +39,14 @@ std::string runs_text(const PlacedCase& item, const CaseGroup& group) {
 
 /// A point for each case, by panel and row, all over one range.
 Figure point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
-                    const std::function<Point(const PlacedCase&)>& point_of) {
+                    const std::function<Point(const PlacedCase&)>& make_point) {
   std::vector<std::vector<PointRow>> panels;
   PointAxis axis{{}, unit, std::nullopt};
   bool crosses = false;
   for (const auto& panel : group.panels()) {
     std::vector<PointRow>& rows = panels.emplace_back();
     for (const PlacedCase* item : panel) {
-      Point point = point_of(*item);
+      Point point = make_point(*item);
       point.series = item->series;
       point.tip = fmt::format("{}: {}", item->label, point.text);
       crosses = crosses || !point.uncounted.empty();
@@ -54,7 +54,7 @@ Figure point_figure(const CaseGroup& group, Figure figure, const std::string& un
       if (row == rows.end()) row = rows.insert(row, {item->row, {}});
       row->points.push_back(std::move(point));
     }
-    axis.range.add(range_of(rows));
+    axis.range.add(find_range(rows));
     axis.value_column = std::max(axis.value_column, value_column(rows));
     figure.panels.push_back({panel.front()->panel, {}});
   }
@@ -67,7 +67,7 @@ Figure point_figure(const CaseGroup& group, Figure figure, const std::string& un
   return figure;
 }
 
-Point point_of(const Interval& interval, const std::string& text) {
+Point make_point(const Interval& interval, const std::string& text) {
   Point point;
   point.value = interval.estimate;
   point.text = text;
@@ -86,36 +86,36 @@ Point missing(const PlacedCase& item) {
 
 Figure throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
   Figure figure =
-      figure_of(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", name_of(estimator)));
+      make_figure(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", to_string(estimator)));
   return point_figure(group, std::move(figure), group.unit, [&](const PlacedCase& item) {
     Point point = missing(item);
     if (!item.good.empty()) {
       const Interval speed = speed_interval(item.good, estimator);
-      point = point_of(speed, fmt::format("{:.1f}{}{}", speed.estimate, reach_text(speed), runs_text(item, group)));
+      point = make_point(speed, fmt::format("{:.1f}{}{}", speed.estimate, reach_text(speed), runs_text(item, group)));
     }
     for (const MeasuredRun& run : item.item->runs) {
       const bool counted = run.record.outcome == RunOutcome::ok;
-      if (!counted && run.record.figures) point.uncounted.push_back(speed_of(*run.record.figures, estimator));
+      if (!counted && run.record.figures) point.uncounted.push_back(estimate_speed(*run.record.figures, estimator));
     }
     return point;
   });
 }
 
 Figure memory_figure(const CaseGroup& group) {
-  return point_figure(group, figure_of(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
+  return point_figure(group, make_figure(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
     if (item.good.empty()) return missing(item);
     std::vector<double> mib;
     for (const MeasuredRun* run : item.good) {
       mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
     }
     const Interval memory = centre_interval(mib, interval_confidence);
-    return point_of(memory, fmt::format("{:.4g}", memory.estimate));
+    return make_point(memory, fmt::format("{:.4g}", memory.estimate));
   });
 }
 
 /// The mean of the runs that evaluated, with the metric's own error and what the runs differ by.
 Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
-  const Quality quality = quality_of(item.good);
+  const Quality quality = measure_quality(item.good);
   if (!quality.metric || quality.metric->name != metric.name) return missing(item);
   Interval interval;
   interval.estimate = quality.mean();
@@ -128,14 +128,14 @@ Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
   interval.upper = interval.estimate + reach;
   if (metric.kind == MetricKind::fraction) interval.lower = std::max(0.0, interval.lower);
   if (metric.is_bounded()) interval.upper = std::min(1.0, interval.upper);
-  return point_of(interval, metric.value_text(interval.estimate));
+  return make_point(interval, metric.value_text(interval.estimate));
 }
 
 Figure accuracy_figure(const CaseGroup& group) {
-  const std::optional<MetricInfo> metric = metric_of(group);
+  const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return {};
   const std::string title = metric->column() + " at the end and its 95 % interval";
-  return point_figure(group, figure_of(group, "accuracy", title), metric->title,
+  return point_figure(group, make_figure(group, "accuracy", title), metric->title,
                       [&](const PlacedCase& item) { return accuracy_point(item, *metric); });
 }
 
@@ -156,16 +156,16 @@ Figure step_figure(const CaseGroup& group) {
   }
   if (samples.empty()) return {};
   if (group.cases.size() <= most_histograms) {
-    Figure figure = figure_of(group, "step_time", "Step time after warm-up, all runs");
+    Figure figure = make_figure(group, "step_time", "Step time after warm-up, all runs");
     figure.panels.push_back({"", distribution_chart(samples, "ms", "Step times of each case")});
     return figure;
   }
-  Figure figure = figure_of(group, "step_time", "Step time after warm-up: median, and 5 % to 95 % of the steps");
+  Figure figure = make_figure(group, "step_time", "Step time after warm-up: median, and 5 % to 95 % of the steps");
   return point_figure(group, std::move(figure), "ms", [](const PlacedCase& item) {
     const std::vector<double> times = measured_steps(item);
     if (times.empty()) return missing(item);
     const Interval middle{quantile(times, 0.5), quantile(times, 0.05), quantile(times, 0.95), true};
-    return point_of(middle, fmt::format("{:.4g}", middle.estimate));
+    return make_point(middle, fmt::format("{:.4g}", middle.estimate));
   });
 }
 
@@ -199,7 +199,7 @@ Figure op_figure(const CaseGroup& group) {
     }
     rows.push_back(std::move(row));
   }
-  Figure figure = figure_of(group, "ops", "Time by op");
+  Figure figure = make_figure(group, "ops", "Time by op");
   figure.legend = legend(names, LegendOf::points);
   figure.panels.push_back({"", share_chart(rows, names, "Share of each op in the time of a step")});
   return figure;
@@ -229,7 +229,7 @@ std::vector<Figure> sweep_figures(std::span<const RunSet> sets) {
     add(memory_figure(group));
     add(accuracy_figure(group));
     for (const Curve& curve : sweep_curves(group))
-      add(curve_figure(group, figure_of(group, curve.name, curve.title), curve));
+      add(curve_figure(group, make_figure(group, curve.name, curve.title), curve));
     add(op_figure(group));
   }
   return figures;

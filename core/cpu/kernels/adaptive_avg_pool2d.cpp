@@ -9,7 +9,7 @@
 namespace ptrain::cpu {
 namespace {
 
-float share_of(const AdaptiveWindow& rows, const AdaptiveWindow& columns) {
+float window_weight(const AdaptiveWindow& rows, const AdaptiveWindow& columns) {
   return 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
 }
 
@@ -37,7 +37,7 @@ class AdaptiveAvgPool2dKernel final : public Kernel {
     const AdaptiveWindow rows = adaptive_window(row % size_, size_, x_.shape[1]);
     for (std::int64_t j = 0; j < size_; ++j) {
       const AdaptiveWindow columns = adaptive_window(j, size_, width);
-      const float share = share_of(rows, columns);
+      const float share = window_weight(rows, columns);
       for_channels(channels, [&](std::int64_t c, auto access) {
         f32x16 sum{};
         for (std::int64_t h = rows.begin; h < rows.end; ++h) {
@@ -82,7 +82,7 @@ class AdaptiveAvgPool2dGradKernel final : public Kernel {
         f32x16 sum{};
         for (std::int64_t i = readers.begin; i < readers.end; ++i) {
           for (std::int64_t j = across.begin; j < across.end; ++j) {
-            const float share = share_of(adaptive_window(i, size_, height), adaptive_window(j, size_, width));
+            const float share = window_weight(adaptive_window(i, size_, height), adaptive_window(j, size_, width));
             sum += access.load(dy + (i * size_ + j) * channels + c) * share;
           }
         }

@@ -21,7 +21,7 @@ struct Layout {
         length(x.shape[-2]),
         tokens(x.count() / x.shape[-1]),
         index(selected),
-        row_bytes(static_cast<std::size_t>(x.shape[-1]) * size_of(x.dtype)) {}
+        row_bytes(static_cast<std::size_t>(x.shape[-1]) * element_size(x.dtype)) {}
 
   std::size_t row_offset(const SequencePlaces& places, std::int64_t b) const {
     return static_cast<std::size_t>(places.begin(b) + index) * row_bytes;

@@ -53,7 +53,7 @@ dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask,
   return attributes;
 }
 
-int scales_of(int argument) { return DNNL_ARG_ATTR_SCALES | argument; }
+int scales_argument(int argument) { return DNNL_ARG_ATTR_SCALES | argument; }
 #else
 namespace {
 [[noreturn]] void refuse_int8() {
@@ -63,7 +63,7 @@ namespace {
 }  // namespace
 
 dnnl::primitive_attr int8_attributes(const Epilogue&, int, bool) { refuse_int8(); }
-int scales_of(int) { refuse_int8(); }
+int scales_argument(int) { refuse_int8(); }
 #endif
 
 }  // namespace ptrain::cpu

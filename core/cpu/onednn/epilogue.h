@@ -24,6 +24,6 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue);
 dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask, bool scaled_result);
 
 /// The argument that carries the scales of `argument`; throws as int8_attributes does.
-int scales_of(int argument);
+int scales_argument(int argument);
 
 }  // namespace ptrain::cpu

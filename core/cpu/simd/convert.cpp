@@ -6,7 +6,7 @@ namespace ptrain::cpu {
 void convert(DType from_dtype, const void* from, DType to_dtype, void* to, std::int64_t count) {
   constexpr std::int64_t grain = 1 << 14;
   if (from_dtype == to_dtype) {
-    const auto size = static_cast<std::int64_t>(size_of(from_dtype));
+    const auto size = static_cast<std::int64_t>(element_size(from_dtype));
     parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
       std::memcpy(static_cast<char*>(to) + begin * size, static_cast<const char*>(from) + begin * size,
                   static_cast<std::size_t>((end - begin) * size));

@@ -64,7 +64,7 @@ PTRAIN_INLINE void philox_blocks(const RandomStream& random, std::uint64_t first
 
 /// The factors of one aligned group of 128 elements.
 void group_factors(const DropoutMask& mask, std::uint64_t group, float* factors) {
-  const Words scale = Words{} + bits_of(mask.scale);
+  const Words scale = Words{} + float_to_bits(mask.scale);
   for (int lane = 0; lane < lanes; lane += register_lanes) {
     Words words[4];
     philox_blocks(mask.random, group * lanes + static_cast<std::uint64_t>(lane), words);

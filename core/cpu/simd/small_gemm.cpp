@@ -81,7 +81,7 @@ void partial_tile(const SmallGemm<Element>& p, std::int64_t row, std::int64_t co
 }
 
 template <int vectors, typename Element>
-void columns_of(const SmallGemm<Element>& p, std::int64_t column) {
+void compute_columns(const SmallGemm<Element>& p, std::int64_t column) {
   constexpr int most = rows_for<Element>(vectors);
   for (std::int64_t row = 0; row < p.rows; row += most) {
     partial_tile<vectors, most>(p, row, column, std::min<std::int64_t>(most, p.rows - row));
@@ -91,14 +91,14 @@ void columns_of(const SmallGemm<Element>& p, std::int64_t column) {
 template <typename Element>
 void multiply(const SmallGemm<Element>& p) {
   std::int64_t column = 0;
-  for (; column + wide * lanes <= p.columns; column += wide * lanes) columns_of<wide>(p, column);
+  for (; column + wide * lanes <= p.columns; column += wide * lanes) compute_columns<wide>(p, column);
   if constexpr (wide == 4) {
     if (column + 2 * lanes <= p.columns) {
-      columns_of<2>(p, column);
+      compute_columns<2>(p, column);
       column += 2 * lanes;
     }
   }
-  for (; column < p.columns; column += lanes) columns_of<1>(p, column);
+  for (; column < p.columns; column += lanes) compute_columns<1>(p, column);
 }
 
 }  // namespace

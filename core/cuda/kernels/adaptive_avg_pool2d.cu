@@ -17,7 +17,7 @@ struct WindowsExtent {
 };
 
 /// Inverse of a window's number of pixels.
-__device__ inline float share_of(const AdaptiveWindow& rows, const AdaptiveWindow& columns) {
+__device__ inline float window_weight(const AdaptiveWindow& rows, const AdaptiveWindow& columns) {
   return 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
 }
 
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(block_threads) adaptive_pool_kernel(WindowsExt
         for (int k = 0; k < n; ++k) sum[k] += values[k];
       }
     }
-    const float share = share_of(rows, columns);
+    const float share = window_weight(rows, columns);
 #pragma unroll
     for (int k = 0; k < n; ++k) sum[k] *= share;
     store(y + at, sum);
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads) adaptive_spread_kernel(WindowsE
     float sum[n] = {};
     for (std::int64_t i = readers.begin; i < readers.end; ++i) {
       for (std::int64_t j = across.begin; j < across.end; ++j) {
-        const float share = share_of(adaptive_window(i, e.size, e.height), adaptive_window(j, e.size, e.width));
+        const float share = window_weight(adaptive_window(i, e.size, e.height), adaptive_window(j, e.size, e.width));
         float values[n];
         load(dy + ((image * e.size + i) * e.size + j) * e.channels + at % e.channels, values);
 #pragma unroll

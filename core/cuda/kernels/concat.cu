@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(block_threads) take_part_kernel(Part part, con
   }
 }
 
-std::vector<Part> parts_of(std::span<const TensorDesc> tensors, const TensorDesc& whole, std::optional<int> axis) {
+std::vector<Part> make_parts(std::span<const TensorDesc> tensors, const TensorDesc& whole, std::optional<int> axis) {
   std::vector<Part> parts;
   std::int64_t begin = 0;
   const std::int64_t rows = concatenated_rows(tensors[0].shape, axis);
@@ -47,7 +47,7 @@ class ConcatKernel final : public Kernel {
   ConcatKernel(const KernelContext& context, Device& device)
       : device_(device),
         dtype_(context.outputs[0].dtype),
-        parts_(parts_of(context.inputs, context.outputs[0], context.op_as<Concat>().axis())) {}
+        parts_(make_parts(context.inputs, context.outputs[0], context.op_as<Concat>().axis())) {}
 
   void run(const KernelArgs& args) override {
     visit_size(dtype_, [&](auto zero) {
@@ -70,7 +70,7 @@ class ConcatGradKernel final : public Kernel {
   ConcatGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         dtype_(context.inputs[0].dtype),
-        parts_(parts_of(context.outputs, context.inputs[0], context.op_as<ConcatGrad>().axis())) {}
+        parts_(make_parts(context.outputs, context.inputs[0], context.op_as<ConcatGrad>().axis())) {}
 
   void run(const KernelArgs& args) override {
     visit_size(dtype_, [&](auto zero) {

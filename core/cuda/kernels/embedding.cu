@@ -140,7 +140,7 @@ void table_gradient(const Device& device, bool deterministic, Tokens tokens, std
 
 /// The tokens of a BERT embedding's or its gradient's inputs, ids first, offsets of packed sequences at `slot`; without
 /// the places, which a run gives.
-Tokens tokens_of(const KernelContext& context, std::int64_t width, std::size_t slot) {
+Tokens make_tokens(const KernelContext& context, std::int64_t width, std::size_t slot) {
   const TensorDesc& ids = context.inputs[0];
   Tokens tokens{ids.count(), width};
   tokens.places.count = context.inputs.size() > slot ? context.inputs[slot].shape[0] - 1 : ids.shape[0];
@@ -202,7 +202,7 @@ class BertEmbeddingKernel final : public Kernel {
  public:
   BertEmbeddingKernel(const KernelContext& context, Device& device)
       : device_(device),
-        tokens_(tokens_of(context, context.inputs[Op::word].shape[1], offsets_input)),
+        tokens_(make_tokens(context, context.inputs[Op::word].shape[1], offsets_input)),
         first_position_(context.op_as<BertEmbedding>().first_position()) {}
 
   void run(const KernelArgs& args) override {
@@ -230,7 +230,7 @@ class BertEmbeddingGradKernel final : public Kernel {
   BertEmbeddingGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         deterministic_(context.options.deterministic),
-        tokens_(tokens_of(context, context.inputs[Op::dy].shape[-1], offsets_input)),
+        tokens_(make_tokens(context, context.inputs[Op::dy].shape[-1], offsets_input)),
         rows_(context.op_as<BertEmbeddingGrad>().rows()),
         parts_(std::clamp<std::int64_t>(tokens_.count / 32, 1, 256)) {}
 

@@ -65,7 +65,7 @@ class GatherTokenGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(layout_.batch, layout_.length, args.inputs, 1);
-    const auto bytes = static_cast<std::size_t>(layout_.tokens * layout_.width) * size_of(layout_.dtype);
+    const auto bytes = static_cast<std::size_t>(layout_.tokens * layout_.width) * element_size(layout_.dtype);
     CUDA_CHECK(cudaMemsetAsync(args.outputs[0], 0, bytes, device_.stream()));
     visit_floating(layout_.dtype, [&](auto zero) {
       using T = decltype(zero);

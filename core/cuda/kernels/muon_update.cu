@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-MatrixProduct product_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+MatrixProduct make_product(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   MatrixProduct product;
   product.rows = rows;
   product.columns = columns;
@@ -79,11 +79,11 @@ class MuonUpdateKernel final : public Kernel {
         wide_(attributes_.rows <= attributes_.columns),
         blocks_(grid_blocks(device, attributes_.segment.count)) {
     const std::int64_t side = gram_side(attributes_), length = attributes_.segment.count / side;
-    MatrixProduct gram = product_of(side, side, length);
+    MatrixProduct gram = make_product(side, side, length);
     (wide_ ? gram.right_transposed : gram.left_transposed) = true;
     gram_ = Gemm::make_plain(context, device, gram);
-    square_ = Gemm::make_plain(context, device, product_of(side, side, side));
-    step_ = Gemm::make_plain(context, device, product_of(attributes_.rows, attributes_.columns, side));
+    square_ = Gemm::make_plain(context, device, make_product(side, side, side));
+    step_ = Gemm::make_plain(context, device, make_product(attributes_.rows, attributes_.columns, side));
     products_workspace_ = std::max({gram_->workspace_bytes(), square_->workspace_bytes(), step_->workspace_bytes()});
   }
 

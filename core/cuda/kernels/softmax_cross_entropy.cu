@@ -121,7 +121,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const MixedLabels labels = labels_of(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
+    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
@@ -150,7 +150,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels =
-        labels_of(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
+        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
     auto* factors = static_cast<BatchFactors*>(args.workspace);
     const std::int64_t classes = shape_[-1], rows = shape_.count() / classes;
     launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,

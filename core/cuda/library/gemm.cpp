@@ -121,7 +121,7 @@ std::uint32_t configuration(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmu
 }
 
 /// "cublaslt:algo66 tile20 stages36"
-std::string name_of(const cublasLtMatmulAlgo_t& algorithm) {
+std::string describe_algorithm(const cublasLtMatmulAlgo_t& algorithm) {
   std::string text = fmt::format("cublaslt:algo{} tile{} stages{}", configuration(algorithm, CUBLASLT_ALGO_CONFIG_ID),
                                  configuration(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
                                  configuration(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
@@ -170,9 +170,9 @@ struct Gemm::Parts {
   }
 
   /// Alignment of every matrix of an operand, in bytes; those of a batch lie without gaps.
-  std::uint32_t alignment_of(std::int64_t elements, DType dtype) const {
+  std::uint32_t compute_alignment(std::int64_t elements, DType dtype) const {
     if (product.batch == 1) return operand_alignment;
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
+    const std::int64_t bytes = elements * static_cast<std::int64_t>(element_size(dtype));
     return std::min<std::uint32_t>(operand_alignment, static_cast<std::uint32_t>(bytes & -bytes));
   }
 
@@ -182,10 +182,10 @@ struct Gemm::Parts {
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_limit});
     // Parts of a sum are joined in f32, in a fixed order.
     set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-    const std::uint32_t out = alignment_of(product.rows * product.columns, product.out);
+    const std::uint32_t out = compute_alignment(product.rows * product.columns, product.out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-        alignment_of(product.columns * product.inner, product.in));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(product.rows * product.inner, product.in));
+        compute_alignment(product.columns * product.inner, product.in));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, compute_alignment(product.rows * product.inner, product.in));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, out);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
@@ -228,7 +228,7 @@ struct Gemm::Parts {
 
   cublasLtMatmulHeuristicResult_t fastest(const std::vector<cublasLtMatmulHeuristicResult_t>& results) {
     const auto bytes = [&](std::int64_t elements, DType dtype) {
-      return static_cast<std::size_t>(elements * product.batch) * size_of(dtype);
+      return static_cast<std::size_t>(elements * product.batch) * element_size(dtype);
     };
     const ScratchMemory left(device, bytes(product.rows * product.inner, product.in), product.in);
     const ScratchMemory right(device, bytes(product.columns * product.inner, product.in), product.in);
@@ -257,7 +257,7 @@ struct Gemm::Parts {
       cudaGetLastError();  // the failed launch's, not left for the next call to find
       if (launch(operands, other.algo, workspace, workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
       algorithm = other.algo;
-      device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}", name_of(algorithm),
+      device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}", describe_algorithm(algorithm),
                               cublasLtGetStatusString(status)));
       status = CUBLAS_STATUS_SUCCESS;
       break;
@@ -270,7 +270,7 @@ struct Gemm::Parts {
     return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}>{} epilogue={} tf32={}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
                        product.left_transposed ? 't' : 'n', product.right_transposed ? 't' : 'n', product.batch,
-                       name_of(product.in), name_of(product.out), static_cast<int>(product.epilogue),
+                       describe_algorithm(product.in), describe_algorithm(product.out), static_cast<int>(product.epilogue),
                        context.options.tf32);
   }
 
@@ -304,7 +304,7 @@ std::unique_ptr<Gemm> Gemm::make_plain(const KernelContext& context, Device& dev
 
 std::size_t Gemm::workspace_bytes() const { return parts_->workspace_bytes; }
 
-std::string Gemm::implementation() const { return name_of(parts_->algorithm); }
+std::string Gemm::implementation() const { return describe_algorithm(parts_->algorithm); }
 
 void Gemm::run(const Operands& operands, void* workspace) {
   parts_->bind(operands.bias, operands.extra);

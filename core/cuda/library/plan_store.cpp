@@ -29,13 +29,13 @@ PlanStore cached_plans(const std::string& device) {
 /// Checked at every use: the code of a plan runs.
 bool PlanStore::is_own() const { return !folder_.empty() && folder_problem(folder_).empty(); }
 
-std::filesystem::path PlanStore::file_of(const std::string& key) const {
+std::filesystem::path PlanStore::entry_file(const std::string& key) const {
   return folder_ / fmt::format("{:016x}.cbor", fnv1a64(key));
 }
 
 std::optional<StoredPlan> PlanStore::find(const std::string& key) const {
   if (!is_own()) return std::nullopt;
-  const OwnFile file = read_own_file(file_of(key));
+  const OwnFile file = read_own_file(entry_file(key));
   if (!file.content) return std::nullopt;
   const json content = json::from_cbor(*file.content, /*strict=*/true, /*allow_exceptions=*/false);
   const auto is = [&](const char* field, std::string_view value) {
@@ -60,8 +60,8 @@ void PlanStore::store(const std::string& key, const StoredPlan& plan) const {
   try {
     make_own_folder(folder_);
     if (!is_own()) return;
-    write_file_atomic(file_of(key), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, Flush::no);
-    std::filesystem::permissions(file_of(key),
+    write_file_atomic(entry_file(key), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, Flush::no);
+    std::filesystem::permissions(entry_file(key),
                                  std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   } catch (const std::exception&) {  // the search cache, which lies beside it, tells of a folder that cannot be written
   }

@@ -29,7 +29,7 @@ class PlanStore {
 
  private:
   bool is_own() const;
-  std::filesystem::path file_of(const std::string& key) const;
+  std::filesystem::path entry_file(const std::string& key) const;
 
   std::filesystem::path folder_;
 };

@@ -132,7 +132,7 @@ std::optional<CompiledPlan> fastest(const Device& device, const std::vector<Comp
 }
 
 /// Everything that the choice depends on.
-std::string problem_of(const KernelContext& context, const PlanRules& rules) {
+std::string describe_problem(const KernelContext& context, const PlanRules& rules) {
   return fmt::format("{} cudnn tensor_cores={} deterministic={} workspace={}", describe_problem(context),
                      rules.tensor_cores, rules.deterministic, rules.workspace_limit);
 }
@@ -171,7 +171,7 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
 Planning plan_graph(const KernelContext& context, Device& device, const PlanRules& rules, Search search,
                     const std::function<CudnnGraph()>& build) {
   const bool searches = search != Search::no && context.options.exhaustive_search;
-  const std::string problem = problem_of(context, rules), key = fmt::format("{} search={}", problem, searches);
+  const std::string problem = describe_problem(context, rules), key = fmt::format("{} search={}", problem, searches);
   PlannedGraphs& kept = device.planned_graphs();
   if (const auto entry = kept.by_problem.find(key); entry != kept.by_problem.end()) return {entry->second, {}};
   CudnnGraph graph = build();

@@ -13,7 +13,7 @@ std::size_t TensorLayout::span_bytes() const {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < dims.size(); ++i) last += (dims[i] - 1) * strides[i];
   const auto elements = static_cast<std::size_t>(last + 1);
-  return is_mask ? (elements + 7) / 8 : elements * size_of(dtype);
+  return is_mask ? (elements + 7) / 8 : elements * element_size(dtype);
 }
 
 TensorLayout channels_last(const TensorDesc& desc) {

@@ -22,7 +22,7 @@ struct TensorLayout {
 TensorLayout channels_last(const TensorDesc& desc);
 /// Data [...,C] as rows of channels.
 TensorLayout rows_of_channels(const TensorDesc& desc);
-/// The mask of data (mask_of), whose elements are the data's.
+/// The mask of data (mask_desc), whose elements are the data's.
 TensorLayout mask_layout(const TensorDesc& data);
 /// One f32 value for each of C channels.
 TensorLayout per_channel(std::int64_t channels);

@@ -117,7 +117,7 @@ struct Statistics {
 };
 
 /// From StatisticsTerm's two sums of `count` values; `origin` is the first.
-__device__ inline Statistics statistics_of(float origin, double first, double second, double count, double epsilon) {
+__device__ inline Statistics make_statistics(float origin, double first, double second, double count, double epsilon) {
   const BatchStatistics deviations = batch_statistics(first, second, count);
   return {static_cast<float>(static_cast<double>(origin) + deviations.mean),
           static_cast<float>(1.0 / sqrt(deviations.variance + epsilon))};

@@ -1,4 +1,4 @@
-// Masks of activations that are gates, one bit an element (mask_of, ops/normalization/batch_norm.h).
+// Masks of activations that are gates, one bit an element (mask_desc, ops/normalization/batch_norm.h).
 #pragma once
 
 #include "core/cuda/primitives/dispatch.h"

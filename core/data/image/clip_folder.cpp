@@ -14,12 +14,12 @@ void require_frames(const ImageList& list, int segments) {
   std::vector<std::size_t> counts(list.files.size());
   parallel_for(static_cast<std::int64_t>(counts.size()), 16, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      counts[i] = frames_in(list.path_of(list.files[i])).size();
+      counts[i] = frames_in(list.full_path(list.files[i])).size();
     }
   });
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] >= static_cast<std::size_t>(segments)) continue;
-    fail("{}", too_few_frames(list.path_of(list.files[i]), counts[i], segments));
+    fail("{}", too_few_frames(list.full_path(list.files[i]), counts[i], segments));
   }
 }
 
@@ -38,7 +38,7 @@ class ClipFolderDataset : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& clip = list_.files[static_cast<std::size_t>(index)];
-    load_clip(list_.path_of(clip), info_.frames, choice_, transform_.in_form(out.form()), random, scratch,
+    load_clip(list_.full_path(clip), info_.frames, choice_, transform_.in_form(out.form()), random, scratch,
               out.at<std::uint8_t>(tensor_names::images));
     out.set<std::int32_t>(tensor_names::labels, clip.label);
   }
@@ -46,7 +46,7 @@ class ClipFolderDataset : public Dataset {
   std::int32_t label(std::int64_t index) const override { return list_.files[static_cast<std::size_t>(index)].label; }
 
   SampleOrigin origin(std::int64_t index) const override {
-    return {.file = list_.path_of(list_.files[static_cast<std::size_t>(index)]).string()};
+    return {.file = list_.full_path(list_.files[static_cast<std::size_t>(index)]).string()};
   }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The image itself, or a clip's first frame.
-fs::path picture_of(const fs::path& sample) {
+fs::path find_picture(const fs::path& sample) {
   if (!fs::is_directory(sample)) return sample;
   const std::vector<std::string> frames = frames_in(sample);
   if (frames.empty()) fail("{}: has no .jpg, .jpeg or .png frames", sample.string());
@@ -29,7 +29,7 @@ int choose_photo_size(const ImageList& list) {
   std::vector<std::uint8_t> bytes, pixels;
   const std::size_t every = std::max<std::size_t>(1, list.files.size() / most_read);
   for (std::size_t i = 0; i < list.files.size(); i += every) {
-    const fs::path path = picture_of(list.path_of(list.files[i]));
+    const fs::path path = find_picture(list.full_path(list.files[i]));
     read_file(path, bytes);
     const DecodedImage image = decode_image(bytes, path.string(), pixels);
     sides.push_back(std::min(image.width, image.height));

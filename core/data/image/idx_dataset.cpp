@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 const char* const default_path = "/usr/share/datasets/fashion-mnist";
 
 /// Empty where it is not there.
-fs::path file_of(const fs::path& directory, const std::string& stem) {
+fs::path find_file(const fs::path& directory, const std::string& stem) {
   for (const char* suffix : {".gz", ""}) {
     fs::path path = directory / (stem + suffix);
     if (fs::exists(path)) return path;
@@ -25,7 +25,7 @@ fs::path file_of(const fs::path& directory, const std::string& stem) {
 }
 
 fs::path find_file(const fs::path& directory, const std::string& stem) {
-  if (fs::path path = file_of(directory, stem); !path.empty()) return path;
+  if (fs::path path = find_file(directory, stem); !path.empty()) return path;
   fail("{}: not found, nor with .gz (expected train- and t10k- images-idx3-ubyte and labels-idx1-ubyte there)",
        (directory / stem).string());
 }
@@ -110,7 +110,7 @@ class IdxDataset : public Dataset {
 
 }  // namespace
 
-bool holds_idx(const fs::path& root) { return !file_of(root, "t10k-images-idx3-ubyte").empty(); }
+bool holds_idx(const fs::path& root) { return !find_file(root, "t10k-images-idx3-ubyte").empty(); }
 
 std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split) {
   const fs::path directory = settings.path.empty() ? default_path : settings.path;

@@ -19,7 +19,7 @@ class ImageFolderDataset : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& file = list_.files[static_cast<std::size_t>(index)];
-    const std::filesystem::path path = list_.path_of(file);
+    const std::filesystem::path path = list_.full_path(file);
     try {
       read_file(path, scratch.file);
     } catch (const Error& error) {
@@ -33,7 +33,7 @@ class ImageFolderDataset : public Dataset {
   std::int32_t label(std::int64_t index) const override { return list_.files[static_cast<std::size_t>(index)].label; }
 
   SampleOrigin origin(std::int64_t index) const override {
-    return {.file = list_.path_of(list_.files[static_cast<std::size_t>(index)]).string(), .is_picture = true};
+    return {.file = list_.full_path(list_.files[static_cast<std::size_t>(index)]).string(), .is_picture = true};
   }
 
  private:

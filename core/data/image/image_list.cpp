@@ -78,7 +78,7 @@ fs::path find_split(const fs::path& root, Split split) {
   return {};
 }
 
-fs::path ImageList::path_of(const File& file) const {
+fs::path ImageList::full_path(const File& file) const {
   return directory / class_names[static_cast<std::size_t>(file.label)] / file.name;
 }
 

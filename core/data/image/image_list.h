@@ -27,7 +27,7 @@ struct ImageList {
   std::vector<File> files;
 
   /// Where `file` lies: directory/class/name.
-  std::filesystem::path path_of(const File& file) const;
+  std::filesystem::path full_path(const File& file) const;
 };
 
 /// The directory of a split below `root`; empty where there is none.

@@ -172,8 +172,8 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
 
   const ResizeAxis horizontal{crop_width, drawn.resized_width, drawn.left, size_.width};
   const ResizeAxis vertical{crop_height, drawn.resized_height, drawn.top, size_.height};
-  const PixelRange columns = support_of(horizontal);
-  const PixelRange rows = support_of(vertical);
+  const PixelRange columns = pixel_range(horizontal);
+  const PixelRange rows = pixel_range(vertical);
   ImageView view = decoder.decode(
       {x + columns.begin, y + rows.begin, columns.end - columns.begin, rows.end - rows.begin}, scratch.pixels);
   view.x -= x;

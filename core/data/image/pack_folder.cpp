@@ -20,7 +20,7 @@ int scaled(int side, int short_side, int target) {
 }
 
 void decode(const ImageList& list, const ImageList::File& file, int short_side, Scratch& scratch, Decoded& out) {
-  const std::filesystem::path path = list.path_of(file);
+  const std::filesystem::path path = list.full_path(file);
   out.error.clear();
   try {
     read_file(path, scratch.file);

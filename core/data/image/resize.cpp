@@ -63,7 +63,7 @@ void start_row(const std::uint8_t* __restrict pixels, float weight, std::int64_t
 
 }  // namespace
 
-PixelRange support_of(const ResizeAxis& axis) {
+PixelRange pixel_range(const ResizeAxis& axis) {
   const Filter filter(axis);
   const Taps first = filter.taps(axis, axis.begin);
   const Taps last = filter.taps(axis, axis.begin + axis.count - 1);
@@ -93,7 +93,7 @@ void resize_bilinear(const ImageView& source, const ResizeAxis& horizontal, cons
   }
   float* const down_weights = scratch.weights.data() + width * most_across;
 
-  const PixelRange columns = support_of(horizontal);
+  const PixelRange columns = pixel_range(horizontal);
   const std::int64_t row_values = std::int64_t{3} * (columns.end - columns.begin);
   scratch.row.resize(static_cast<std::size_t>(row_values) + 1);  // the last pixel is read as four floats
   scratch.row.back() = 0;

@@ -23,7 +23,7 @@ struct PixelRange {
   int end = 0;
 };
 /// The input pixels that the wanted outputs of `axis` depend on.
-PixelRange support_of(const ResizeAxis& axis);
+PixelRange pixel_range(const ResizeAxis& axis);
 
 /// RGB8 pixels (3 bytes each, rows `stride` bytes apart). The first one is pixel (x, y) of the input.
 struct ImageView {

@@ -47,7 +47,7 @@ Affine rotation(double degrees) {
 }
 
 /// BT.601's luma, as a whole number.
-std::uint8_t grey_of(const std::uint8_t* pixel) {
+std::uint8_t luminance(const std::uint8_t* pixel) {
   return static_cast<std::uint8_t>(0.2989f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]);
 }
 
@@ -57,14 +57,14 @@ std::uint8_t blend(std::uint8_t value, float other, double ratio) {
 
 void adjust_colour(Pixels pixels, double ratio) {
   for (std::size_t i = 0; i < pixels.size(); i += 3) {
-    const std::uint8_t grey = grey_of(&pixels[i]);
+    const std::uint8_t grey = luminance(&pixels[i]);
     for (std::size_t c = 0; c < 3; ++c) pixels[i + c] = blend(pixels[i + c], grey, ratio);
   }
 }
 
 void adjust_contrast(Pixels pixels, double ratio) {
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < pixels.size(); i += 3) sum += grey_of(&pixels[i]);
+  for (std::size_t i = 0; i < pixels.size(); i += 3) sum += luminance(&pixels[i]);
   const auto mean = static_cast<float>(static_cast<double>(sum) / (static_cast<double>(pixels.size()) / 3));
   for (std::uint8_t& value : pixels) value = blend(value, mean, ratio);
 }
@@ -126,7 +126,7 @@ void spread_values(Pixels pixels, ImageChange change) {
 
 }  // namespace
 
-std::string_view name_of(ImageChange change) {
+std::string_view to_string(ImageChange change) {
   constexpr std::array<std::string_view, image_changes> names = {
       "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",
       "Color",    "Contrast", "Sharpness", "Posterize",  "Solarize",   "AutoContrast", "Equalize"};

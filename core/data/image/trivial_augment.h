@@ -28,7 +28,7 @@ constexpr int image_changes = 14;
 constexpr int image_change_amounts = 31;  // of each, from none to most
 
 /// By its name in torchvision ("ShearX", "Color").
-std::string_view name_of(ImageChange change);
+std::string_view to_string(ImageChange change);
 
 /// Changes `pixels` [height, width, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
 /// where nothing was. `amount` is from 0 to image_change_amounts - 1; `negative` turns round the changes that have two

@@ -49,7 +49,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   Batch& batch = slot.batch;
   slot.errors[at] = nullptr;
   slot.bad_rows[at].clear();
-  const ImageSize size = image_size_of(batch);
+  const ImageSize size = find_image_size(batch);
   const SampleRow out(batch, row, {size, options.images.smallest_crop});
   try {
     auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};

@@ -18,7 +18,7 @@
 namespace ptrain {
 namespace {
 
-std::int64_t samples_of(const Dataset& dataset, const LoaderOptions& options) {
+std::int64_t count_samples(const Dataset& dataset, const LoaderOptions& options) {
   return options.samples > 0 ? std::min(options.samples, dataset.size()) : dataset.size();
 }
 
@@ -30,7 +30,7 @@ void check(const Dataset& dataset, const LoaderOptions& options) {
     fail_usage("rank {} is not below the world size {}", options.rank, options.world_size);
   }
   if (dataset.size() == 0) fail("the data set has no samples");
-  const BatchPlan plan(samples_of(dataset, options), options);
+  const BatchPlan plan(count_samples(dataset, options), options);
   if (plan.batches_per_epoch() == 0) {
     fail_usage("the data set has {} samples, fewer than one batch of {} x {} rank(s)", dataset.size(),
                options.batch_size, options.world_size);
@@ -46,7 +46,7 @@ std::int64_t claim_size(const LoaderOptions& options) {
 
 struct Loader::State {
   State(const Dataset& source, const LoaderOptions& wanted)
-      : dataset(source), options(wanted), plan(samples_of(source, wanted), wanted), claim(claim_size(wanted)) {
+      : dataset(source), options(wanted), plan(count_samples(source, wanted), wanted), claim(claim_size(wanted)) {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
     for (BatchSlot& slot : slots) allocate(slot, dataset, options);

@@ -58,7 +58,7 @@ void ShardClasses::number_from(const ShardIndex& training, const DataSettings& s
   if (different.size() == named.size()) names_ = std::move(named);
 }
 
-std::int32_t ShardClasses::number_of(const ShardLabel& label, const std::string& place) const {
+std::int32_t ShardClasses::class_index(const ShardLabel& label, const std::string& place) const {
   if (!are_numbers_) {
     const auto found = std::lower_bound(names_.begin(), names_.end(), label.text);
     if (found != names_.end() && *found == label.text) return static_cast<std::int32_t>(found - names_.begin());

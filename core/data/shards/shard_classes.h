@@ -15,7 +15,7 @@ class ShardClasses {
 
   const std::vector<std::string>& names() const { return names_; }
   /// Throws Error, its message opened by `place`, when it is none of them.
-  std::int32_t number_of(const ShardLabel& label, const std::string& place) const;
+  std::int32_t class_index(const ShardLabel& label, const std::string& place) const;
   /// A line for whoever may have forgotten data.first_label; empty for others.
   const std::string& note() const { return note_; }
 

@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-std::int32_t ShardIndex::number_of(const ShardLabel& label) {
+std::int32_t ShardIndex::add_label(const ShardLabel& label) {
   const auto [found, is_new] = numbers_.try_emplace(label.text, static_cast<std::int32_t>(labels.size()));
   if (is_new) {
     labels.push_back(label);
@@ -19,13 +19,13 @@ std::int32_t ShardIndex::number_of(const ShardLabel& label) {
 }
 
 void ShardIndex::add(ShardSample sample, const ShardLabel& label) {
-  sample.label = number_of(label);
+  sample.label = add_label(label);
   samples.push_back(std::move(sample));
 }
 
 void ShardIndex::append(ShardIndex&& other, std::uint32_t shard) {
   std::vector<std::int32_t> numbers;
-  for (const ShardLabel& label : other.labels) numbers.push_back(number_of(label));
+  for (const ShardLabel& label : other.labels) numbers.push_back(add_label(label));
   for (ShardSample& sample : other.samples) {
     sample.label = numbers[static_cast<std::size_t>(sample.label)];
     sample.shard = shard;

@@ -39,7 +39,7 @@ class ShardIndex {
   std::vector<ShardLabel> labels;  // each once, in the order in which they were met
 
  private:
-  std::int32_t number_of(const ShardLabel& label);
+  std::int32_t add_label(const ShardLabel& label);
   std::map<std::string, std::int32_t> numbers_;
 };
 

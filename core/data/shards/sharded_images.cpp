@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> shards_of(const DataSettings& settings, Split split, const ShardForm& form) {
+std::vector<fs::path> find_shards(const DataSettings& settings, Split split, const ShardForm& form) {
   std::vector<fs::path> shards = find_shards(settings.path, split, form.is_shard);
   if (!shards.empty()) return shards;
   const bool train = split == Split::train;
@@ -33,12 +33,12 @@ class ShardedImages : public Dataset {
  public:
   ShardedImages(const DataSettings& settings, Split split, const ShardForm& form)
       : form_(form),
-        shards_(shards_of(settings, is_parted(settings) ? Split::train : split, form)),
+        shards_(find_shards(settings, is_parted(settings) ? Split::train : split, form)),
         transform_(photo_transform(settings, split)) {
     refuse_shards_to_evaluate(settings);
     ShardIndex index = index_shards(shards_, form);
     const bool has_all = split == Split::train || is_parted(settings);
-    const ShardClasses classes(has_all ? index : index_shards(shards_of(settings, Split::train, form), form), settings,
+    const ShardClasses classes(has_all ? index : index_shards(find_shards(settings, Split::train, form), form), settings,
                                settings.path);
     const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
     for (const std::string& note : {missing_shards(shards_), has_all ? classes.note() : std::string()}) {
@@ -60,7 +60,7 @@ class ShardedImages : public Dataset {
     } catch (const Error& error) {
       throw BadSample(error.what());
     }
-    const std::string place = place_of(sample);
+    const std::string place = describe_place(sample);
     transform_.in_form(out.form())
         .apply_encoded(form_.image_in(scratch.file, place), place, random, scratch,
                        out.at<std::uint8_t>(tensor_names::images));
@@ -81,7 +81,7 @@ class ShardedImages : public Dataset {
     if (!others.empty()) refuse_parting(others.front());
   }
 
-  std::string place_of(const ShardSample& sample) const {
+  std::string describe_place(const ShardSample& sample) const {
     return fmt::format("{}: byte {}{}", shards_[sample.shard].string(), sample.offset,
                        sample.name.empty() ? "" : ": " + quoted_name(sample.name));
   }
@@ -92,7 +92,7 @@ class ShardedImages : public Dataset {
     std::vector<std::int32_t> numbers(labels.size(), unknown);
     for (ShardSample& sample : samples_) {
       const auto label = static_cast<std::size_t>(sample.label);
-      if (numbers[label] == unknown) numbers[label] = classes.number_of(labels[label], place_of(sample));
+      if (numbers[label] == unknown) numbers[label] = classes.class_index(labels[label], describe_place(sample));
       sample.label = numbers[label];
     }
     std::sort(samples_.begin(), samples_.end(), [](const ShardSample& a, const ShardSample& b) {

@@ -171,8 +171,8 @@ class ImageFeatures {
     if (!label.values) record_.refuse("has no label: expected a feature image/class/label or label");
     if (label.values->integers != 1) record_.refuse("expected one whole number in {}", label.name);
     example.label = label.values->integer;
-    example.class_name = text_of(wanted_[class_text]);
-    example.file_name = text_of(either(file_name, short_file_name));
+    example.class_name = read_text(wanted_[class_text]);
+    example.file_name = read_text(either(file_name, short_file_name));
     return example;
   }
 
@@ -188,7 +188,7 @@ class ImageFeatures {
   }
 
   /// Empty where it is not there or no text of moderate length.
-  std::string text_of(const Wanted& wanted) const {
+  std::string read_text(const Wanted& wanted) const {
     if (!wanted.values || wanted.values->byte_values != 1 || wanted.values->bytes.size() > longest_text) return "";
     std::string text = record_.window.text(wanted.values->bytes);
     return is_utf8(text) && text.find('\0') == text.npos ? text : "";

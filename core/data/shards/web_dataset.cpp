@@ -58,9 +58,9 @@ class SampleReader {
       if (member.size == 0) refuse("is an empty image");
       sample_ = {.name = member.path, .offset = member.offset, .length = member.size};
     } else if (name.ending == "json") {
-      json_label_ = label_of_json(text_of(member, longest_json));
+      json_label_ = label_of_json(read_text(member, longest_json));
     } else {
-      (name.ending == "cls" ? class_label_ : text_label_) = trimmed(text_of(member, longest_label));
+      (name.ending == "cls" ? class_label_ : text_label_) = trimmed(read_text(member, longest_label));
     }
   }
 
@@ -81,7 +81,7 @@ class SampleReader {
     open_ = false;
   }
 
-  std::string text_of(const TarMember& member, std::uint64_t longest) const {
+  std::string read_text(const TarMember& member, std::uint64_t longest) const {
     if (member.size > longest) refuse(fmt::format("has a label of {} bytes", member.size));
     std::string text(member.size, '\0');
     shard_.read(member.offset, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});

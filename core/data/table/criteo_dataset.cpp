@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path file_of(const DataSettings& settings, Split split) {
+fs::path find_click_file(const DataSettings& settings, Split split) {
   require_path(settings, "criteo");
   const bool train = split == Split::train;
   const std::string& name = train ? settings.train_file : settings.dev_file;
@@ -28,7 +28,7 @@ fs::path file_of(const DataSettings& settings, Split split) {
 class CriteoDataset : public Dataset {
  public:
   CriteoDataset(const DataSettings& settings, Split split)
-      : path_(file_of(settings, split).string()), file_(path_), lines_(text_of(file_)) {
+      : path_(find_click_file(settings, split).string()), file_(path_), lines_(view_text(file_)) {
     info_ = click_info(settings);
     if (lines_.size() == 0) fail("{}: has no lines", path_);
     file_.check();
@@ -50,7 +50,7 @@ class CriteoDataset : public Dataset {
   SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .line = index + 1}; }
 
  private:
-  static std::string_view text_of(const MappedFile& file) {
+  static std::string_view view_text(const MappedFile& file) {
     return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
   }
 

@@ -19,21 +19,21 @@ class SyntheticClicks : public Dataset {
   std::int64_t size() const override { return size_; }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = stream_of(index);
+    const RandomStream stream = make_stream(index);
     const auto numbers = out.at<float>(tensor_names::numbers);
     const auto categories = out.at<std::int32_t>(tensor_names::categories);
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
     for (int i = 0; i < criteo_categories; ++i) {
       categories[static_cast<std::size_t>(i)] =
-          category_id(i, fmt::format("{:08x}", word_of(stream, i)), info_.hash_buckets);
+          category_id(i, fmt::format("{:08x}", draw_category(stream, i)), info_.hash_buckets);
     }
     out.set<std::int32_t>(tensor_names::labels, label(index));
   }
 
   std::int32_t label(std::int64_t index) const override {
-    const RandomStream stream = stream_of(index);
+    const RandomStream stream = make_stream(index);
     float odds = 2 * stream.uniform(0) - 1;
-    for (int i = 0; i < telling_features; ++i) odds += weight_of(i, word_of(stream, i));
+    for (int i = 0; i < telling_features; ++i) odds += hidden_weight(i, draw_category(stream, i));
     const float probability = 1 / (1 + std::exp(-odds));
     return stream.uniform(first_word + criteo_categories) < probability ? 1 : 0;
   }
@@ -43,15 +43,15 @@ class SyntheticClicks : public Dataset {
   static constexpr std::uint64_t first_word = 16;
   static constexpr int telling_features = 6;
 
-  RandomStream stream_of(std::int64_t index) const {
+  RandomStream make_stream(std::int64_t index) const {
     return {seed_, static_cast<std::uint64_t>(index) * 2 + eval_, static_cast<std::uint32_t>(DataStream::synthetic)};
   }
-  static std::uint32_t word_of(const RandomStream& stream, int feature) {
+  static std::uint32_t draw_category(const RandomStream& stream, int feature) {
     const std::uint64_t bits = stream.bits(first_word + static_cast<std::uint64_t>(feature));
     return static_cast<std::uint32_t>(bits * words >> 32);
   }
   /// The same in both splits; uniform in [-2, 2).
-  float weight_of(int feature, std::uint32_t word) const {
+  float hidden_weight(int feature, std::uint32_t word) const {
     const RandomStream weights{seed_, ~std::uint64_t{0}, static_cast<std::uint32_t>(DataStream::synthetic)};
     return 4 * weights.uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
   }

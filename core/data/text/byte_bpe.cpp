@@ -39,7 +39,7 @@ struct Character {
   std::size_t bytes = 0;
 };
 
-CharacterClass class_of(std::int32_t c) {
+CharacterClass classify(std::int32_t c) {
   if (is_white_space(c)) return CharacterClass::space;
   const utf8proc_category_t category = utf8proc_category(c);
   if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) return CharacterClass::letter;
@@ -53,11 +53,11 @@ Character first_character(std::string_view text) {
   const utf8proc_ssize_t used = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
                                                  static_cast<utf8proc_ssize_t>(text.size()), &c);
   if (used <= 0) return {CharacterClass::other, 1};
-  return {class_of(c), static_cast<std::size_t>(used)};
+  return {classify(c), static_cast<std::size_t>(used)};
 }
 
 /// Bytes that `text` begins with and that are characters of `kind`; `last` becomes the bytes of the last one.
-std::size_t run_of(std::string_view text, CharacterClass kind, std::size_t& last) {
+std::size_t count_run(std::string_view text, CharacterClass kind, std::size_t& last) {
   std::size_t length = 0;
   while (length < text.size()) {
     const Character next = first_character(text.substr(length));
@@ -78,9 +78,9 @@ std::size_t first_word(std::string_view text) {
   const std::size_t space = text.front() == ' ' ? 1 : 0;
   if (space < text.size()) {
     const Character first = first_character(text.substr(space));
-    if (first.kind != CharacterClass::space) return space + run_of(text.substr(space), first.kind, last);
+    if (first.kind != CharacterClass::space) return space + count_run(text.substr(space), first.kind, last);
   }
-  const std::size_t length = run_of(text, CharacterClass::space, last);
+  const std::size_t length = count_run(text, CharacterClass::space, last);
   return length < text.size() && length > last ? length - last : length;
 }
 
@@ -94,7 +94,7 @@ std::string_view without_trailing_space(std::string_view text) {
   return text.substr(0, end);
 }
 
-std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
+std::uint64_t pack_pair(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
 
@@ -132,11 +132,11 @@ ByteBpe::ByteBpe(std::string_view vocab, std::string_view merges, const std::str
 
 void ByteBpe::find_marks(const Ids& ids, const std::string& name) {
   const bool has_one_mark = !ids.contains("<s>") && ids.contains(std::string(end_of_text));
-  const auto id_of = [&](const char* mark) {
+  const auto find_id = [&](const char* mark) {
     return required(ids, has_one_mark ? std::string(end_of_text) : mark, name);
   };
-  marks_ = {.first = id_of("<s>"), .separator = id_of("</s>"), .pad = id_of("<pad>"), .between = 2, .second_type = 0};
-  unknown_ = id_of("<unk>");
+  marks_ = {.first = find_id("<s>"), .separator = find_id("</s>"), .pad = find_id("<pad>"), .between = 2, .second_type = 0};
+  unknown_ = find_id("<unk>");
   if (has_one_mark) {
     marks_.between = 1;
     written_.emplace_back(end_of_text, unknown_);
@@ -178,19 +178,19 @@ void ByteBpe::read_merges(std::string_view text, const Ids& ids, const std::stri
       fail("{}:{}: expected two tokens with a space between them", name, number);
     }
     const std::string left(line.substr(0, space)), right(line.substr(space + 1));
-    const auto id_of = [&](const std::string& token) {
+    const auto find_id = [&](const std::string& token) {
       const auto found = ids.find(token);
       if (found == ids.end()) fail("{}:{}: \"{}\" is no token of the vocabulary", name, number, token);
       return found->second;
     };
-    const std::uint64_t pair = pair_of(id_of(left), id_of(right));
+    const std::uint64_t pair = pack_pair(find_id(left), find_id(right));
     const auto rank = static_cast<std::int32_t>(merges_.size());
-    merges_.try_emplace(pair, Merge{rank, id_of(left + right)});
+    merges_.try_emplace(pair, Merge{rank, find_id(left + right)});
   }
 }
 
-const ByteBpe::Merge* ByteBpe::merge_of(std::int32_t left, std::int32_t right) const {
-  const auto found = merges_.find(pair_of(left, right));
+const ByteBpe::Merge* ByteBpe::find_merge(std::int32_t left, std::int32_t right) const {
+  const auto found = merges_.find(pack_pair(left, right));
   return found == merges_.end() ? nullptr : &found->second;
 }
 
@@ -211,7 +211,7 @@ void ByteBpe::tokenize(std::string_view text, std::vector<std::int32_t>& ids) co
   tokenize_plain(text.substr(begin), ids);
 }
 
-std::string ByteBpe::text_of(std::span<const std::int32_t> ids) const {
+std::string ByteBpe::decode(std::span<const std::int32_t> ids) const {
   const std::array<std::string, 256> written = written_bytes();
   std::unordered_map<std::string_view, char> bytes;
   for (std::size_t byte = 0; byte < written.size(); ++byte) bytes.emplace(written[byte], static_cast<char>(byte));
@@ -250,7 +250,7 @@ void ByteBpe::join_bytes(std::string_view word, std::vector<std::int32_t>& ids) 
   const auto consider = [&](std::size_t left) {
     if (left >= size || next[left] >= size) return;
     const std::int32_t a = tokens[left], b = tokens[next[left]];
-    if (const Merge* merge = merge_of(a, b)) candidates.push({merge->rank, left, a, b});
+    if (const Merge* merge = find_merge(a, b)) candidates.push({merge->rank, left, a, b});
   };
   for (std::size_t i = 0; i + 1 < size; ++i) consider(i);
   while (!candidates.empty()) {
@@ -258,7 +258,7 @@ void ByteBpe::join_bytes(std::string_view word, std::vector<std::int32_t>& ids) 
     candidates.pop();
     const std::size_t right = next[best.at];
     if (tokens[best.at] != best.left || right >= size || tokens[right] != best.right) continue;  // joined meanwhile
-    tokens[best.at] = merge_of(best.left, best.right)->joined;
+    tokens[best.at] = find_merge(best.left, best.right)->joined;
     tokens[right] = joined;
     next[best.at] = next[right];
     if (next[right] < size) previous[next[right]] = best.at;

@@ -24,7 +24,7 @@ class ByteBpe final : public Tokenizer {
   std::int32_t unknown_id() const override { return unknown_; }
   /// Every byte has a token; marks that are written out in the text stand for themselves.
   void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const override;
-  std::string text_of(std::span<const std::int32_t> ids) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
 
  private:
   struct Merge {
@@ -37,7 +37,7 @@ class ByteBpe final : public Tokenizer {
   void read_merges(std::string_view text, const Ids& ids, const std::string& name);
   void tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
   void join_bytes(std::string_view word, std::vector<std::int32_t>& ids) const;
-  const Merge* merge_of(std::int32_t left, std::int32_t right) const;
+  const Merge* find_merge(std::int32_t left, std::int32_t right) const;
 
   int vocab_size_ = 0;
   std::int32_t unknown_ = 0;

@@ -22,7 +22,7 @@ std::string table_named(const fs::path& folder, const std::string& stem) {
 
 FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
   const bool is_folder = fs::is_directory(path);
-  if (!is_folder && !table_form_of(path)) return std::nullopt;
+  if (!is_folder && !detect_table_form(path)) return std::nullopt;
   const fs::path folder = is_folder ? path : path.parent_path();
   DataSettings settings;
   settings.train_file = is_folder ? table_named(path, "train") : path.filename().string();

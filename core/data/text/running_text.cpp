@@ -46,7 +46,7 @@ void tokenize_lines(const Tokenizer& tokenizer, std::string_view text, Ids& ids)
   }
 }
 
-Ids tokens_of(const Tokenizer& tokenizer, std::string_view text) {
+Ids encode_text(const Tokenizer& tokenizer, std::string_view text) {
   const std::vector<std::size_t> ends = part_ends(text);
   std::vector<Ids> parts(ends.size());
   parallel_for(static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t first, std::int64_t last) {
@@ -73,7 +73,7 @@ class RunningText final : public Dataset {
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
     const DecodedText decoded = decode_text(read_file(file_), file_, settings.encoding);
     if (!decoded.note.empty()) notes_.push_back(decoded.note);
-    tokens_ = tokens_of(*tokenizer, decoded.text);
+    tokens_ = encode_text(*tokenizer, decoded.text);
     blocks_ = static_cast<std::int64_t>(tokens_.size()) / info_.max_length;
     if (blocks_ == 0) {
       fail("{}: has {} tokens, fewer than one block of data.max_length {}: a longer text or shorter blocks are needed",

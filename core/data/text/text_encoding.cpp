@@ -59,7 +59,7 @@ class Converter {
   iconv_t handle_;
 };
 
-std::int64_t line_of(std::string_view bytes, std::size_t position) {
+std::int64_t count_line(std::string_view bytes, std::size_t position) {
   return 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(position), '\n');
 }
 
@@ -100,7 +100,7 @@ bool looks_like_chinese(std::string_view bytes) {
 std::string decode_as(std::string_view bytes, const std::string& name, TextEncoding encoding, const char* said_by) {
   Conversion done = Converter(name, encoding).convert(bytes);
   if (done.failed_at) {
-    fail("{}:{}: not {}, which {} says it is", name, line_of(bytes, *done.failed_at), choice_name(encoding), said_by);
+    fail("{}:{}: not {}, which {} says it is", name, count_line(bytes, *done.failed_at), choice_name(encoding), said_by);
   }
   return std::move(done.text);
 }
@@ -119,7 +119,7 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
   }
   if (is_utf8(bytes)) return {std::move(bytes), {}};
   const Utf8Part utf8 = utf8_part(bytes);
-  const std::int64_t line = line_of(bytes, utf8.first_wrong);
+  const std::int64_t line = count_line(bytes, utf8.first_wrong);
   constexpr double mostly = 0.7;  // of Chinese in GBK, about 0.3 is UTF-8 by chance
   if (utf8.share > mostly) fail("{}:{}: not UTF-8, as what is around it", name, line);
   Conversion chinese = Converter(name, TextEncoding::gb18030).convert(bytes);

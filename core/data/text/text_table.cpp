@@ -213,14 +213,14 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
 
 }  // namespace
 
-float value_of(const std::string& label, const std::string& name, std::int64_t line) {
+float parse_target(const std::string& label, const std::string& name, std::int64_t line) {
   float value = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
   if (error == std::errc() && end == label.data() + label.size() && std::isfinite(value)) return value;
   fail("{}:{}: expected a number for model.head regression, got {}", name, line, quoted_name(label));
 }
 
-std::optional<TableForm> table_form_of(const std::filesystem::path& path) {
+std::optional<TableForm> detect_table_form(const std::filesystem::path& path) {
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -252,7 +252,7 @@ TextTable read_text_table(const std::filesystem::path& path, const TextTableOpti
          path.string());
   }
   DecodedText file = decode_text(bytes, path.string(), options.encoding);
-  TextTable table = parse_text_table(file.text, path.string(), table_form_of(path).value_or(TableForm::tsv),
+  TextTable table = parse_text_table(file.text, path.string(), detect_table_form(path).value_or(TableForm::tsv),
                                      options.labels, options.columns);
   table.note = std::move(file.note);
   return table;

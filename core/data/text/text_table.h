@@ -30,7 +30,7 @@ struct TextTable {
 enum class TableForm { tsv, csv, jsonl };
 
 /// By a file's ending: .tsv, .csv, .jsonl and .json, in upper or lower case; none of other endings.
-std::optional<TableForm> table_form_of(const std::filesystem::path& path);
+std::optional<TableForm> detect_table_form(const std::filesystem::path& path);
 
 /// Whether every row must have a label. `optional` also takes tables of sentences alone, a column of them without a
 /// header, and empty labels.
@@ -55,7 +55,7 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
                            TableLabels labels = TableLabels::required, const ColumnNames& columns = {});
 
 /// The number that a label is, finite. Throws Error{failed} with `name`:line where it is none.
-float value_of(const std::string& label, const std::string& name, std::int64_t line);
+float parse_target(const std::string& label, const std::string& name, std::int64_t line);
 
 struct TextTableOptions {
   TableLabels labels = TableLabels::required;

@@ -58,7 +58,7 @@ std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path&
   return {vocab, vocab.parent_path() / "merges.txt"};
 }
 
-std::string Tokenizer::text_of(std::span<const std::int32_t>) const {
+std::string Tokenizer::decode(std::span<const std::int32_t>) const {
   fail("a vocabulary that keeps neither case nor spaces gives no text back; a byte-level BPE does");
 }
 

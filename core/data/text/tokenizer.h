@@ -29,7 +29,7 @@ class Tokenizer {
   virtual void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
   /// The bytes that tokens stand for, marks as they are written out; those of a character that is cut off make no
   /// UTF-8. Throws Error{failed} where the vocabulary does not keep all of a text.
-  virtual std::string text_of(std::span<const std::int32_t> ids) const;
+  virtual std::string decode(std::span<const std::int32_t> ids) const;
 
   /// Writes one sentence, or two when has_second, with their marks, cut to ids.size() longest sentence first, and pads.
   /// Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the length.

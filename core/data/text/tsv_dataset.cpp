@@ -48,19 +48,19 @@ TextTable read_table(const DataSettings& settings, Split split) {
 }
 
 /// -1 when `text` is not a plain number of at most six digits.
-std::int32_t number_of(const std::string& text) {
+std::int32_t parse_class(const std::string& text) {
   std::int32_t value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value < most_classes ? value : -1;
 }
 
 /// Class names as the training split has them: 0 .. largest when all labels are numbers, else the sorted names.
-std::vector<std::string> class_names_of(const TextTable& table) {
+std::vector<std::string> collect_class_names(const TextTable& table) {
   std::int32_t largest = 0;
   bool numbers = true;
   std::vector<std::string> names;
   for (const TextRow& row : table.rows) {
-    const std::int32_t number = number_of(row.label);
+    const std::int32_t number = parse_class(row.label);
     numbers = numbers && number >= 0;
     largest = std::max(largest, number);
     const auto at = std::lower_bound(names.begin(), names.end(), row.label);
@@ -132,11 +132,11 @@ class TextDataset : public Dataset {
   void read_labels(const DataSettings& settings, Split split) {
     const bool has_all = split == Split::train || is_parted(settings);
     info_.class_names = labels_are_given_ ? settings.labels
-                        : has_all         ? class_names_of(table_)
-                                          : class_names_of(read_table(settings, Split::train));
+                        : has_all         ? collect_class_names(table_)
+                                          : collect_class_names(read_table(settings, Split::train));
     const int found = static_cast<int>(info_.class_names.size());
     info_.classes = settings.classes > 0 ? settings.classes : found;
-    const bool numbered = !labels_are_given_ && number_of(info_.class_names.back()) == found - 1;
+    const bool numbered = !labels_are_given_ && parse_class(info_.class_names.back()) == found - 1;
     if (numbered) {
       info_.class_names = numbered_classes(info_.classes);
     } else {
@@ -154,7 +154,7 @@ class TextDataset : public Dataset {
     info_.classes = 1;
     info_.class_names = {"value"};
     labels_.resize(table_.rows.size());
-    for (const TextRow& row : table_.rows) values_.push_back(value_of(row.label, table_.name, row.line));
+    for (const TextRow& row : table_.rows) values_.push_back(parse_target(row.label, table_.name, row.line));
   }
 
   void keep_part(const DataSettings& settings, Split split) {
@@ -165,7 +165,7 @@ class TextDataset : public Dataset {
   }
 
   std::int32_t numbered_label(const TextRow& row) const {
-    const std::int32_t label = number_of(row.label);
+    const std::int32_t label = parse_class(row.label);
     if (label < 0 || label >= info_.classes) {
       fail("{}:{}: label {} is out of range, expected 0 to {}", table_.name, row.line, quoted_name(row.label),
            info_.classes - 1);

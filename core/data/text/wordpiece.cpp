@@ -16,7 +16,7 @@ constexpr std::size_t longest_word = 100;  // characters; a longer one is [UNK]
 constexpr std::array<std::string_view, 5> special_tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 /// The token of a line, which may have its number behind a tab, as ERNIE's published vocabulary has.
-std::string_view token_of(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
+std::string_view read_token(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos) return line;
   if (line.substr(tab + 1) == std::to_string(number - 1)) return line.substr(0, tab);
@@ -38,7 +38,7 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
     std::string_view line = rest.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t number = tokens.size() + 1;
-    line = token_of(line, number, vocab);
+    line = read_token(line, number, vocab);
     if (rest.find_first_not_of("\r\n") == rest.npos) break;  // blank lines at the end
     if (line.empty()) fail("{}:{}: a blank line is no token; every line's number is a token's", vocab.string(), number);
     const auto [first, fresh] = lines.emplace(line, number);

@@ -52,15 +52,15 @@ void finish(const Node& node, const std::string& sums, Activation activation, co
 
 void translate_quantize(const Node& node, Translation& t) {
   t.set_padding_channels(node.outputs[0], t.padding_channels(node.inputs[0]));
-  t.name(node.outputs[0], quantized(node.name, t.name(node.inputs[0]), op_of<Quantize>(node).attrs(), t));
+  t.name(node.outputs[0], quantized(node.name, t.name(node.inputs[0]), get_op<Quantize>(node).attrs(), t));
 }
 
 void translate_dequantize(const Node& node, Translation& t) {
-  t.name(node.outputs[0], dequantized(node.inputs[0], op_of<Dequantize>(node).attrs(), t));
+  t.name(node.outputs[0], dequantized(node.inputs[0], get_op<Dequantize>(node).attrs(), t));
 }
 
 void translate_quantized_conv2d(const Node& node, Translation& t) {
-  const QuantizedConv2dAttributes& attrs = op_of<QuantizedConv2d>(node).attrs();
+  const QuantizedConv2dAttributes& attrs = get_op<QuantizedConv2d>(node).attrs();
   const Shape& s = t.shape(node.inputs[QuantizedConv2d::w]);
   const std::int64_t channels = s[3] - t.padding_channels(node.inputs[QuantizedConv2d::x]);
   const std::vector<std::int8_t> filters =
@@ -78,7 +78,7 @@ void translate_quantized_conv2d(const Node& node, Translation& t) {
 }
 
 void translate_quantized_linear(const Node& node, Translation& t) {
-  const QuantizedLinearAttributes& attrs = op_of<QuantizedLinear>(node).attrs();
+  const QuantizedLinearAttributes& attrs = get_op<QuantizedLinear>(node).attrs();
   const std::int64_t out = t.shape(node.inputs[QuantizedLinear::w])[0],
                      in = t.shape(node.inputs[QuantizedLinear::w])[1];
   const std::vector<std::int8_t> stored = t.integers(node.inputs[QuantizedLinear::w]);

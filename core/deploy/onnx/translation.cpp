@@ -28,7 +28,7 @@ using Ints = std::vector<std::int64_t>;
 
 /// (pixel / 255 - mean) / deviation as one factor and one offset for each channel, then channels first.
 void translate_normalize_image(const Node& node, Translation& t) {
-  const NormalizeImageAttributes& attrs = op_of<NormalizeImage>(node).attrs();
+  const NormalizeImageAttributes& attrs = get_op<NormalizeImage>(node).attrs();
   std::array<float, 3> factor{}, offset{};
   for (std::size_t c = 0; c < 3; ++c) {
     factor[c] = 1.0f / (255.0f * attrs.deviation[c]);
@@ -43,7 +43,7 @@ void translate_normalize_image(const Node& node, Translation& t) {
 }
 
 void translate_conv2d(const Node& node, Translation& t) {
-  const auto& op = op_of<Conv2d>(node);
+  const auto& op = get_op<Conv2d>(node);
   const ValueId x = node.inputs[Conv2d::x], w = node.inputs[Conv2d::w];
   const Shape& s = t.shape(w);
   const std::int64_t channels = s[3] - t.padding_channels(x);
@@ -58,7 +58,7 @@ void translate_conv2d(const Node& node, Translation& t) {
 }
 
 void translate_batch_norm(const Node& node, Translation& t) {
-  const BatchNormAttributes& attrs = op_of<BatchNorm>(node).attrs();
+  const BatchNormAttributes& attrs = get_op<BatchNorm>(node).attrs();
   OnnxGraph::Names inputs;
   for (int i = BatchNorm::x; i <= BatchNorm::running_var; ++i) {
     inputs.push_back(t.name(node.inputs[static_cast<std::size_t>(i)]));
@@ -71,7 +71,7 @@ void translate_batch_norm(const Node& node, Translation& t) {
 }
 
 void translate_max_pool2d(const Node& node, Translation& t) {
-  const MaxPool2dAttributes& pool = op_of<MaxPool2d>(node).attrs();
+  const MaxPool2dAttributes& pool = get_op<MaxPool2d>(node).attrs();
   t.name(node.outputs[0], t.to().add(node.name, "MaxPool", {t.name(node.inputs[0])},
                                      {{"kernel_shape", Ints{pool.kernel, pool.kernel}},
                                       {"strides", Ints{pool.stride, pool.stride}},
@@ -79,7 +79,7 @@ void translate_max_pool2d(const Node& node, Translation& t) {
 }
 
 void translate_avg_pool2d(const Node& node, Translation& t) {
-  const AvgPool2dAttributes& pool = op_of<AvgPool2d>(node).attrs();
+  const AvgPool2dAttributes& pool = get_op<AvgPool2d>(node).attrs();
   t.name(node.outputs[0], t.to().add(node.name, "AveragePool", {t.name(node.inputs[0])},
                                      {{"kernel_shape", Ints{pool.kernel, pool.kernel}},
                                       {"strides", Ints{pool.stride, pool.stride}},
@@ -121,7 +121,7 @@ std::vector<float> window_means(std::int64_t size, std::int64_t pixels) {
 
 /// ONNX has no adaptive pooling: the means down and across, then a row of each image with channels innermost.
 void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
-  const std::int64_t size = op_of<AdaptiveAvgPool2d>(node).attrs().size;
+  const std::int64_t size = get_op<AdaptiveAvgPool2d>(node).attrs().size;
   const Shape& s = t.shape(node.inputs[0]);
   std::string x = t.name(node.inputs[0]);
   if (s[1] != size) {
@@ -157,7 +157,7 @@ void translate_linear(const Node& node, Translation& t) {
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
   std::string y = t.to().add(node.name, "MatMul", {channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
-  set_output(node, translate_activation(op_of<Linear>(node).attrs().activation, y, t), t);
+  set_output(node, translate_activation(get_op<Linear>(node).attrs().activation, y, t), t);
 }
 
 std::string normalized(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
@@ -170,7 +170,7 @@ void translate_layer_norm(const Node& node, Translation& t) {
   const std::string x = channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
   set_output(node,
              normalized(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
-                        op_of<LayerNorm>(node).epsilon(), t),
+                        get_op<LayerNorm>(node).epsilon(), t),
              t);
 }
 
@@ -204,19 +204,19 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
       t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
   set_output(node,
              normalized(node, channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
-                        op_of<Op>(node).attrs().epsilon, t),
+                        get_op<Op>(node).attrs().epsilon, t),
              t);
 }
 
 void translate_gather_token(const Node& node, Translation& t) {
-  const std::int64_t index = op_of<GatherToken>(node).index();
+  const std::int64_t index = get_op<GatherToken>(node).index();
   const std::string where = t.to().constant(node.name + ".index", {}, std::span(&index, 1));
   t.name(node.outputs[0],
          t.to().add(node.name, "Gather", {t.name(node.inputs[GatherToken::x]), where}, {{"axis", std::int64_t{1}}}));
 }
 
 void translate_activation_op(const Node& node, Translation& t) {
-  t.name(node.outputs[0], translate_activation(op_of<ActivationOp>(node).activation(), t.name(node.inputs[0]), t));
+  t.name(node.outputs[0], translate_activation(get_op<ActivationOp>(node).activation(), t.name(node.inputs[0]), t));
 }
 
 void translate_add(const Node& node, Translation& t) {

@@ -13,7 +13,7 @@ namespace ptrain {
 
 /// A node's op as its own class.
 template <typename T>
-const T& op_of(const Node& node) {
+const T& get_op(const Node& node) {
   return static_cast<const T&>(*node.op);
 }
 

@@ -55,7 +55,7 @@ LayerTimes::LayerTimes(Backend& backend, const Graph& graph, const QuantizationS
   }
 }
 
-LayerTimes::Problem LayerTimes::problem_of(const Graph& graph, const Node& node) const {
+LayerTimes::Problem LayerTimes::make_problem(const Graph& graph, const Node& node) const {
   Problem problem{{}, node.op, graph.input_descs(node)};
   if (is_quantized_layer(node)) {  // scales make no difference
     const Node& layer = *layers_.at(node.name);
@@ -90,7 +90,7 @@ std::map<std::string, LayerSeconds> LayerTimes::by_layer() {
   std::set<ValueId> counted;
   for (const Node& node : quantized.nodes()) {
     if (!is_quantized_layer(node)) continue;
-    const Problem real = problem_of(graph_, *layers_.at(node.name)), int8 = problem_of(quantized, node);
+    const Problem real = make_problem(graph_, *layers_.at(node.name)), int8 = make_problem(quantized, node);
     if (!known_.contains(real.key) || !known_.contains(int8.key)) {
       InterruptibleWork::check("while layers were timed");
       const auto real_trial = real.make_trial(backend_), int8_trial = int8.make_trial(backend_);
@@ -101,7 +101,7 @@ std::map<std::string, LayerSeconds> LayerTimes::by_layer() {
     LayerSeconds& layer = layers[node.name] = {known_.at(real.key), known_.at(int8.key)};
     const ValueId x = node.inputs.front();
     const Node& made = quantized.node(quantized.value(x).producer);
-    if (made.op->type() == "quantize" && counted.insert(x).second) layer.int8 += seconds(problem_of(quantized, made));
+    if (made.op->type() == "quantize" && counted.insert(x).second) layer.int8 += seconds(make_problem(quantized, made));
   }
   return layers;
 }
@@ -111,7 +111,7 @@ double LayerTimes::of_model(const std::set<std::string>& int8_layers) {
   const Graph graph = quantize_layers(graph_, scheme_);
   double sum = 0;
   for (const Node& node : graph.nodes()) {
-    if (depends_on_scheme(graph, node)) sum += seconds(problem_of(graph, node));
+    if (depends_on_scheme(graph, node)) sum += seconds(make_problem(graph, node));
   }
   return sum;
 }

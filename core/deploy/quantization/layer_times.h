@@ -28,7 +28,7 @@ class LayerTimes {
 
  private:
   struct Problem;
-  Problem problem_of(const Graph& graph, const Node& node) const;
+  Problem make_problem(const Graph& graph, const Node& node) const;
   double seconds(const Problem& problem);
 
   Backend& backend_;

@@ -110,14 +110,14 @@ class Quantizer {
       const std::string& read = graph.value(format_owner(graph, find_node(graph, layer.name).inputs.front())).name;
       layer.method = choice_name(chosen_.at(read));
       layer.input = scheme_.formats.at(read).to_string();
-      layer.error = std::sqrt(of_layer.at(layer.name)[index_of(chosen_.at(read))]);
+      layer.error = std::sqrt(of_layer.at(layer.name)[to_index(chosen_.at(read))]);
     }
   }
 
   static std::size_t least(const std::array<double, methods.size()>& errors) {
     return static_cast<std::size_t>(std::min_element(errors.begin(), errors.end()) - errors.begin());
   }
-  static std::size_t index_of(CalibrationMethod method) {
+  static std::size_t to_index(CalibrationMethod method) {
     return static_cast<std::size_t>(std::find(methods.begin(), methods.end(), method) - methods.begin());
   }
 
@@ -139,14 +139,14 @@ class Quantizer {
     const auto from_all = find_fastest_layers(scheme_.layers, scheme_.layers, of_model);
     const auto from_alone = find_fastest_layers(scheme_.layers, faster_alone, of_model);
     const auto& foretold = of_model(from_alone) < of_model(from_all) ? from_alone : from_all;
-    const std::set<std::string> fastest = faster_of(foretold, scheme_.layers, batch);
+    const std::set<std::string> fastest = choose_faster(foretold, scheme_.layers, batch);
     for (QuantizedLayer& layer : layers_) {
       if (!fastest.contains(layer.name)) layer.left_because = "slower in 8 bits";
     }
   }
 
   /// The faster of two choices of layers as whole models, whose values lie in other caches than those of layers alone.
-  std::set<std::string> faster_of(const std::set<std::string>& a, const std::set<std::string>& b,
+  std::set<std::string> choose_faster(const std::set<std::string>& a, const std::set<std::string>& b,
                                   const Batch& batch) const {
     constexpr double round_seconds = 0.1;
     if (a.empty() || a == b) return a;
@@ -208,7 +208,7 @@ class Quantizer {
     record.layers.assign(scheme_.layers.begin(), scheme_.layers.end());
     for (const std::string& name : values_to_calibrate(precise_->graph(), scheme_.layers)) {
       const QuantizedFormat& format = scheme_.formats.at(name);
-      record.formats[name] = {std::string(name_of(format.dtype)), static_cast<double>(format.scale)};
+      record.formats[name] = {std::string(to_string(format.dtype)), static_cast<double>(format.scale)};
     }
   }
 

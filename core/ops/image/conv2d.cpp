@@ -42,7 +42,7 @@ std::int64_t Conv2dAttributes::output_size(std::int64_t size, std::int64_t kerne
 
 std::string Conv2d::attributes() const {
   std::string text = attributes_.to_string();
-  if (activation_ != Activation::none) text += fmt::format(" activation={}", name_of(activation_));
+  if (activation_ != Activation::none) text += fmt::format(" activation={}", to_string(activation_));
   return text;
 }
 
@@ -60,7 +60,7 @@ void Conv2d::gradient(GradientBuilder& builder) const {
   invariant(builder.input(residual) == no_value, "a convolution with a residual has no gradient");
   ValueId dy = builder.output_gradient(0);
   if (activation_ != Activation::none) {
-    invariant(traits_of(activation_).saved == ActivationSaved::output,
+    invariant(get_traits(activation_).saved == ActivationSaved::output,
               "a convolution saves only its result for the gradient of its activation");
     dy = builder.emit(std::make_shared<ActivationGrad>(activation_), {builder.output(0), dy})[0];
   }

@@ -5,7 +5,7 @@
 namespace ptrain {
 
 std::string NormalizeImage::attributes() const {
-  return fmt::format("channels={} dtype={}", attributes_.channels, name_of(attributes_.dtype));
+  return fmt::format("channels={} dtype={}", attributes_.channels, to_string(attributes_.dtype));
 }
 
 std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs) const {
@@ -15,7 +15,7 @@ std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs
           inputs[0].to_string());
   require(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
           attributes_.channels);
-  require(is_floating(attributes_.dtype), "expected a floating-point output, got {}", name_of(attributes_.dtype));
+  require(is_floating(attributes_.dtype), "expected a floating-point output, got {}", to_string(attributes_.dtype));
   return {{attributes_.dtype, {x[0], x[1], x[2], attributes_.channels}}};
 }
 

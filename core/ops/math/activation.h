@@ -127,7 +127,7 @@ void visit_activation(Activation activation, Visitor&& visit) {
 template <typename Visitor>
 void visit_norm_activation(Activation activation, Visitor&& visit) {
   visit_activation(activation, [&](auto kind) {
-    if constexpr (traits_of(decltype(kind)::value).in_norms) visit(kind);
+    if constexpr (get_traits(decltype(kind)::value).in_norms) visit(kind);
   });
 }
 

@@ -41,7 +41,7 @@ inline constexpr std::array binary_functions{PTRAIN_BINARY_FUNCTIONS(PTRAIN_TRAI
 #undef PTRAIN_TRAITS
 
 /// The function's row of the table.
-constexpr const BinaryTraits& traits_of(BinaryFunction function) {
+constexpr const BinaryTraits& get_traits(BinaryFunction function) {
   return binary_functions[static_cast<std::size_t>(function)];
 }
 

@@ -8,7 +8,7 @@ namespace ptrain {
 /// Calls visit(T{}) with the unsigned integer that has the size of an element.
 template <typename Visitor>
 void visit_size(DType dtype, Visitor&& visit) {
-  switch (size_of(dtype)) {
+  switch (element_size(dtype)) {
     case 1:
       visit(std::uint8_t{});
       break;

@@ -11,7 +11,7 @@ namespace ptrain {
 template <typename V>
 PTRAIN_HD_INLINE V power_of_two(V shifted) {
   if constexpr (std::is_same_v<V, float>) {
-    return float_of((bits_of(shifted) + 127u) << 23);
+    return bits_to_float((float_to_bits(shifted) + 127u) << 23);
   } else {
     using Bits = decltype(shifted < shifted);  // integers in lanes of the same width
     return reinterpret_cast<V>((reinterpret_cast<Bits>(shifted) + 127) << 23);

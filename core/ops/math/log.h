@@ -7,9 +7,9 @@ namespace ptrain {
 
 /// The natural logarithm of a normal number above zero, within 2 ulp (Cephes' logf).
 PTRAIN_HD_INLINE float normal_log(float x) {
-  const std::uint32_t bits = bits_of(x) - 0x3f3504f3u;  // counted from sqrt(1/2)
+  const std::uint32_t bits = float_to_bits(x) - 0x3f3504f3u;  // counted from sqrt(1/2)
   const float exponent = static_cast<float>(static_cast<std::int32_t>(bits) >> 23);
-  const float r = float_of((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  const float r = bits_to_float((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
   float p = 7.0376836292e-2f;
   p = p * r - 1.1514610310e-1f;
   p = p * r + 1.1676998740e-1f;
@@ -26,7 +26,7 @@ PTRAIN_HD_INLINE float normal_log(float x) {
 PTRAIN_HD_INLINE float fast_log(float x) {
   const bool subnormal = x < 1.17549435e-38f;
   const float y = normal_log(subnormal ? x * 8388608.0f : x) - (subnormal ? 15.9423852f : 0.0f);  // 2^23
-  const float infinity = float_of(0x7f800000u), nan = float_of(0x7fc00000u);
+  const float infinity = bits_to_float(0x7f800000u), nan = bits_to_float(0x7fc00000u);
   const float ends = x == infinity ? infinity : (x == 0.0f ? -infinity : nan);
   return ((x > 0.0f) & (x < infinity)) ? y : ends;
 }

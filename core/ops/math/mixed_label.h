@@ -41,7 +41,7 @@ struct MixedLabels {
 };
 
 /// From a kernel's inputs; `other`, the share and the weights behind it may not be there.
-inline MixedLabels labels_of(std::span<void* const> inputs, std::size_t own, std::size_t other) {
+inline MixedLabels get_labels(std::span<void* const> inputs, std::size_t own, std::size_t other) {
   MixedLabels labels{static_cast<const std::int32_t*>(inputs[own])};
   if (inputs.size() > other) {
     labels.other = static_cast<const std::int32_t*>(inputs[other]);

@@ -50,7 +50,7 @@ inline constexpr std::array unary_functions{PTRAIN_UNARY_FUNCTIONS(PTRAIN_TRAITS
 #undef PTRAIN_TRAITS
 
 /// The function's row of the table.
-constexpr const UnaryTraits& traits_of(UnaryFunction function) {
+constexpr const UnaryTraits& get_traits(UnaryFunction function) {
   return unary_functions[static_cast<std::size_t>(function)];
 }
 

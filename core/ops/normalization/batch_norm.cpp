@@ -7,7 +7,7 @@ namespace ptrain {
 std::string BatchNorm::attributes() const {
   std::string text = fmt::format("epsilon={:g}", attributes_.epsilon);
   if (attributes_.training) text += fmt::format(" momentum={:g}", attributes_.momentum);
-  if (attributes_.activation != Activation::none) text += fmt::format(" {}", name_of(attributes_.activation));
+  if (attributes_.activation != Activation::none) text += fmt::format(" {}", to_string(attributes_.activation));
   if (!attributes_.training) text += " inference";
   if (attributes_.sync) text += " sync";
   return text;
@@ -28,7 +28,7 @@ std::vector<TensorDesc> BatchNorm::infer(std::span<const TensorDesc> inputs) con
     return {inputs[x], channels, channels};
   }
   require_gate(attributes_.activation, inputs[x]);
-  return {inputs[x], channels, channels, mask_of(inputs[x])};
+  return {inputs[x], channels, channels, mask_desc(inputs[x])};
 }
 
 void BatchNorm::gradient(GradientBuilder& builder) const {
@@ -62,7 +62,7 @@ Cost BatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 }
 
 std::string BatchNormGrad::attributes() const {
-  std::string text = attributes_.activation == Activation::none ? "" : std::string(name_of(attributes_.activation));
+  std::string text = attributes_.activation == Activation::none ? "" : std::string(to_string(attributes_.activation));
   if (attributes_.residual) text += " residual";
   if (attributes_.sync) text += " sync";
   return text;
@@ -82,7 +82,7 @@ std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs)
   }
   if (!attributes_.residual) return {inputs[x], channels, channels};
   require_gate(attributes_.activation, inputs[x]);
-  require_desc(inputs[mask], mask_of(inputs[x]), "mask");
+  require_desc(inputs[mask], mask_desc(inputs[x]), "mask");
   return {inputs[x], channels, channels, inputs[x]};
 }
 

@@ -19,7 +19,7 @@ struct BatchNormAttributes {
 /// Inputs: x[...,C]; gamma[C], beta[C] f32; running_mean[C], running_var[C] f32 state; optional residual (x's
 /// descriptor). Training: mean and (biased) variance are the batch's; running = (1 - momentum) running + momentum
 /// batch, with the unbiased variance (PyTorch's definition). Outputs: y in x's dtype, saved_mean[C], saved_invstd[C]
-/// f32; under both a residual and an activation, which is a gate then, its mask (mask_of(x)). Inference: the running
+/// f32; under both a residual and an activation, which is a gate then, its mask (mask_desc(x)). Inference: the running
 /// statistics are used and not changed. Output: y.
 class BatchNorm final : public OpWith<BatchNormAttributes> {
  public:
@@ -42,7 +42,7 @@ class BatchNorm final : public OpWith<BatchNormAttributes> {
 
 /// A gate's mask over data [...,C], C a multiple of 8: u8 [...,C/8], in each byte the lowest bit for the first channel;
 /// a bit is 1 where the gate is open.
-inline TensorDesc mask_of(const TensorDesc& data) {
+inline TensorDesc mask_desc(const TensorDesc& data) {
   std::vector<std::int64_t> extents = data.shape.dims();
   extents.back() /= 8;
   return {DType::u8, Shape(std::move(extents))};

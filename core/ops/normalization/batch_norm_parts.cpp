@@ -30,7 +30,7 @@ std::vector<TensorDesc> BatchNormFinalize::infer(std::span<const TensorDesc> inp
 }
 
 std::string BatchNormApply::attributes() const {
-  return attributes_.activation == Activation::none ? "" : std::string(name_of(attributes_.activation));
+  return attributes_.activation == Activation::none ? "" : std::string(to_string(attributes_.activation));
 }
 
 std::vector<TensorDesc> BatchNormApply::infer(std::span<const TensorDesc> inputs) const {
@@ -47,7 +47,7 @@ std::vector<TensorDesc> BatchNormApply::infer(std::span<const TensorDesc> inputs
   }
   if (!attributes_.mask) return {inputs[x]};
   require_gate(attributes_.activation, inputs[x]);
-  return {inputs[x], mask_of(inputs[x])};
+  return {inputs[x], mask_desc(inputs[x])};
 }
 
 Cost BatchNormApply::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {

@@ -13,7 +13,7 @@ DropoutAddLayerNorm::DropoutAddLayerNorm(DropoutAddLayerNormAttributes attribute
 std::string DropoutAddLayerNorm::attributes() const {
   std::string text = fmt::format("epsilon={}", attributes_.epsilon);
   if (attributes_.dropout > 0) text += fmt::format(" dropout={} stream={}", attributes_.dropout, attributes_.stream);
-  if (attributes_.low) text += fmt::format(" low={}", name_of(*attributes_.low));
+  if (attributes_.low) text += fmt::format(" low={}", to_string(*attributes_.low));
   return text;
 }
 

@@ -6,7 +6,7 @@ namespace ptrain {
 namespace {
 
 /// gamma's descriptor for data like x.
-TensorDesc factors_of(const TensorDesc& x) {
+TensorDesc factors_desc(const TensorDesc& x) {
   require_floating(x, "x");
   require(x.shape.rank() >= 1, "x: expected at least one axis");
   return {DType::f32, Shape{x.shape[-1]}};
@@ -16,7 +16,7 @@ TensorDesc factors_of(const TensorDesc& x) {
 
 std::vector<TensorDesc> LayerScale::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
-  require_desc(inputs[gamma], factors_of(inputs[x]), "gamma");
+  require_desc(inputs[gamma], factors_desc(inputs[x]), "gamma");
   return {inputs[x]};
 }
 
@@ -35,7 +35,7 @@ Cost LayerScale::cost(std::span<const TensorDesc> inputs, std::span<const Tensor
 
 std::vector<TensorDesc> LayerScaleGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 3, 3);
-  require_desc(inputs[gamma], factors_of(inputs[x]), "gamma");
+  require_desc(inputs[gamma], factors_desc(inputs[x]), "gamma");
   require_desc(inputs[dy], inputs[x], "dy");
   return {inputs[x], inputs[gamma]};
 }

@@ -14,7 +14,7 @@ struct QuantizedFormat {
 
   bool operator==(const QuantizedFormat&) const = default;
   /// "u8*0.023"
-  std::string to_string() const { return fmt::format("{}*{:.6g}", name_of(dtype), scale); }
+  std::string to_string() const { return fmt::format("{}*{:.6g}", ptrain::to_string(dtype), scale); }
 };
 
 /// Whether a dtype is one of 8-bit integers.

@@ -10,7 +10,7 @@ namespace ptrain {
 
 /// Throws std::invalid_argument where a format is none.
 inline void require_format(const QuantizedFormat& format, const char* what) {
-  require(is_int8(format.dtype), "{}: expected u8 or s8, got {}", what, name_of(format.dtype));
+  require(is_int8(format.dtype), "{}: expected u8 or s8, got {}", what, to_string(format.dtype));
   require(std::isfinite(format.scale) && format.scale > 0, "{}: expected a finite scale above 0, got {}", what,
           format.scale);
 }
@@ -18,7 +18,7 @@ inline void require_format(const QuantizedFormat& format, const char* what) {
 /// The same, and that `desc` is of it.
 inline void require_quantized(const TensorDesc& desc, const QuantizedFormat& format, const char* what) {
   require_format(format, what);
-  require(desc.dtype == format.dtype, "{}: expected {}, got {}", what, name_of(format.dtype), desc.to_string());
+  require(desc.dtype == format.dtype, "{}: expected {}, got {}", what, to_string(format.dtype), desc.to_string());
 }
 
 /// Weights s8 with one f32 scale per output channel, and an optional f32 bias.

@@ -20,7 +20,7 @@ inline Shape with_axes(const Shape& shape, int first, int last, std::span<const 
 }
 
 /// The elements of axes [first, last).
-inline std::int64_t count_of(const Shape& shape, int first, int last) {
+inline std::int64_t count_elements(const Shape& shape, int first, int last) {
   std::int64_t count = 1;
   for (int axis = first; axis < last; ++axis) count *= shape[axis];
   return count;

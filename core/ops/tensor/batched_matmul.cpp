@@ -13,7 +13,7 @@ Orientation flipped(Orientation orientation) {
 
 BatchedMatmulExtent batched_matmul_extent(const BatchedMatmulAttributes& attributes, const Shape& a, const Shape& b) {
   const bool a_plain = attributes.a == Orientation::plain, b_plain = attributes.b == Orientation::plain;
-  return {count_of(a, 0, a.rank() - 2), a[a_plain ? -2 : -1], a[a_plain ? -1 : -2], b[b_plain ? -1 : -2]};
+  return {count_elements(a, 0, a.rank() - 2), a[a_plain ? -2 : -1], a[a_plain ? -1 : -2], b[b_plain ? -1 : -2]};
 }
 
 std::string BatchedMatmul::attributes() const {

@@ -8,7 +8,7 @@ namespace {
 
 /// Whether the gradient of `operand` reads operand `read`.
 bool reads(BinaryFunction function, Operand operand, Operand read) {
-  const BinarySaved saved = traits_of(function).saved;
+  const BinarySaved saved = get_traits(function).saved;
   return saved == BinarySaved::operands || (saved == BinarySaved::other_operand && operand != read);
 }
 
@@ -22,7 +22,7 @@ bool hands_on(BinaryFunction function, Operand operand) {
 std::vector<TensorDesc> Binary::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
   require_floating(inputs[a], "a");
-  require(inputs[b].dtype == inputs[a].dtype, "b: expected {} as a, got {}", name_of(inputs[a].dtype),
+  require(inputs[b].dtype == inputs[a].dtype, "b: expected {} as a, got {}", to_string(inputs[a].dtype),
           inputs[b].to_string());
   return {{inputs[a].dtype, broadcast_shape(std::array{inputs[a].shape, inputs[b].shape})}};
 }

@@ -16,11 +16,11 @@ class Binary final : public Op {
   explicit Binary(BinaryFunction function) : function_(function) {}
   BinaryFunction function() const { return function_; }
 
-  std::string_view type() const override { return traits_of(function_).type; }
+  std::string_view type() const override { return get_traits(function_).type; }
   std::string_view kernel() const override { return "binary"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
-  AmpClass amp_class() const override { return traits_of(function_).amp_class; }
+  AmpClass amp_class() const override { return get_traits(function_).amp_class; }
   int inplace_input(int) const override { return a; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 
@@ -37,7 +37,7 @@ class BinaryGrad final : public Op {
   BinaryFunction function() const { return function_; }
   Operand operand() const { return operand_; }
 
-  std::string_view type() const override { return traits_of(function_).grad_type; }
+  std::string_view type() const override { return get_traits(function_).grad_type; }
   std::string_view kernel() const override { return "binary_grad"; }
   std::string attributes() const override { return operand_ == Operand::a ? "operand=a" : "operand=b"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;

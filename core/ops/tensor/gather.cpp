@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-std::string text_of(const GatherAttributes& attributes) {
+std::string format_attributes(const GatherAttributes& attributes) {
   return fmt::format("axis={} batch_axes={}", attributes.axis, attributes.batch_axes);
 }
 
@@ -32,11 +32,11 @@ std::span<const std::int64_t> picked_axes(const GatherAttributes& attributes, co
 
 GatherExtent gather_extent(const GatherAttributes& attributes, const Shape& x, const Shape& indices) {
   const int axis = resolve_axis(attributes.axis, x.rank()), batch_axes = attributes.batch_axes;
-  return {count_of(x, 0, batch_axes), count_of(x, batch_axes, axis), x[axis], count_of(x, axis + 1, x.rank()),
-          count_of(indices, batch_axes, indices.rank())};
+  return {count_elements(x, 0, batch_axes), count_elements(x, batch_axes, axis), x[axis], count_elements(x, axis + 1, x.rank()),
+          count_elements(indices, batch_axes, indices.rank())};
 }
 
-std::string Gather::attributes() const { return text_of(attrs()); }
+std::string Gather::attributes() const { return format_attributes(attrs()); }
 
 std::vector<TensorDesc> Gather::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
@@ -54,7 +54,7 @@ void Gather::gradient(GradientBuilder& builder) const {
   builder.set_input_gradient(x, builder.emit(op, {dy, builder.input(indices)}).front());
 }
 
-std::string ScatterAdd::attributes() const { return fmt::format("{} extent={}", text_of(attrs()), extent_); }
+std::string ScatterAdd::attributes() const { return fmt::format("{} extent={}", format_attributes(attrs()), extent_); }
 
 std::vector<TensorDesc> ScatterAdd::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);

@@ -15,21 +15,21 @@ void require_comparable(const TensorDesc& desc, const char* what) {
 
 }  // namespace
 
-std::string_view name_of(Comparison comparison) {
+std::string_view to_string(Comparison comparison) {
   constexpr std::array<std::string_view, 6> names{"equal",      "not_equal", "less",
                                                   "less_equal", "greater",   "greater_equal"};
   return names[static_cast<std::size_t>(comparison)];
 }
 
 std::string Compare::attributes() const {
-  return fmt::format("comparison={} constant={}", name_of(attrs().comparison), attrs().constant);
+  return fmt::format("comparison={} constant={}", to_string(attrs().comparison), attrs().constant);
 }
 
 std::vector<TensorDesc> Compare::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 2);
   require_comparable(inputs[a], "a");
   if (!has_input(inputs, b)) return {{DType::u8, inputs[a].shape}};
-  require(inputs[b].dtype == inputs[a].dtype, "b: expected {} as a, got {}", name_of(inputs[a].dtype),
+  require(inputs[b].dtype == inputs[a].dtype, "b: expected {} as a, got {}", to_string(inputs[a].dtype),
           inputs[b].to_string());
   return {{DType::u8, broadcast_shape(std::array{inputs[a].shape, inputs[b].shape})}};
 }
@@ -51,7 +51,7 @@ std::vector<TensorDesc> Where::infer(std::span<const TensorDesc> inputs) const {
     if (!has_input(inputs, operand)) continue;
     const TensorDesc& desc = inputs[static_cast<std::size_t>(operand)];
     require_comparable(desc, operand == a ? "a" : "b");
-    require(shapes.size() == 1 || desc.dtype == dtype, "a: expected {} as b, got {}", name_of(dtype), desc.to_string());
+    require(shapes.size() == 1 || desc.dtype == dtype, "a: expected {} as b, got {}", to_string(dtype), desc.to_string());
     dtype = desc.dtype;
     shapes.push_back(desc.shape);
   }

@@ -8,7 +8,7 @@ namespace ptrain {
 enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
 
 /// The comparison's name in graphs.
-std::string_view name_of(Comparison comparison);
+std::string_view to_string(Comparison comparison);
 
 struct CompareAttributes {
   Comparison comparison;

@@ -8,8 +8,8 @@ namespace ptrain {
 
 SliceExtent slice_extent(const SliceAttributes& attributes, const Shape& shape) {
   const int axis = resolve_axis(attributes.axis, shape.rank());
-  const std::int64_t inner = count_of(shape, axis + 1, shape.rank());
-  return {count_of(shape, 0, axis), shape[axis] * inner, attributes.begin * inner,
+  const std::int64_t inner = count_elements(shape, axis + 1, shape.rank());
+  return {count_elements(shape, 0, axis), shape[axis] * inner, attributes.begin * inner,
           (attributes.end - attributes.begin) * inner};
 }
 

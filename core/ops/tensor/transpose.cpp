@@ -11,7 +11,7 @@ namespace ptrain {
 
 StridedIndex transposed_index(const Shape& shape, std::span<const int> order) {
   StridedIndex index;
-  for (const int axis : order) index.add(shape[axis], count_of(shape, axis + 1, shape.rank()));
+  for (const int axis : order) index.add(shape[axis], count_elements(shape, axis + 1, shape.rank()));
   return index;
 }
 

@@ -6,7 +6,7 @@ namespace ptrain {
 namespace {
 
 std::string constants_text(const UnaryAttributes& attributes) {
-  const int constants = traits_of(attributes.function).constants;
+  const int constants = get_traits(attributes.function).constants;
   if (constants == 0) return {};
   if (constants == 1) return fmt::format("a={}", attributes.constants.a);
   return fmt::format("a={} b={}", attributes.constants.a, attributes.constants.b);
@@ -25,7 +25,7 @@ std::vector<TensorDesc> Unary::infer(std::span<const TensorDesc> inputs) const {
 void Unary::gradient(GradientBuilder& builder) const {
   const ValueId dy = builder.output_gradient(0);
   if (dy == no_value || !builder.needs_gradient(0)) return;
-  const UnarySaved saved = traits_of(attrs().function).saved;
+  const UnarySaved saved = get_traits(attrs().function).saved;
   const ValueId kept = saved == UnarySaved::input    ? builder.input(0)
                        : saved == UnarySaved::output ? builder.output(0)
                                                      : no_value;
@@ -41,7 +41,7 @@ std::string UnaryGrad::attributes() const { return constants_text(attrs()); }
 std::vector<TensorDesc> UnaryGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
   require_floating(inputs[dy], "dy");
-  if (traits_of(attrs().function).saved == UnarySaved::nothing) {
+  if (get_traits(attrs().function).saved == UnarySaved::nothing) {
     require(is_absent(inputs[saved]), "saved: expected none, got {}", inputs[saved].to_string());
   } else {
     require_desc(inputs[saved], inputs[dy], "saved");

@@ -14,12 +14,12 @@ struct UnaryAttributes {
 class Unary final : public OpWith<UnaryAttributes> {
  public:
   using OpWith::OpWith;
-  std::string_view type() const override { return traits_of(attrs().function).type; }
+  std::string_view type() const override { return get_traits(attrs().function).type; }
   std::string_view kernel() const override { return "unary"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
-  AmpClass amp_class() const override { return traits_of(attrs().function).amp_class; }
+  AmpClass amp_class() const override { return get_traits(attrs().function).amp_class; }
   int inplace_input(int) const override { return 0; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
@@ -30,7 +30,7 @@ class UnaryGrad final : public OpWith<UnaryAttributes> {
  public:
   enum Input { dy, saved };
   using OpWith::OpWith;
-  std::string_view type() const override { return traits_of(attrs().function).grad_type; }
+  std::string_view type() const override { return get_traits(attrs().function).grad_type; }
   std::string_view kernel() const override { return "unary_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;

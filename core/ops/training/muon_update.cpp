@@ -25,7 +25,7 @@ Cost MuonUpdate::cost(std::span<const TensorDesc> inputs, std::span<const Tensor
              side = static_cast<double>(gram_side(attributes_));
   const double products = 4 * elements * side + 2 * side * side * side;
   const bool low = attributes_.segment.low_offset >= 0;
-  const auto gradient = static_cast<double>(size_of(inputs[low ? Input::grad_low : Input::grad_f32].dtype));
+  const auto gradient = static_cast<double>(element_size(inputs[low ? Input::grad_low : Input::grad_f32].dtype));
   const double moved = elements * (4 * sizeof(float) + gradient);
   return {NewtonSchulz::steps * products + 10 * elements,
           moved + NewtonSchulz::steps * (6 * elements + 4 * side * side) * sizeof(float)};

@@ -42,7 +42,7 @@ std::vector<TensorDesc> OptimizerUpdate::infer(std::span<const TensorDesc> input
 Cost OptimizerUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> /*outputs*/) const {
   const int moments = !is_absent(inputs[moment1]) + !is_absent(inputs[moment2]) + !is_absent(inputs[moment3]);
   const auto element = [&](int input) {
-    return static_cast<double>(size_of(inputs[static_cast<std::size_t>(input)].dtype));
+    return static_cast<double>(element_size(inputs[static_cast<std::size_t>(input)].dtype));
   };
   Cost cost;
   for (const ParameterSegment& segment : segments_) {

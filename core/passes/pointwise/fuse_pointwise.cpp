@@ -37,7 +37,7 @@ class PointwiseFuser {
         continue;
       }
       const ValueId y =
-          rewriter.graph().add(node.name, chain_of(group->second), rewriter.mapped(group->second.inputs), node.phase);
+          rewriter.graph().add(node.name, make_chain(group->second), rewriter.mapped(group->second.inputs), node.phase);
       rewriter.map(node.outputs.front(), y);
     }
   }
@@ -51,7 +51,7 @@ class PointwiseFuser {
         const Node* before = sole_producer(graph_, readers_, id);
         if (before == nullptr || !can_join(*before, last)) continue;
         nodes.push_back(before);
-        if (nodes.size() > PointwiseChain::most_steps || inputs_of(nodes).size() > PointwiseChain::most_inputs) {
+        if (nodes.size() > PointwiseChain::most_steps || collect_inputs(nodes).size() > PointwiseChain::most_inputs) {
           nodes.pop_back();
         }
       }
@@ -59,7 +59,7 @@ class PointwiseFuser {
     if (nodes.size() == 1) return;
     std::sort(nodes.begin(), nodes.end());  // as they lie in the graph
     swallowed_.insert(nodes.begin(), nodes.end() - 1);
-    groups_[&last] = {nodes, inputs_of(nodes)};
+    groups_[&last] = {nodes, collect_inputs(nodes)};
   }
 
   bool can_join(const Node& node, const Node& last) const {
@@ -73,7 +73,7 @@ class PointwiseFuser {
   }
 
   /// Values that `nodes` read and do not make, once each.
-  static std::vector<ValueId> inputs_of(const std::vector<const Node*>& nodes) {
+  static std::vector<ValueId> collect_inputs(const std::vector<const Node*>& nodes) {
     std::vector<ValueId> inputs;
     for (const Node* node : nodes) {
       for (const ValueId id : node->inputs) {
@@ -86,7 +86,7 @@ class PointwiseFuser {
     return inputs;
   }
 
-  static OpPtr chain_of(const Group& group) {
+  static OpPtr make_chain(const Group& group) {
     PointwiseChainAttributes chain{static_cast<int>(group.inputs.size()), {}};
     std::map<ValueId, int> places{{no_value, -1}};
     for (const ValueId id : group.inputs) places.emplace(id, static_cast<int>(places.size()) - 1);

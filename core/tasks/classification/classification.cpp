@@ -64,7 +64,7 @@ std::vector<std::string> Classification::columns(const AnswerForm& form) const {
 
 namespace {
 
-Prediction prediction_of(std::span<const float> logits, std::optional<std::int32_t> truth, const AnswerForm& form) {
+Prediction make_prediction(std::span<const float> logits, std::optional<std::int32_t> truth, const AnswerForm& form) {
   const auto name = [&](std::int32_t index) { return form.class_names.at(static_cast<std::size_t>(index)); };
   const std::vector<float> probabilities = softmax(logits);
   const auto probability = [&](std::int32_t index) { return double{probabilities[static_cast<std::size_t>(index)]}; };
@@ -99,7 +99,7 @@ std::vector<Prediction> Classification::predictions(const Batch& batch, const Ba
   for (std::int64_t row = 0; row < batch.count; ++row) {
     std::optional<std::int32_t> truth;
     if (labels != nullptr && labels->row<std::int32_t>(row)[0] >= 0) truth = labels->row<std::int32_t>(row)[0];
-    all.push_back(prediction_of(logits.row<float>(row), truth, form));
+    all.push_back(make_prediction(logits.row<float>(row), truth, form));
     all.back().index = index_of_row(batch, row);
   }
   return all;

@@ -26,7 +26,7 @@ std::optional<double> pearson(const std::vector<double>& x, const std::vector<do
 }
 
 /// From 1 on; equal values share their mean rank. NaNs everywhere where there is one.
-std::vector<double> ranks_of(const std::vector<double>& values) {
+std::vector<double> assign_ranks(const std::vector<double>& values) {
   if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); })) return values;
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -94,7 +94,7 @@ std::vector<MetricValue> RegressionMetrics::values() const {
   std::optional<double> linear, by_rank;
   if (!values_.empty()) {
     linear = pearson(values_, truths_);
-    by_rank = pearson(ranks_of(values_), ranks_of(truths_));
+    by_rank = pearson(assign_ranks(values_), assign_ranks(truths_));
   }
   const std::optional<double> squared = mean_squared_error();
   return {measured(all[0], linear, correlation_error(linear, samples())),

@@ -62,7 +62,7 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   std::ranges::copy(labels, others.begin());
   if (rows < 2) return mixed;
   std::rotate_copy(labels.begin(), labels.end() - 1, labels.end(), others.begin());
-  const ImageSize size = image_size_of(batch);
+  const ImageSize size = find_image_size(batch);
   const std::size_t line_bytes = std::size_t{3} * static_cast<std::size_t>(size.width);
   const std::size_t image_bytes = line_bytes * static_cast<std::size_t>(size.height);
   const HostTensor& images = batch.at(tensor_names::images);

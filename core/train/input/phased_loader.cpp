@@ -3,7 +3,7 @@
 namespace ptrain {
 
 Loader& PhasedLoader::at(std::int64_t step) {
-  const std::size_t phase = counts_.phase_of(step);
+  const std::size_t phase = counts_.find_phase(step);
   const bool enters = !loader_ || phase != phase_;
   if (enters) enter(phase);
   const auto [epoch, index] = counts_.position(step);

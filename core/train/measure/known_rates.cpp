@@ -22,12 +22,12 @@ struct KnownRates {
   }
 };
 
-std::string device_of(KernelLibrary& kernels, const KernelOptions& options) {
+std::string describe_device(KernelLibrary& kernels, const KernelOptions& options) {
   return kernels.search_cache().device() + (options.tf32 ? ", TF32" : "");
 }
 
 /// Empty where nothing is kept.
-std::filesystem::path file_of(const std::string& device) {
+std::filesystem::path find_file(const std::string& device) {
   const std::filesystem::path folder = cache_directory();
   return folder.empty() ? folder : folder / fmt::format("rates-{:016x}.json", fnv1a64(device));
 }
@@ -35,8 +35,8 @@ std::filesystem::path file_of(const std::string& device) {
 }  // namespace
 
 DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
-  const std::string device = device_of(backend.kernels(), options);
-  const std::filesystem::path path = file_of(device);
+  const std::string device = describe_device(backend.kernels(), options);
+  const std::filesystem::path path = find_file(device);
   if (!path.empty() && read_own_file(path).content) {
     try {
       const auto known = read_document<KnownRates>(path);
@@ -48,8 +48,8 @@ DeviceRates known_rates(Backend& backend, const KernelOptions& options) {
 }
 
 DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
-  KnownRates measured{device_of(backend.kernels(), options), measure_rates(backend, options)};
-  const std::filesystem::path path = file_of(measured.device);
+  KnownRates measured{describe_device(backend.kernels(), options), measure_rates(backend, options)};
+  const std::filesystem::path path = find_file(measured.device);
   if (path.empty()) return measured.rates;
   try {
     make_own_folder(path.parent_path());

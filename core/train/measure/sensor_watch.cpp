@@ -8,7 +8,7 @@ namespace ptrain {
 namespace {
 
 /// Of the samples that have the value.
-std::optional<RangeReport> range_of(const std::vector<SensorSample>& samples,
+std::optional<RangeReport> summarize_range(const std::vector<SensorSample>& samples,
                                     std::optional<double> SensorSample::*value) {
   RangeReport range;
   double sum = 0, count = 0;
@@ -26,7 +26,7 @@ std::optional<RangeReport> range_of(const std::vector<SensorSample>& samples,
 }
 
 /// By the device's own counter, else by mean power and time.
-std::optional<double> energy_of(const std::vector<SensorSample>& samples, const std::optional<RangeReport>& watts,
+std::optional<double> estimate_energy(const std::vector<SensorSample>& samples, const std::optional<RangeReport>& watts,
                                 double seconds) {
   if (samples.front().joules && samples.back().joules) return *samples.back().joules - *samples.front().joules;
   if (watts) return watts->mean * seconds;
@@ -65,11 +65,11 @@ std::optional<GpuReport> SensorWatch::stop() {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   GpuReport report;
   report.samples = static_cast<std::int64_t>(samples_.size());
-  report.power_watts = range_of(samples_, &SensorSample::watts);
-  report.sm_clock_mhz = range_of(samples_, &SensorSample::sm_mhz);
-  report.memory_clock_mhz = range_of(samples_, &SensorSample::memory_mhz);
-  report.temperature_celsius = range_of(samples_, &SensorSample::celsius);
-  report.energy_joules = energy_of(samples_, report.power_watts, seconds);
+  report.power_watts = summarize_range(samples_, &SensorSample::watts);
+  report.sm_clock_mhz = summarize_range(samples_, &SensorSample::sm_mhz);
+  report.memory_clock_mhz = summarize_range(samples_, &SensorSample::memory_mhz);
+  report.temperature_celsius = summarize_range(samples_, &SensorSample::celsius);
+  report.energy_joules = estimate_energy(samples_, report.power_watts, seconds);
   for (const auto& [name, bit] : sensors_->throttle_reasons()) {
     const auto count = std::count_if(samples_.begin(), samples_.end(), [bit = bit](const SensorSample& sample) {
       return (sample.throttle_reasons & bit) != 0;

@@ -36,10 +36,10 @@ double mask_bytes(const NodeProblem& problem) {
   if (!is_masked || !is_low_precision(qkv.dtype)) return 0;
   const AttentionDims dims(attributes, qkv, problem.inputs[Attention::lengths]);
   return 2.0 * static_cast<double>(dims.batch * dims.heads * dims.length * dims.length) *
-         static_cast<double>(size_of(qkv.dtype));
+         static_cast<double>(element_size(qkv.dtype));
 }
 
-double seconds_of(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
+double predict_seconds(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
   double seconds = 0;
   for (const NodeProblem& problem : problems) seconds += predict(problem, rates, tf32).seconds;
   return seconds;
@@ -51,13 +51,13 @@ ChooseFusion fuse_where_predicted_faster(const GpuRates& rates, bool tf32) {
     const bool is_fp16 = std::all_of(choice.fused.begin(), choice.fused.end(), [](const NodeProblem& problem) {
       return problem.op->type().find("conv2d") == std::string_view::npos || problem.inputs[0].dtype == DType::f16;
     });
-    return is_fp16 && seconds_of(choice.fused, rates, tf32) < seconds_of(choice.separate, rates, tf32);
+    return is_fp16 && predict_seconds(choice.fused, rates, tf32) < predict_seconds(choice.separate, rates, tf32);
   };
 }
 
 }  // namespace
 
-std::string_view name_of(Bound bound) {
+std::string_view to_string(Bound bound) {
   switch (bound) {
     case Bound::memory:
       return "memory";

@@ -14,7 +14,7 @@ namespace ptrain {
 
 /// What a node's time is bound by.
 enum class Bound { memory, arithmetic, launch };
-std::string_view name_of(Bound bound);
+std::string_view to_string(Bound bound);
 
 struct NodePrediction {
   std::string name, type;

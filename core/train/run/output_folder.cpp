@@ -48,12 +48,12 @@ bool resumes_here(const Config& config) {
 std::string differences(const Report& earlier, const Config& config) {
   if (earlier.config.is_null()) return {};
   const bool settled = earlier.amp.requested == "auto" && !config.amp.level;
-  const nlohmann::json before = work_of(config_of(earlier)), now = work_of(config);
+  const nlohmann::json before = describe_work(restore_config(earlier)), now = describe_work(config);
   std::string text;
   for (const auto& [key, value] : now.items()) {
     if (before[key] == value || (settled && (key == "amp.level" || key == "amp.dtype"))) continue;
     if (key == "model.classes" && config.model.classes == 0) continue;  // the data's
-    add_change(text, key, text_of(before[key]), text_of(value));
+    add_change(text, key, to_text(before[key]), to_text(value));
   }
   return text;
 }
@@ -61,7 +61,7 @@ std::string differences(const Report& earlier, const Config& config) {
 /// "a run of 20 steps (ok, 2025-01-31T12:00:00Z)"
 std::string description(const std::optional<Report>& report) {
   if (!report || report->config.is_null()) return "an earlier run";
-  return fmt::format("a run of {} ({}, {})", counted(report->progress.steps, "step"), name_of(report->status),
+  return fmt::format("a run of {} ({}, {})", counted(report->progress.steps, "step"), to_string(report->status),
                      report->environment.time);
 }
 

@@ -41,7 +41,7 @@ double detection_seconds(const Config& config) {
 [[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
   if (communicator.world_size() == 1) throw error;
   throw Error(error.code(), fmt::format("rank {} on {}: {}", communicator.rank(),
-                                        communicator.transport().host_of(communicator.rank()), error.what()));
+                                        communicator.transport().rank_host(communicator.rank()), error.what()));
 }
 
 void run_as_process(const LoadedConfig& loaded, const Launch& launch, const RankWork& work) {

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-const MetricValue& metric_of(const EvalResult& result, const std::string& name) {
+const MetricValue& find_metric(const EvalResult& result, const std::string& name) {
   const Evaluation& evaluation = result.evaluation;
   const MetricValue* found = name == primary_metric ? evaluation.primary() : evaluation.find(name);
   if (found == nullptr) {
@@ -32,7 +32,7 @@ void BestModel::judge_by(const MetricInfo& metric) {
 }
 
 bool BestModel::add(const EvalResult& result) {
-  const MetricValue& metric = metric_of(result, metric_);
+  const MetricValue& metric = find_metric(result, metric_);
   const double value = metric.value.value_or(std::nan(""));
   const bool better = std::isfinite(value) && (!record_ || metric.is_better(value, record_->value));
   since_ = better ? 0 : since_ + 1;

@@ -14,7 +14,7 @@
 namespace ptrain {
 
 /// The metric of that name, or the primary one. Throws Error{failed} naming those that were measured.
-const MetricValue& metric_of(const EvalResult& result, const std::string& name);
+const MetricValue& find_metric(const EvalResult& result, const std::string& name);
 
 class BestModel {
  public:

@@ -23,7 +23,7 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
 }
 
 /// The best evaluation before the checkpoint, unless that was by another metric.
-BestModel::State best_of(const nlohmann::json& state, const std::string& metric) {
+BestModel::State read_best(const nlohmann::json& state, const std::string& metric) {
   const nlohmann::json best = state.value("best", nlohmann::json::object());
   if (!best.is_object() || best.value("metric", "") != metric) return {};
   return best.value("state", BestModel::State{});
@@ -66,7 +66,7 @@ std::int64_t Checkpoints::samples_per_step() const {
 /// Another optimizer means other things by its state, even under the same names.
 void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const {
   constexpr const char* key = "train.optimizer.name";
-  const nlohmann::json earlier = info.state.value("config", nlohmann::json::object()), now = work_of(config_);
+  const nlohmann::json earlier = info.state.value("config", nlohmann::json::object()), now = describe_work(config_);
   if (!earlier.is_object() || !earlier.contains(key) || earlier[key] == now[key]) return;
   fail(
       "{}: was made with {} {}, this run has {}, which cannot go on from its state; begin anew from weights (-o "
@@ -85,7 +85,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   start.first_step = static_cast<std::int64_t>(info.step);
   start.first_loss = info.state.value("first_loss", 0.0);
   start.resumed_from = checkpoint->path().string();
-  start.best = best_of(info.state, config_.output.keep_best);
+  start.best = read_best(info.state, config_.output.keep_best);
   start.earlier_seconds = info.state.value("seconds", 0.0);
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
@@ -102,7 +102,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   }
   if (info.config_hash != config_hash_) {
     observer.on_note(fmt::format("{}: was made under another configuration{}", start.resumed_from,
-                                 differences(info.state.value("config", nlohmann::json()), work_of(config_))));
+                                 differences(info.state.value("config", nlohmann::json()), describe_work(config_))));
   }
   observer.on_note(fmt::format("resumed from {} at step {}", start.resumed_from, start.first_step));
   return start;
@@ -122,7 +122,7 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
                 {"training_samples", training_samples_},
                 {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
-                {"config", work_of(config_)}};
+                {"config", describe_work(config_)}};
   if (config_.train.target > 0) info.state["seconds"] = state.seconds;  // equal runs have equal checkpoints otherwise
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();

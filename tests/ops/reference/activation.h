@@ -37,7 +37,7 @@ inline double activation_reference(Activation activation, double x) {
 
 /// What ActivationGrad saves of an activation at x.
 inline double saved_reference(Activation activation, double x) {
-  return traits_of(activation).saved == ActivationSaved::input ? x : activation_reference(activation, x);
+  return get_traits(activation).saved == ActivationSaved::input ? x : activation_reference(activation, x);
 }
 
 /// The activation's derivative where `saved` was saved; differences of the function where that is its argument.

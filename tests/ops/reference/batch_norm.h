@@ -19,7 +19,7 @@ inline std::vector<double> reference_mask(Activation activation, const std::vect
   return mask;
 }
 inline HostTensor random_mask(const Shape& data, std::uint64_t seed) {
-  const TensorDesc mask = mask_of({DType::f32, data});
+  const TensorDesc mask = mask_desc({DType::f32, data});
   HostTensor result = random_tensor(DType::f32, mask.shape, seed, 0, 256);
   for (double& byte : result.values) byte = std::floor(byte);
   result.desc.dtype = mask.dtype;

@@ -57,7 +57,7 @@ inline Report example_report(double step_ms, std::int64_t steps = 20) {
   report.global_batch_size = 16;
   report.progress.steps = report.progress.planned_steps = steps;
   report.progress.wall_seconds = 3;
-  report.throughput = throughput_of("images/s", 16 * steps, static_cast<double>(steps) * step_ms * 1e-3, 0, 1);
+  report.throughput = make_throughput("images/s", 16 * steps, static_cast<double>(steps) * step_ms * 1e-3, 0, 1);
   const std::vector<double> times(static_cast<std::size_t>(steps), step_ms);
   report.latency_ms = LatencyReport{summarize(times), summarize(times), summarize(times)};
   report.memory.planned_peak_bytes = 100 << 20;

@@ -22,7 +22,7 @@ using html::Ink;
 using html::Shape;
 
 Figure figure_named(const RunSet& set, const std::string& name) {
-  for (Figure& figure : figures_of(std::span(&set, 1))) {
+  for (Figure& figure : make_figures(std::span(&set, 1))) {
     if (figure.name == name) return std::move(figure);
   }
   ADD_FAILURE() << "no figure " << name;
@@ -81,7 +81,7 @@ TEST(Figures, NeverShareAScaleAmongUnits) {
   RunSet set = factorial(0.5, 0.2, 0, 2, 1);
   for (MeasuredRun& run : set.cases[3].runs) run.record.figures->unit = "sequences/s";
   std::vector<std::string> names;
-  for (const Figure& figure : figures_of(std::span(&set, 1))) names.push_back(figure.name);
+  for (const Figure& figure : make_figures(std::span(&set, 1))) names.push_back(figure.name);
   EXPECT_TRUE(std::count(names.begin(), names.end(), "throughput-example-images-s")) << names.size();
   EXPECT_TRUE(std::count(names.begin(), names.end(), "throughput-example-sequences-s"));
 }
@@ -111,7 +111,7 @@ TEST(Figures, KeepTheirScaleFromIntervalsOfTwoRuns) {
   wide.upper = 1e6;
   html::Point other;
   other.value = 120;
-  const html::Range range = html::range_of({{"a", {wide}}, {"b", {other}}});
+  const html::Range range = html::find_range({{"a", {wide}}, {"b", {other}}});
   EXPECT_LE(range.high, 200);
   EXPECT_GE(range.low, 0);
 }
@@ -140,7 +140,7 @@ TEST(Figures, KeepLongNamesInsideOfTheDrawing) {
   RunSet set = factorial(0.5, 0.2, 0.4, 3, 1);
   set.suite->axes[0].label = "cudnn_batchnorm_spatial_persistent_of_every_layer_and_more_without_a_space";
   set.suite->axes[1].label = std::string(120, 'W');
-  for (const Figure& figure : figures_of(std::span(&set, 1))) {
+  for (const Figure& figure : make_figures(std::span(&set, 1))) {
     for (const html::Panel& panel : figure.panels) expect_text_inside(panel.drawing);
     expect_text_inside(figure.legend);
     expect_text_inside(html::whole(figure));
@@ -189,8 +189,8 @@ TEST(RunFigures, PutOpsUnderTheRoofline) {
   ASSERT_EQ(ops.size(), 2U);
   EXPECT_EQ(ops[0].op, "conv2d");
   EXPECT_DOUBLE_EQ(ops[0].milliseconds, 4);
-  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[0], *html::roof_of(report)), 2);
-  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[1], *html::roof_of(report)), 0.5);
+  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[0], *html::make_roofline(report)), 2);
+  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[1], *html::make_roofline(report)), 0.5);
   const std::string section = html::op_section(report);
   EXPECT_NE(section.find(">50 %<"), std::string::npos) << section;
   MeasuredRun run = example_run("one", 0, 10);

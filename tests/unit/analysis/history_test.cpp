@@ -42,7 +42,7 @@ SavedSweep sweep_of(int day, const Measured& measured) {
     run.record.figures->evaluation = example_evaluation(measured.top1);
     sweep.runs.cases.front().runs.push_back(std::move(run));
   }
-  sweep.record = baseline_of(sweep.runs);
+  sweep.record = make_baseline_record(sweep.runs);
   sweep.record.label = fmt::format("v{}", day);
   sweep.record.commit = day < 12 ? "old" : "new";
   return sweep;
@@ -82,7 +82,7 @@ TEST_P(Directions, AreToldWithSizeAndPlace) {
   const Direction& wanted = GetParam();
   const History history = find_history("folder", sweeps_of(24, wanted.change), {});
   for (const HistorySeries& series : history.series) {
-    EXPECT_EQ(series.changes.size(), series.response == wanted.response ? 1u : 0u) << name_of(series.response);
+    EXPECT_EQ(series.changes.size(), series.response == wanted.response ? 1u : 0u) << to_string(series.response);
   }
   const HistoryChange& change = series_of(history, wanted.response).changes.at(0);
   EXPECT_EQ(change.at, 12);
@@ -150,7 +150,7 @@ TEST(History, NeverMixesMachines) {
   }
   const History history = find_history("", sweeps, {});
   EXPECT_EQ(history.series.size(), 6u);
-  EXPECT_EQ(groups_of(history).size(), 2u);
+  EXPECT_EQ(group_series(history).size(), 2u);
   for (const HistorySeries& series : history.series) EXPECT_TRUE(series.changes.empty());
 }
 

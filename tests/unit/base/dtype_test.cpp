@@ -88,18 +88,18 @@ TEST(F16, UnderflowsToSignedZero) {
 }
 
 TEST(Bf16, KeepsFloatSubnormalsAndNaNPayloadOfLowBits) {
-  EXPECT_EQ(bf16(float_of(0x00010000u)).bits, 0x0001);
+  EXPECT_EQ(bf16(bits_to_float(0x00010000u)).bits, 0x0001);
   // All mantissa bits that survive truncation are zero: still a NaN, not infinity.
-  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(float_of(0x7f800001u)))));
-  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(float_of(0xffffffffu)))));
+  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(bits_to_float(0x7f800001u)))));
+  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(bits_to_float(0xffffffffu)))));
 }
 
 TEST(DType, NamesRoundTripAndSizesHold) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8, DType::s8}) {
-    EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
+    EXPECT_EQ(dtype_from_name(to_string(dtype)), dtype);
   }
-  EXPECT_EQ(size_of(DType::i64), 8u);
-  EXPECT_EQ(size_of(DType::f16), 2u);
+  EXPECT_EQ(element_size(DType::i64), 8u);
+  EXPECT_EQ(element_size(DType::f16), 2u);
   EXPECT_TRUE(is_floating(DType::bf16));
   EXPECT_FALSE(is_floating(DType::i32));
   EXPECT_THROW(dtype_from_name("float32"), Error);

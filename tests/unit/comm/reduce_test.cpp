@@ -50,7 +50,7 @@ TEST(Reduce, SlicesCoverABufferOnce) {
     for (const int world_size : {1, 2, 3, 7}) {
       std::int64_t next = 0;
       for (int rank = 0; rank < world_size; ++rank) {
-        const Slice slice = slice_of(count, rank, world_size);
+        const Slice slice = rank_slice(count, rank, world_size);
         EXPECT_EQ(slice.begin, next);
         EXPECT_GE(slice.end, slice.begin);
         next = slice.end;

@@ -308,7 +308,7 @@ TEST(ConfigKeys, AreUniqueDescribedAndTheirDefaultsPass) {
     EXPECT_FALSE(key.help.empty()) << key.name;
     EXPECT_FALSE(describe(key).empty()) << key.name;
     Config config;
-    key.set(config, default_of(key));
+    key.set(config, default_value(key));
     EXPECT_EQ(to_json(config), to_json(Config{})) << key.name;
   }
 }

@@ -53,7 +53,7 @@ TEST(ByteBpe, GivesTheIdsOfGpt2sTokenizerWithItsOneMark) {
     EXPECT_EQ(ids, expected["ids"].get<std::vector<std::int32_t>>()) << expected["text"];
   }
   for (const nlohmann::json& expected : json["cases"]) {
-    EXPECT_EQ(tokenizer.text_of(expected["ids"].get<std::vector<std::int32_t>>()), expected["text"].get<std::string>());
+    EXPECT_EQ(tokenizer.decode(expected["ids"].get<std::vector<std::int32_t>>()), expected["text"].get<std::string>());
   }
   const auto mark = json["vocabulary"]["<|endoftext|>"].get<std::int32_t>();
   EXPECT_EQ(tokenizer.end_id(), mark);

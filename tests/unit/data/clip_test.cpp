@@ -161,7 +161,7 @@ TEST_F(ClipFolder, LoaderHandsOverClipsAndPassesOverBadOnes) {
   EXPECT_EQ(batch.count, 4);
   const HostTensor& images = batch.at(tensor_names::images);
   ASSERT_EQ(images.shape(), (Shape{4, 3, 16, 16, 3}));
-  EXPECT_EQ(image_size_of(batch), 16);
+  EXPECT_EQ(find_image_size(batch), 16);
   for (std::size_t image = 0; image < 12; ++image) {
     EXPECT_EQ(images.values<std::uint8_t>()[image * 16 * 16 * 3], 10 * (image % 3) + 5) << image;
   }

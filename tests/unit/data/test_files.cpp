@@ -25,7 +25,7 @@ std::vector<std::uint8_t> make_picture(int width, int height) {
   return rgb;
 }
 
-std::string_view name_of(JpegKind kind) {
+std::string_view to_string(JpegKind kind) {
   constexpr std::array<std::string_view, 4> names{"rgb", "grey", "cmyk", "progressive"};
   return names[static_cast<std::size_t>(kind)];
 }

@@ -15,7 +15,7 @@ namespace ptrain {
 /// A smooth RGB8 picture.
 std::vector<std::uint8_t> make_picture(int width, int height);
 enum class JpegKind { rgb, grey, cmyk, progressive };
-std::string_view name_of(JpegKind kind);
+std::string_view to_string(JpegKind kind);
 std::vector<std::uint8_t> encode_jpeg(const std::vector<std::uint8_t>& rgb, int width, int height, JpegKind kind);
 /// `color_type` and `depth` as libpng names them; the value of every channel follows from the red of `rgb`.
 std::vector<std::uint8_t> encode_png(const std::vector<std::uint8_t>& rgb, int width, int height, int color_type,

@@ -114,11 +114,11 @@ TEST(TextTable, ReadsJsonLines) {
 }
 
 TEST(TextTable, HasItsFormByTheEnding) {
-  EXPECT_EQ(table_form_of("a/b.tsv"), TableForm::tsv);
-  EXPECT_EQ(table_form_of("b.CSV"), TableForm::csv);
-  EXPECT_EQ(table_form_of("b.jsonl"), TableForm::jsonl);
-  EXPECT_EQ(table_form_of("b.json"), TableForm::jsonl);
-  EXPECT_EQ(table_form_of("b.txt"), std::nullopt);
+  EXPECT_EQ(detect_table_form("a/b.tsv"), TableForm::tsv);
+  EXPECT_EQ(detect_table_form("b.CSV"), TableForm::csv);
+  EXPECT_EQ(detect_table_form("b.jsonl"), TableForm::jsonl);
+  EXPECT_EQ(detect_table_form("b.json"), TableForm::jsonl);
+  EXPECT_EQ(detect_table_form("b.txt"), std::nullopt);
 }
 
 TEST(TextTable, NamesTheLineOfAWrongRow) {

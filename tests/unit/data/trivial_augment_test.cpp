@@ -22,7 +22,7 @@ std::vector<std::uint8_t> bytes_of(const std::string& hex) {
 
 ImageChange change_named(const std::string& name) {
   for (int i = 0; i < image_changes; ++i) {
-    if (name_of(static_cast<ImageChange>(i)) == name) return static_cast<ImageChange>(i);
+    if (to_string(static_cast<ImageChange>(i)) == name) return static_cast<ImageChange>(i);
   }
   throw std::invalid_argument(name);
 }
@@ -95,7 +95,7 @@ TEST(TrivialAugment, TurnsAndMovesWideImagesAsPartsOfASquare) {
     for (const int amount : {1, 4, 9}) {
       EXPECT_EQ(changed(picture, {height, width}, change, amount),
                 part_of(changed(square, side, change, amount), side, row, column))
-          << name_of(change) << " " << amount;
+          << to_string(change) << " " << amount;
     }
   }
 }

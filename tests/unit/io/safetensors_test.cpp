@@ -63,7 +63,7 @@ TEST(Safetensors, RoundTripKeepsNamesTypesShapesBytesAndMetadata) {
   EXPECT_EQ(file.at("empty").shape, (Shape{0, 4}));
   EXPECT_EQ(file.at("steps").dtype, DType::i64);
   for (const NamedTensor& stored : file.tensors())
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stored.bytes.data()) % size_of(stored.dtype), 0u) << stored.name;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stored.bytes.data()) % element_size(stored.dtype), 0u) << stored.name;
   EXPECT_EQ(file.find("none"), nullptr);
   EXPECT_CONTAINS(error_of([&] { file.at("none"); }), "w.safetensors: has no tensor \"none\"");
   EXPECT_CONTAINS(error_of([&] { to_floats(file.at("steps")); }), "tensor \"steps\" is i64");

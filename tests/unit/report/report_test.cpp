@@ -41,10 +41,10 @@ Report full_report() {
   report.amp = {
       "auto", "fp16 matrix products run faster", "O1", "fp16", {true, true, 32768, 1, {{1, 65536}, {7, 32768}}}, 42};
   report.model = {"resnet18", 11181642, 1.1e8};
-  report.throughput = throughput_of("samples/s", 640, 2.0, 5, 2);
+  report.throughput = make_throughput("samples/s", 640, 2.0, 5, 2);
   const std::vector<double> times{10, 11, 12};
   report.latency_ms = LatencyReport{summarize(times), summarize({}), summarize(times)};
-  report.utilization = utilization_of(1e11, 4e11, 5e11);
+  report.utilization = make_utilization(1e11, 4e11, 5e11);
   report.memory = {1000, 1010};
   report.loss = {2.3, 0.4};
   MetricValue right, area;
@@ -147,7 +147,7 @@ TEST(ReportVersion1, IsReadAsVersion2) {
   EXPECT_EQ(evaluation.find("top5"), nullptr) << "it was null";
   EXPECT_FALSE(evaluation.find("loss")->higher_is_better);
   EXPECT_EQ(report.evaluations.at(0).evaluation.primary_value(), 0.9);
-  EXPECT_EQ(config_of(report).train.target_metric, "primary");
+  EXPECT_EQ(restore_config(report).train.target_metric, "primary");
   EXPECT_EQ(schema_problem(to_json(report), report_schema()), "");
 }
 
@@ -175,7 +175,7 @@ TEST(Report, KnowsItsConfiguration) {
   Config config;
   config.data.batch_size = 7;
   config.train.optimizer.lr = 0.25;
-  EXPECT_EQ(to_json(config_of(make_report(config))), to_json(config));
+  EXPECT_EQ(to_json(restore_config(make_report(config))), to_json(config));
 }
 
 TEST(Report, ThroughputIsSamplesOverTime) {
@@ -189,7 +189,7 @@ TEST(Report, ArithmeticIsHeldAgainstTheMeasuredPeakAndTheDataSheets) {
   json utilization = to_json(report)["utilization"];
   EXPECT_EQ(utilization["mfu"], 0.25);
   EXPECT_EQ(utilization["datasheet_mfu"], 0.2);
-  report.utilization = utilization_of(1e11, 4e11, std::nullopt);
+  report.utilization = make_utilization(1e11, 4e11, std::nullopt);
   utilization = to_json(report)["utilization"];
   EXPECT_EQ(utilization["mfu"], 0.25);
   EXPECT_TRUE(utilization["datasheet_mfu"].is_null());

@@ -199,7 +199,7 @@ TEST(Metrics, OfValuesThatAreNoneHaveNoCorrelation) {
   EXPECT_FALSE(figure_of(metrics, "spearman"));
 }
 
-Batch batch_of(std::int64_t samples) {
+Batch make_batch(std::int64_t samples) {
   Batch batch;
   batch.count = samples;
   return batch;
@@ -207,8 +207,8 @@ Batch batch_of(std::int64_t samples) {
 
 TEST(Metrics, OfRunningTextArePerplexityAndLoss) {
   LanguageModelMetrics metrics;
-  metrics.add_batch(batch_of(3), 2.0, {});
-  metrics.add_batch(batch_of(1), 4.0, {});
+  metrics.add_batch(make_batch(3), 2.0, {});
+  metrics.add_batch(make_batch(1), 4.0, {});
   LanguageModelMetrics all;
   all.merge(metrics.state());
   EXPECT_EQ(all.samples(), 4);

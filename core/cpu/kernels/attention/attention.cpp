@@ -24,7 +24,7 @@ float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float scale
   return sum;
 }
 
-float largest_of(const float* scores, std::int64_t keys, float start) {
+float find_largest(const float* scores, std::int64_t keys, float start) {
   float largest = start;
 #pragma omp simd reduction(max : largest)
   for (std::int64_t k = 0; k < keys; ++k) largest = scores[k] > largest ? scores[k] : largest;
@@ -102,7 +102,7 @@ class AttentionKernel final : public Kernel {
         for (std::int64_t r = 0; r < rows; ++r) {
           float* row = scores + r * s.key_tile;
           const std::int64_t seen = s.keys_seen(q0 + r, k0, count);
-          const float now = largest_of(row, seen, largest[r]);
+          const float now = find_largest(row, seen, largest[r]);
           const float rescale = fast_exp(s.scale * (largest[r] - now));
           total[r] = total[r] * rescale + exp_row(row, seen, padded, s.scale, now);
           largest[r] = now;

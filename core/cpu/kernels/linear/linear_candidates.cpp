@@ -35,7 +35,7 @@ memory::desc transposed(DType dtype, std::int64_t out, std::int64_t in) { return
 
 enum class Form { matmul, inner_product, inner_product_packed };
 
-constexpr const char* name_of(Form form) {
+constexpr const char* to_string(Form form) {
   switch (form) {
     case Form::matmul:
       return "matmul";
@@ -56,7 +56,7 @@ template <typename Primitive>
 Candidate operation(const dnnl::engine& engine, const typename Primitive::primitive_desc& desc, Form form,
                     const std::vector<Binding>& inputs, const std::vector<Binding>& outputs) {
   return {form, std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs, outputs,
-                                                  std::string(name_of(form)) + ":" + desc.impl_info_str())};
+                                                  std::string(to_string(form)) + ":" + desc.impl_info_str())};
 }
 
 /// Appends what `make` returns, unless oneDNN has no implementation of it.

@@ -16,8 +16,8 @@ std::unique_ptr<Kernel> int8_operation(const dnnl::engine& engine, const Desc& d
                                        const QuantizedFormat& x, const std::optional<QuantizedFormat>& y) {
   auto operation = std::make_unique<OnednnOperation>(engine, Primitive(desc), desc.scratchpad_desc(), inputs,
                                                      std::vector<Binding>{result}, name);
-  operation->add_constant(scales_of(DNNL_ARG_SRC), x.scale);
-  if (y) operation->add_constant(scales_of(DNNL_ARG_DST), y->scale);
+  operation->add_constant(scales_argument(DNNL_ARG_SRC), x.scale);
+  if (y) operation->add_constant(scales_argument(DNNL_ARG_DST), y->scale);
   return operation;
 }
 

@@ -45,7 +45,7 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
     if (!candidates.empty() && saturates(name)) continue;
     std::vector<Binding> inputs{{DNNL_ARG_SRC, Op::x, x.dtype, x_stored, desc.src_desc()},
                                 {DNNL_ARG_WEIGHTS, Op::w, w.dtype, w_stored, desc.weights_desc(), constancy},
-                                {scales_of(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, problem.bias(), problem.bias()}};
+                                {scales_argument(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, problem.bias(), problem.bias()}};
     if (has_bias) inputs.push_back({DNNL_ARG_BIAS, Op::bias, DType::f32, problem.bias(), problem.bias()});
     Binding result{DNNL_ARG_DST, 0, y.dtype, y_stored, desc.dst_desc()};
     if (epilogue.residual) result.starts_from = Op::residual;

@@ -53,7 +53,7 @@ class Int8Linear {
     const Constancy constancy = context_.options.constant_weights ? Constancy::constant : Constancy::varies;
     std::vector<Binding> inputs{{DNNL_ARG_SRC, Op::x, attributes_.x.dtype, x_, x_},
                                 {DNNL_ARG_WEIGHTS, Op::w, DType::s8, stored_w, desc.weights_desc(), constancy},
-                                {scales_of(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, channels(), channels()}};
+                                {scales_argument(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, channels(), channels()}};
     if (has_bias_) inputs.push_back({DNNL_ARG_BIAS, Op::bias, DType::f32, bias, bias});
     const Binding result{DNNL_ARG_DST, 0, context_.outputs[0].dtype, y_, y_};
     return int8_operation<Primitive>(engine_, desc, fmt::format("{}:{}", form, desc.impl_info_str()), inputs, result,

@@ -19,7 +19,7 @@ class GatherKernel final : public Kernel {
   explicit GatherKernel(const KernelContext& context)
       : extent_(gather_extent(context.op_as<Gather>().attrs(), context.inputs[Gather::x].shape,
                               context.inputs[Gather::indices].shape)),
-        row_bytes_(static_cast<std::size_t>(extent_.inner) * size_of(context.outputs[0].dtype)) {}
+        row_bytes_(static_cast<std::size_t>(extent_.inner) * element_size(context.outputs[0].dtype)) {}
 
   void run(const KernelArgs& args) override {
     const auto* x = static_cast<const std::byte*>(args.inputs[Gather::x]);

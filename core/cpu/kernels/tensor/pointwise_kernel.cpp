@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t outputs_a_task = 1 << 13;
 constexpr std::size_t most_values = PointwiseChain::most_inputs + PointwiseChain::most_steps;
 
-LoopWithConstants loop_of(const ptrain::Op& op) {
+LoopWithConstants make_loop(const ptrain::Op& op) {
   return op.kernel().starts_with("unary") ? unary_loop(op) : binary_loop(op);
 }
 
@@ -19,11 +19,11 @@ PointwiseKernel::PointwiseKernel(const KernelContext& context) : output_(context
     operands_.push_back({input.dtype, is_absent(input) ? StridedIndex{} : broadcast_index(input.shape, output_.shape)});
   }
   if (is_pointwise_step(context.op)) {
-    steps_.push_back({loop_of(context.op), {0, 1, 2}});
+    steps_.push_back({make_loop(context.op), {0, 1, 2}});
     return;
   }
   for (const PointwiseStep& step : context.op_as<PointwiseChain>().attrs().steps) {
-    steps_.push_back({loop_of(*step.op), step.operands});
+    steps_.push_back({make_loop(*step.op), step.operands});
   }
 }
 

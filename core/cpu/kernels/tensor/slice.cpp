@@ -33,7 +33,7 @@ class SliceKernel final : public Kernel {
 class SliceGradKernel final : public Kernel {
  public:
   explicit SliceGradKernel(const KernelContext& context)
-      : size_(size_of(context.outputs[0].dtype)),
+      : size_(element_size(context.outputs[0].dtype)),
         extent_(slice_extent(context.op_as<SliceGrad>().attrs(), context.outputs[0].shape)) {}
 
   void run(const KernelArgs& args) override {

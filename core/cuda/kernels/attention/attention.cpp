@@ -17,13 +17,13 @@ namespace {
 
 enum class Direction { forward, backward };
 
-Direction direction_of(const KernelContext& context) {
+Direction get_direction(const KernelContext& context) {
   return context.op.type() == "attention" ? Direction::forward : Direction::backward;
 }
 
 /// The op and its gradient carry the same attributes.
-const AttentionAttributes& attributes_of(const KernelContext& context) {
-  const bool is_forward = direction_of(context) == Direction::forward;
+const AttentionAttributes& get_attributes(const KernelContext& context) {
+  const bool is_forward = get_direction(context) == Direction::forward;
   return is_forward ? context.op_as<Attention>().attrs() : context.op_as<AttentionGrad>().attrs();
 }
 
@@ -49,7 +49,7 @@ class FlashKernel : public Kernel {
  public:
   FlashKernel(const KernelContext& context, Device& device, FlashPlanning planning)
       : device_(device),
-        attributes_(attributes_of(context)),
+        attributes_(get_attributes(context)),
         e_(attributes_, context.inputs),
         graph_(std::move(*planning.graph)),
         refusal_(std::move(planning.refusal)) {
@@ -159,9 +159,9 @@ class MathKernel : public Kernel {
 
  public:
   MathKernel(const KernelContext& context, Device& device, std::string refusal)
-      : e_(attributes_of(context), context.inputs),
-        dropout_(attributes_of(context).dropout > 0),
-        math_(context, device, attributes_of(context)),
+      : e_(get_attributes(context), context.inputs),
+        dropout_(get_attributes(context).dropout > 0),
+        math_(context, device, get_attributes(context)),
         refusal_(std::move(refusal)) {}
 
   std::size_t workspace_bytes() const override { return math_.workspace_bytes(); }
@@ -241,7 +241,7 @@ Planning plan_direction(const KernelContext& context, Device& device, const Atte
 }
 
 FlashPlanning plan_flash(const KernelContext& context, Device& device) {
-  AttentionAttributes attributes = attributes_of(context);
+  AttentionAttributes attributes = get_attributes(context);
   if (attributes.algorithm == AttentionAlgorithm::math) return {};
   if (!is_low_precision(context.inputs[0].dtype)) return {.refusal = "fp32"};
   const AttentionExtents e(attributes, context.inputs);
@@ -250,7 +250,7 @@ FlashPlanning plan_flash(const KernelContext& context, Device& device) {
   }
   // Layers differ in the stream of their dropout, which is not in the graph: without it they share one.
   attributes.stream = 0;
-  const Direction direction = direction_of(context);
+  const Direction direction = get_direction(context);
   std::string refusal;
   if (attributes.algorithm == AttentionAlgorithm::flash && attributes.dropout > 0) {
     // Whether cuDNN draws is one answer for both directions, which must drop the same weights.

@@ -24,7 +24,7 @@ struct AttentionExtents : AttentionDims {
   PTRAIN_HD std::int64_t scores() const { return rows() * length; }
   PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // of one of q, k, v
   PTRAIN_HD std::int64_t part_offset() const { return heads * depth; }     // elements from q to k and from k to v
-  std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * size_of(dtype); }
+  std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * element_size(dtype); }
 };
 
 /// The sequences of a run on the device: lengths [B], and where packed ones lie.

@@ -37,7 +37,7 @@ std::size_t f32_bytes(std::int64_t elements) { return static_cast<std::size_t>(e
 float mask_scale(const AttentionAttributes& attributes) { return DropoutMask(attributes.dropout, 0, 0, 0).scale; }
 
 /// One of q, k and v (or their gradients) in packed [3][B,heads,S,D].
-void* part_of(void* packed, const AttentionExtents& e, int part) {
+void* get_part(void* packed, const AttentionExtents& e, int part) {
   return static_cast<std::byte*>(packed) + static_cast<std::size_t>(part) * e.bytes(e.head_elements());
 }
 
@@ -68,10 +68,10 @@ void MathAttention::run(const void* qkv, const AttentionSequences& sequences, co
   void* mask = attributes_.dropout > 0 ? mask_.in(workspace) : nullptr;
   void* scratch = gemm_workspace_.in(workspace);
   gather_heads(device_, e_, 3, sequences, qkv, packed);
-  scores_gemm_->run({part_of(packed, e_, 0), part_of(packed, e_, 1), scores}, scratch);
+  scores_gemm_->run({get_part(packed, e_, 0), get_part(packed, e_, 1), scores}, scratch);
   if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
   softmax_rows(device_, e_, sequences.lengths, scores, mask, mask_scale(attributes_), weights_.in(workspace), lse);
-  out_gemm_->run({weights_.in(workspace), part_of(packed, e_, 2), out_.in(workspace)}, scratch);
+  out_gemm_->run({weights_.in(workspace), get_part(packed, e_, 2), out_.in(workspace)}, scratch);
   spread_heads(device_, e_, 1, sequences, out_.in(workspace), out);
   if (e_.packed) clear_padded_tokens(device_, e_, e_.part_offset(), sequences, out);
 }
@@ -107,15 +107,15 @@ void MathAttentionGrad::run(const void* qkv, const AttentionSequences& sequences
   void* scratch = gemm_workspace_.in(workspace);
   gather_heads(device_, e_, 3, sequences, qkv, packed);
   gather_heads(device_, e_, 1, sequences, dout, gradient);
-  void *q = part_of(packed, e_, 0), *k = part_of(packed, e_, 1), *v = part_of(packed, e_, 2);
+  void *q = get_part(packed, e_, 0), *k = get_part(packed, e_, 1), *v = get_part(packed, e_, 2);
   scores_gemm_->run({q, k, scores}, scratch);
   dweights_gemm_->run({gradient, v, dweights}, scratch);
   if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
   softmax_grad_rows(device_, e_, sequences.lengths, scores, lse, dweights, mask, mask_scale(attributes_),
                     weights_.in(workspace), dscores_.in(workspace));
-  dq_gemm_->run({dscores_.in(workspace), k, part_of(packed_gradients, e_, 0)}, scratch);
-  dk_gemm_->run({dscores_.in(workspace), q, part_of(packed_gradients, e_, 1)}, scratch);
-  dv_gemm_->run({weights_.in(workspace), gradient, part_of(packed_gradients, e_, 2)}, scratch);
+  dq_gemm_->run({dscores_.in(workspace), k, get_part(packed_gradients, e_, 0)}, scratch);
+  dk_gemm_->run({dscores_.in(workspace), q, get_part(packed_gradients, e_, 1)}, scratch);
+  dv_gemm_->run({weights_.in(workspace), gradient, get_part(packed_gradients, e_, 2)}, scratch);
   spread_heads(device_, e_, 3, sequences, packed_gradients, dqkv);
   if (e_.packed) clear_padded_tokens(device_, e_, 3 * e_.part_offset(), sequences, dqkv);
 }

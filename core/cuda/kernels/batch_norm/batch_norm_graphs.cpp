@@ -51,7 +51,7 @@ Planning plan_persistent(const KernelContext& context, Device& device, const Per
                          const std::function<CudnnGraph()>& build) {
   if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
   if (problem.activation != Activation::none && problem.activation != Activation::relu) {
-    return {std::nullopt, fmt::format("cuDNN's take in no {}", name_of(problem.activation))};
+    return {std::nullopt, fmt::format("cuDNN's take in no {}", to_string(problem.activation))};
   }
   if (problem.mask && !numbers_masks_alike(device)) return {std::nullopt, "cuDNN orders the bits of masks otherwise"};
   // cuDNN lists 30 plans and more, and compiles each from source: half a second.

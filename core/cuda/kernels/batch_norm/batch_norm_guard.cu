@@ -24,7 +24,7 @@ struct CompareStatistics {
   State* state;
 
   __device__ void operator()(std::int64_t c, double first, double second) const {
-    const Statistics plain = statistics_of(to_float(x[c]), first, second, count, epsilon);
+    const Statistics plain = make_statistics(to_float(x[c]), first, second, count, epsilon);
     const float drift = statistics_drift(mean[c], invstd[c], plain.mean, plain.invstd);
     atomicMax(reinterpret_cast<unsigned*>(&state->worst), __float_as_uint(drift));
   }

@@ -18,7 +18,7 @@ struct FinishStatistics {
   float *mean, *invstd, *scale;
 
   __device__ void operator()(std::int64_t c, double first, double second) const {
-    const Statistics statistics = statistics_of(to_float(x[c]), first, second, count, epsilon);
+    const Statistics statistics = make_statistics(to_float(x[c]), first, second, count, epsilon);
     mean[c] = statistics.mean;
     invstd[c] = statistics.invstd;
     scale[c] = gamma[c] * invstd[c];

@@ -13,19 +13,19 @@ namespace ptrain::cuda {
 namespace {
 
 /// Bias, residual and ReLU as the sums are stored; any other activation follows.
-ConvolutionTail tail_of(const KernelContext& context) {
+ConvolutionTail make_tail(const KernelContext& context) {
   return {has_input(context.inputs, Conv2d::bias), has_input(context.inputs, Conv2d::residual),
           context.op_as<Conv2d>().activation() == Activation::relu};
 }
 
-std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device, const ConvolutionTail& tail) {
+std::function<CudnnGraph()> make_graph(const KernelContext& context, Device& device, const ConvolutionTail& tail) {
   return [&context, &device, tail] {
     return convolution_graph(device.cudnn_target(), context.op_as<Conv2d>().attrs(), context.inputs[0],
                              context.inputs[1], context.outputs[0], tail);
   };
 }
 
-std::unique_ptr<Kernel> make_activation_of(const KernelContext& context, Device& device) {
+std::unique_ptr<Kernel> make_activation(const KernelContext& context, Device& device) {
   const ActivationOp activation(context.op_as<Conv2d>().activation());
   return make_activation({activation, context.outputs, context.outputs, context.options}, device);
 }
@@ -60,14 +60,14 @@ class ConvolutionInPasses final : public Kernel {
     const Conv2d plain(context.op_as<Conv2d>().attrs());
     const KernelContext of_plain{plain,           context.inputs.first(2), context.outputs,
                                  context.options, context.search_cache,    context.collectives};
-    convolution_ = make_convolution(of_plain, device, graph_of(of_plain, device, {}));
+    convolution_ = make_convolution(of_plain, device, make_graph(of_plain, device, {}));
     convolution_workspace_ = layout_.take(convolution_->workspace_bytes());
     const std::array<TensorDesc, 2> pair{y_, y_};
     if (has_input(context.inputs, Conv2d::residual)) {
       const Add add;
       add_ = make_add({add, pair, context.outputs, context.options}, device);
     }
-    if (context.op_as<Conv2d>().activation() != Activation::none) activation_ = make_activation_of(context, device);
+    if (context.op_as<Conv2d>().activation() != Activation::none) activation_ = make_activation(context, device);
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
@@ -105,14 +105,14 @@ class ConvolutionInPasses final : public Kernel {
 std::unique_ptr<Kernel> make_conv2d(const KernelContext& context, Device& device) {
   const Activation activation = context.op_as<Conv2d>().activation();
   if (context.inputs.size() == 2 && activation == Activation::none) {
-    return make_convolution(context, device, graph_of(context, device, {}));
+    return make_convolution(context, device, make_graph(context, device, {}));
   }
-  const ConvolutionTail tail = tail_of(context);
+  const ConvolutionTail tail = make_tail(context);
   std::string reason;
-  auto kernel = try_convolution(context, device, graph_of(context, device, tail), reason);
+  auto kernel = try_convolution(context, device, make_graph(context, device, tail), reason);
   if (kernel == nullptr) return std::make_unique<ConvolutionInPasses>(context, device);
   if (activation == Activation::none || tail.relu) return kernel;
-  return std::make_unique<ConvolutionThenActivation>(std::move(kernel), make_activation_of(context, device));
+  return std::make_unique<ConvolutionThenActivation>(std::move(kernel), make_activation(context, device));
 }
 
 }  // namespace ptrain::cuda

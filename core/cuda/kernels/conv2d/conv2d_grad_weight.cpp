@@ -10,7 +10,7 @@
 namespace ptrain::cuda {
 namespace {
 
-std::function<CudnnGraph()> graph_of(const KernelContext& context, Device& device) {
+std::function<CudnnGraph()> make_graph(const KernelContext& context, Device& device) {
   return [&context, &device] {
     return convolution_grad_weight_graph(device.cudnn_target(), context.op_as<Conv2dGradWeight>().attrs().conv,
                                          context.inputs[0], context.inputs[1], context.outputs[0]);
@@ -28,7 +28,7 @@ class GradWeightThenConverted final : public Kernel {
     const std::array<TensorDesc, 1> outputs{rounded_};
     const KernelContext rounded{context.op,      context.inputs,       outputs,
                                 context.options, context.search_cache, context.collectives};
-    gradient_ = make_convolution(rounded, device, graph_of(rounded, device));
+    gradient_ = make_convolution(rounded, device, make_graph(rounded, device));
     gradient_workspace_ = layout_.take(gradient_->workspace_bytes());
   }
 
@@ -53,10 +53,10 @@ class GradWeightThenConverted final : public Kernel {
 
 std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context, Device& device) {
   if (context.outputs[0].dtype == context.inputs[0].dtype) {
-    return make_convolution(context, device, graph_of(context, device));
+    return make_convolution(context, device, make_graph(context, device));
   }
   std::string reason;
-  auto kernel = try_convolution(context, device, graph_of(context, device), reason);
+  auto kernel = try_convolution(context, device, make_graph(context, device), reason);
   return kernel != nullptr ? std::move(kernel) : std::make_unique<GradWeightThenConverted>(context, device);
 }
 

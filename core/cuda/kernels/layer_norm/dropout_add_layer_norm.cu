@@ -98,14 +98,14 @@ __global__ void __launch_bounds__(block_threads)
 
 /// Calls visit(L{}) with the type of what lies beside a tensor of R in low precision; bf16 where nothing does.
 template <typename R, typename Visitor>
-void visit_low_of(std::optional<DType> low, Visitor&& visit) {
+void visit_low(std::optional<DType> low, Visitor&& visit) {
   if constexpr (std::is_same_v<R, float>) {
     if (low == DType::f16) return visit(f16{});
   }
   visit(bf16{});
 }
 
-const std::int64_t* rng_of(const KernelArgs& args, std::size_t slot) {
+const std::int64_t* get_rng(const KernelArgs& args, std::size_t slot) {
   return slot < args.inputs.size() ? static_cast<const std::int64_t*>(args.inputs[slot]) : nullptr;
 }
 
@@ -121,11 +121,11 @@ class DropoutAddLayerNormKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const std::int64_t width = x_.shape[-1], rows = x_.count() / width;
-    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 4)};
+    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, get_rng(args, 4)};
     visit_row_pack(width, [&](auto n) {
       visit_floating2(x_.dtype, residual_.dtype, [&](auto x_zero, auto zero) {
         using R = decltype(zero);
-        visit_low_of<R>(attributes_.low, [&](auto low_zero) {
+        visit_low<R>(attributes_.low, [&](auto low_zero) {
           using L = decltype(low_zero);
           launch(forward_kernel<decltype(n)::value, decltype(x_zero), R, L>, blocks_for(rows, block_rows),
                  block_threads, device_, a, static_cast<const decltype(x_zero)*>(args.inputs[Op::x]),
@@ -168,7 +168,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
       using D = decltype(dy_zero);
       const auto* dy = static_cast<const D*>(args.inputs[Op::dy]);
       const auto* sum = static_cast<const decltype(sum_zero)*>(args.inputs[Op::sum]);
-      visit_low_of<D>(low_, [&](auto low_zero) {
+      visit_low<D>(low_, [&](auto low_zero) {
         const auto* low =
             static_cast<const decltype(low_zero)*>(low_ ? args.inputs[DropoutAddLayerNormGrad::dy_low] : nullptr);
         run_as(dy, sum, low, args);
@@ -180,7 +180,7 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   template <typename D, typename R, typename L>
   void run_as(const D* dy, const R* sum, const L* low, const KernelArgs& args) {
     const std::int64_t width = sum_.shape[-1], rows = sum_.count() / width;
-    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, rng_of(args, 5)};
+    const RowsArgs a{rows, width, attributes_.dropout, attributes_.stream, get_rng(args, 5)};
     const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
     const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
     const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);

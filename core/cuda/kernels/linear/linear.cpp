@@ -22,7 +22,7 @@ class Converted {
  public:
   Converted() = default;
   Converted(const TensorDesc& desc, DType dtype, WorkspaceLayout& layout) : desc_(desc), dtype_(dtype) {
-    if (desc.dtype != dtype) part_ = layout.take(static_cast<std::size_t>(desc.count()) * size_of(dtype));
+    if (desc.dtype != dtype) part_ = layout.take(static_cast<std::size_t>(desc.count()) * element_size(dtype));
   }
   void* in(const Device& device, void* operand, void* workspace) const {
     if (desc_.dtype == dtype_) return operand;

@@ -7,7 +7,7 @@
 namespace ptrain::cuda {
 namespace {
 
-MatrixProduct product_of(const KernelContext& context) {
+MatrixProduct make_product(const KernelContext& context) {
   const BatchedMatmulAttributes& attributes = context.op_as<BatchedMatmul>().attrs();
   const BatchedMatmulExtent e =
       batched_matmul_extent(attributes, context.inputs[BatchedMatmul::a].shape, context.inputs[BatchedMatmul::b].shape);
@@ -25,7 +25,7 @@ MatrixProduct product_of(const KernelContext& context) {
 class BatchedMatmulKernel final : public Kernel {
  public:
   BatchedMatmulKernel(const KernelContext& context, Device& device)
-      : gemm_(Gemm::make_plain(context, device, product_of(context))) {}
+      : gemm_(Gemm::make_plain(context, device, make_product(context))) {}
 
   std::size_t workspace_bytes() const override { return gemm_->workspace_bytes(); }
   KernelRecord record() const override { return {gemm_->implementation()}; }

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-ChainStep step_of(const PointwiseStep& from) {
+ChainStep make_step(const PointwiseStep& from) {
   ChainStep step{};
   std::copy(from.operands.begin(), from.operands.end(), step.operands);
   if (from.op->kernel() == "binary") {
@@ -98,7 +98,7 @@ class PointwiseChainKernel final : public Kernel {
   PointwiseChainKernel(const KernelContext& context, Device& device) : device_(device), output_(context.outputs[0]) {
     const PointwiseChainAttributes& attributes = context.op_as<PointwiseChain>().attrs();
     chain_.inputs = attributes.inputs;
-    for (const PointwiseStep& step : attributes.steps) chain_.step[chain_.steps++] = step_of(step);
+    for (const PointwiseStep& step : attributes.steps) chain_.step[chain_.steps++] = make_step(step);
     for (std::size_t i = 0; i < context.inputs.size(); ++i) {
       indices_[i] = broadcast_index(context.inputs[i].shape, output_.shape);
     }

@@ -21,7 +21,7 @@ struct AddUp {
 
 /// Of NaN and anything NaN.
 struct TakeLargest {
-  __device__ static float start() { return float_of(0xff800000u); }
+  __device__ static float start() { return bits_to_float(0xff800000u); }
   template <typename V>
   __device__ static V join(V a, V b) {
     return b > a || b != b ? b : a;

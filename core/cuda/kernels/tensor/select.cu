@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(block_threads)
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) y[i] = mask.at(i) != 0 ? a.at(i) : b.at(i);
 }
 
-StridedIndex index_of(const KernelContext& context, int input) {
+StridedIndex make_index(const KernelContext& context, int input) {
   if (!has_input(context.inputs, input)) return {};
   return broadcast_index(context.inputs[static_cast<std::size_t>(input)].shape, context.outputs[0].shape);
 }
 
 template <typename T>
-const T* input_of(const KernelArgs& args, std::size_t input) {
+const T* get_input(const KernelArgs& args, std::size_t input) {
   return input < args.inputs.size() ? static_cast<const T*>(args.inputs[input]) : nullptr;
 }
 
@@ -57,8 +57,8 @@ class CompareKernel final : public Kernel {
         attributes_(context.op_as<Compare>().attrs()),
         dtype_(context.inputs[Compare::a].dtype),
         count_(context.outputs[0].count()),
-        a_(index_of(context, Compare::a)),
-        b_(index_of(context, Compare::b)) {}
+        a_(make_index(context, Compare::a)),
+        b_(make_index(context, Compare::b)) {}
 
   void run(const KernelArgs& args) override {
     if (dtype_ == DType::i32) {
@@ -72,7 +72,7 @@ class CompareKernel final : public Kernel {
   template <typename T, typename V>
   void run_as(const KernelArgs& args) const {
     const auto constant = static_cast<V>(attributes_.constant);
-    const Selected<T, V> a{input_of<T>(args, Compare::a), a_, constant}, b{input_of<T>(args, Compare::b), b_, constant};
+    const Selected<T, V> a{get_input<T>(args, Compare::a), a_, constant}, b{get_input<T>(args, Compare::b), b_, constant};
     visit_comparison(attributes_.comparison, [&](auto comparison) {
       launch(compare_kernel<decltype(comparison)::value, T, V>, grid_blocks(device_, count_), block_threads, device_,
              count_, a, b, static_cast<std::uint8_t*>(args.outputs[0]));
@@ -93,8 +93,8 @@ class WhereKernel final : public Kernel {
         attributes_(context.op_as<Where>().attrs()),
         output_(context.outputs[0]),
         mask_(broadcast_index(context.inputs[Where::mask].shape, output_.shape)),
-        a_(index_of(context, Where::a)),
-        b_(index_of(context, Where::b)) {}
+        a_(make_index(context, Where::a)),
+        b_(make_index(context, Where::b)) {}
 
   void run(const KernelArgs& args) override {
     if (output_.dtype == DType::i32) {
@@ -108,9 +108,9 @@ class WhereKernel final : public Kernel {
   template <typename T>
   void run_as(const KernelArgs& args) const {
     launch(where_kernel<T>, grid_blocks(device_, output_.count()), block_threads, device_, output_.count(),
-           Selected<std::uint8_t, std::uint8_t>{input_of<std::uint8_t>(args, Where::mask), mask_, 0},
-           Selected<T, T>{input_of<T>(args, Where::a), a_, T(attributes_.if_true)},
-           Selected<T, T>{input_of<T>(args, Where::b), b_, T(attributes_.if_false)}, static_cast<T*>(args.outputs[0]));
+           Selected<std::uint8_t, std::uint8_t>{get_input<std::uint8_t>(args, Where::mask), mask_, 0},
+           Selected<T, T>{get_input<T>(args, Where::a), a_, T(attributes_.if_true)},
+           Selected<T, T>{get_input<T>(args, Where::b), b_, T(attributes_.if_false)}, static_cast<T*>(args.outputs[0]));
   }
 
   Device& device_;
