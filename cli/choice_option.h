@@ -1,7 +1,7 @@
 // An option whose value is one of a few names.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/base/errors.h"
 
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@ namespace ptrain {
 template <typename E>
 E parse_choice(const char* option, const std::string& name) {
   if (const auto value = choice_from_name<E>(name)) return *value;
-  fail_usage("{}: expected {}, got \"{}\"", option, fmt::join(Choices<E>::names, "|"), name);
+  fail_usage("{}: expected {}, got \"{}\"", option, fmt::join(EnumNames<E>::names, "|"), name);
 }
 
 }  // namespace ptrain

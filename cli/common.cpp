@@ -1,6 +1,6 @@
 #include "cli/common.h"
 
-#include "cli/catalogs.h"
+#include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
 #include "core/base/errors.h"
@@ -49,7 +49,7 @@ void ConfigOptions::add_to(CLI::App& command) {
 
 void ConfigOptions::add_output_to(CLI::App& command) {
   command.add_flag("--fresh", fresh_, fmt::format("{}: {}", fresh_key, find_key(fresh_key)->help));
-  telling_.add_to(command);
+  console_.add_to(command);
 }
 
 std::string ConfigOptions::other_device() const {

@@ -1,7 +1,7 @@
 // The options that run, eval, plan and validate share: a configuration file and what overrides it.
 #pragma once
 
-#include "cli/view/telling.h"
+#include "cli/view/console_options.h"
 #include "core/yaml/load.h"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ class ConfigOptions {
 
   /// The resolved configuration; a short way wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
-  const Telling& telling() const { return telling_; }
+  const ConsoleOptions& console() const { return console_; }
 
  private:
   std::string file_;
@@ -35,7 +35,7 @@ class ConfigOptions {
   std::array<std::string, 6> short_values_;  // in the order of the short ways
   std::array<CLI::Option*, 6> short_options_{};
   bool fresh_ = false;
-  Telling telling_;
+  ConsoleOptions console_;
   bool takes_other_devices_ = false;
 };
 

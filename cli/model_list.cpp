@@ -1,11 +1,11 @@
 #include "cli/model_list.h"
 
-#include "cli/catalogs.h"
+#include "cli/program_catalogs.h"
 #include "core/analysis/markdown.h"
 #include "core/config/keys.h"
-#include "core/train/plans/estimate.h"
+#include "core/train/plans/memory_estimate.h"
 #include "core/train/settings.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 
 #include <fmt/ranges.h>
 

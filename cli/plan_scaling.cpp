@@ -24,7 +24,7 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
                                               *workload.model, load_report(options.measured));
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
-    const PredictedStep p = predict_step(measured, links, ranks);
+    const ScaledStep p = estimate_scaled_step(measured, links, ranks);
     list.push_back(
         {{"ranks", p.ranks},
          {"step_ms", p.step_seconds * 1e3},

@@ -1,7 +1,7 @@
 // The part of `ptrain plan` that looks at more ranks than there are.
 #pragma once
 
-#include "cli/workload.h"
+#include "cli/open_workload.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,12 @@
 // What the commands that train or evaluate lend to a run.
 #pragma once
 
-#include "cli/view/telling.h"
+#include "cli/view/console_options.h"
 #include "core/train/run/run_view.h"
 
 namespace ptrain {
 
-/// This program's devices and models, and its console; `telling` must outlive the run.
-RunTools make_run_tools(const Telling& telling);
+/// This program's devices and models, and its console; `console` must outlive the run.
+RunTools make_run_tools(const ConsoleOptions& console);
 
 }  // namespace ptrain

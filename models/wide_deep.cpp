@@ -30,7 +30,8 @@ class WideDeepBuilder final : public Blocks {
   ValueId wide_numbers(ValueId numbers) { return dense("wide.numbers", numbers, 1); }
 
   ValueId wide_words(ValueId words) {
-    const ValueId table = parameter(make_variable("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
+    const ValueId table =
+        parameter(make_variable("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
     return add("wide.words", std::make_shared<EmbeddingBag>(TableGradient::sparse), {words, table});
   }
 

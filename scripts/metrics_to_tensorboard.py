@@ -71,7 +71,7 @@ def record(data):
     return length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
 
 
-def scalars_of(line):
+def get_scalars(line):
     if "eval" in line:
         return [(f"eval/{name}", value) for name, value in line["eval"].items()
                 if value is not None and name not in NO_METRICS]
@@ -97,7 +97,7 @@ def main():
     with path.open("wb") as file:
         file.write(record(event(now, version="brain.Event:2")))
         for line in lines:
-            file.write(record(event(now, line["step"], scalars_of(line))))
+            file.write(record(event(now, line["step"], get_scalars(line))))
     print(path)
 
 

@@ -97,7 +97,7 @@ class Load:
             self.faults.append(fault)
 
 
-def state_of(process):
+def get_state(process):
     """(resident memory in KiB, open files)."""
     folder = pathlib.Path(f"/proc/{process.pid}")
     resident = next(int(line.split()[1]) for line in (folder / "status").read_text().splitlines() if line.startswith("VmRSS"))
@@ -110,7 +110,7 @@ def watch(server, load, seconds):
     while time.monotonic() - begin < seconds and server.poll() is None:
         time.sleep(1)
         if time.monotonic() - begin > seconds / 10:
-            samples.append(state_of(server))
+            samples.append(get_state(server))
         if len(load.faults) > 20:
             break
     return samples or [(0, 0)]

@@ -1,8 +1,8 @@
 #include "tests/catalogs.h"
 
-#include "core/data/registry.h"
-#include "core/tasks/registry.h"
-#include "models/registry.h"
+#include "core/data/source_registry.h"
+#include "core/tasks/task_registry.h"
+#include "models/model_registry.h"
 
 namespace ptrain {
 

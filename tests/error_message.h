@@ -12,7 +12,7 @@ namespace ptrain {
 /// Runs `call`; returns the message of the Error it throws, "" (and a failed test) when it throws none. Checks that the
 /// message is one line and leads to the exit code.
 template <typename Call>
-std::string error_of(Call&& call, ExitCode code = ExitCode::failed) {
+std::string get_error(Call&& call, ExitCode code = ExitCode::failed) {
   try {
     call();
   } catch (const Error& error) {

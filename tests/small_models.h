@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "core/tasks/registry.h"
-#include "models/registry.h"
+#include "core/tasks/task_registry.h"
+#include "models/model_registry.h"
 #include "models/text/bert.h"
 #include "models/vision/resnet.h"
 
@@ -20,9 +20,9 @@ inline Graph with_losses(const Model& model, const Bucket& batch, Mode mode, std
 }
 
 /// The task that the model's row names, the first of several.
-inline std::unique_ptr<Task> task_of(const Model& model) { return make_task(find_model(model.name()).tasks.front()); }
+inline std::unique_ptr<Task> get_task(const Model& model) { return make_task(find_model(model.name()).tasks.front()); }
 
-inline std::vector<float> floats_of(const ptrain::HostTensor& tensor) {
+inline std::vector<float> get_floats(const ptrain::HostTensor& tensor) {
   const auto values = tensor.values<float>();
   return {values.begin(), values.end()};
 }

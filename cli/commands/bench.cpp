@@ -1,13 +1,13 @@
 // ptrain bench: runs the cases of a suite, or of axes that are given beside a training configuration, interleaved, each
 // in a fresh process, and says what the axes do.
-#include "cli/catalogs.h"
 #include "cli/commands.h"
-#include "cli/device.h"
+#include "cli/open_device.h"
+#include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
 #include "cli/view/bench_view.h"
+#include "cli/view/console_options.h"
 #include "cli/view/event_log.h"
-#include "cli/view/telling.h"
 #include "core/analysis/effects/effects.h"
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/run_set.h"

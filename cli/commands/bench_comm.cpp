@@ -1,6 +1,6 @@
 // ptrain bench comm: how fast the ranks of a machine, or of an MPI job, sum a buffer with nothing beside it.
 #include "cli/commands.h"
-#include "cli/device.h"
+#include "cli/open_device.h"
 #include "core/base/errors.h"
 #include "core/comm/bench.h"
 #include "core/config/device_choice.h"

@@ -1,8 +1,8 @@
 // ptrain bench infer: how fast a trained model answers, by MLPerf's scenarios.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
+#include "cli/deploy_arguments.h"
 #include "cli/output_format.h"
-#include "cli/trained_model.h"
 #include "core/base/counted.h"
 #include "core/base/standard_streams.h"
 #include "core/infer/scenarios.h"
@@ -62,7 +62,7 @@ void show(const ScenarioReport& report) {
 
 void bench_infer(const BenchInferArguments& arguments) {
   const Scenario scenario = parse_choice<Scenario>("--scenario", arguments.scenario);
-  const OpenedModel opened = open_model(arguments.deploy.model);
+  const LoadedModel opened = open_model(arguments.deploy.model);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.batch_size = query_samples(scenario, options.batch_size);

@@ -1,9 +1,9 @@
 // ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
 #include "core/analysis/compare.h"
-#include "cli/catalogs.h"
 #include "cli/commands.h"
-#include "cli/device.h"
+#include "cli/open_device.h"
 #include "cli/output_format.h"
+#include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
 #include "core/base/errors.h"

@@ -1,16 +1,16 @@
 // ptrain doctor: what this machine offers, and what is missing with the way to get it.
-#include "cli/accept/burn_in.h"
-#include "cli/accept/machine.h"
 #include "cli/commands.h"
-#include "cli/device.h"
+#include "cli/machine_check/burn_in_request.h"
+#include "cli/machine_check/machine.h"
+#include "cli/open_device.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/report/build_info.h"
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
-#include "core/train/measure/known_rates.h"
+#include "core/train/measure/cached_device_rates.h"
 #include "core/train/run/run_environment.h"
 
 #include <fmt/format.h>
@@ -39,8 +39,8 @@ json gpu_state() {
 json amp_advice(const DeviceRates& rates, DType preferred) {
   const auto advice = [&](MainWork work) {
     const AmpAdvice amp = advise_amp(rates, work, preferred);
-    return json{{"level", choice_name(amp.level)},
-                {"dtype", choice_name(to_amp_dtype(amp.dtype))},
+    return json{{"level", enum_name(amp.level)},
+                {"dtype", enum_name(to_amp_dtype(amp.dtype))},
                 {"gain", amp.gain},
                 {"reason", amp.reason}};
   };

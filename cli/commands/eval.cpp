@@ -17,7 +17,7 @@ void eval(const ConfigOptions& options) {
     fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (!loaded.config.eval.any()) loaded.config.eval.every_epochs = 1;
-  run_with_report(loaded, make_run_tools(options.telling()), OutputUse::evaluation, [](Trainer& trainer) {
+  run_with_report(loaded, make_run_tools(options.console()), OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();
     trainer.write_predictions();

@@ -1,11 +1,11 @@
 // ptrain export: a trained model as a folder, or as an ONNX file, that needs nothing of its run.
 #include "cli/commands.h"
-#include "cli/trained_model.h"
+#include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/deploy/onnx/onnx.h"
 #include "core/io/atomic_file.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ struct ExportArguments {
 };
 
 /// Its length is free there, so that texts are padded, never packed.
-std::filesystem::path export_onnx(const OpenedModel& opened, const std::filesystem::path& folder) {
+std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
   const std::unique_ptr<Model> model = make_model(config, opened.trained.data);
@@ -40,7 +40,7 @@ void export_model(const ExportArguments& arguments) {
   if (!onnx && arguments.format != "ptrain") {
     fail_usage("--format: expected ptrain|onnx, got \"{}\"", arguments.format);
   }
-  const OpenedModel opened = open_model(arguments.model);
+  const LoadedModel opened = open_model(arguments.model);
   std::filesystem::path written = arguments.out;
   if (onnx) {
     require_images_or_sentences(opened.trained, "--format onnx has no form for");

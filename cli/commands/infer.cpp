@@ -1,13 +1,13 @@
 // ptrain infer: what a trained model says about its inputs, or how it goes on with a text.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
-#include "cli/trained_model.h"
+#include "cli/deploy_arguments.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
-#include "core/infer/answers.h"
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
+#include "core/infer/prediction_format.h"
 #include "core/report/json_file.h"
 #include "core/report/progress.h"
 
@@ -21,7 +21,7 @@ namespace {
 struct InferArguments {
   DeployArguments deploy;
   std::vector<std::string> inputs;
-  InputOptions options;
+  InferenceDataOptions options;
   std::size_t top = 5;
   std::string format = "text";
   std::string report;
@@ -51,15 +51,15 @@ void print_summary(const InferenceReport& report) {
   if (report.evaluation && report.evaluation->primary() != nullptr) print_error_line(quality_line(*report.evaluation));
 }
 
-InferenceReport answer(DeployedModel& ready, const InputSet& inputs, const InferArguments& arguments,
-                       AnswerFormat format) {
+InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, const InferArguments& arguments,
+                       PredictionFormat format) {
   const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
   const InferenceOptions options{.form = {arguments.top, inputs.info().class_names}};
-  fmt::print("{}", answers_header(format, ready.task().columns(options.form)));
+  fmt::print("{}", format_header(format, ready.task().columns(options.form)));
   const Stopwatch watch;
   InferenceReport report = run_inference(
       ready, inputs, options,
-      [&](const std::string& input, const Prediction& one) { fmt::print("{}", answer_line(format, input, one)); },
+      [&](const std::string& input, const Prediction& one) { fmt::print("{}", format_prediction(format, input, one)); },
       [&](std::int64_t done) {
         progress->show(done, inputs.size(), [&](double eta_seconds) {
           return fmt::format("{}/{} inputs  {:.1f}/s{}", done, inputs.size(),
@@ -76,7 +76,7 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 /// No larger batches than there are inputs, and no search, which would take longer than most of them.
-DeployOptions options_for(std::int64_t inputs, const OpenedModel& opened, DType preferred,
+DeployOptions options_for(std::int64_t inputs, const LoadedModel& opened, DType preferred,
                           const InferArguments& arguments) {
   DeployOptions options = arguments.deploy.deploy_options(opened, preferred);
   options.batch_size = std::min(options.batch_size, inputs);
@@ -85,7 +85,7 @@ DeployOptions options_for(std::int64_t inputs, const OpenedModel& opened, DType 
 }
 
 /// Goes on with every prompt of the command line, of .txt files and of standard input.
-void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFormat format) {
+void go_on(const LoadedModel& opened, const InferArguments& arguments, PredictionFormat format) {
   if (!arguments.report.empty()) fail_usage("--report: is of classes; {} goes on with texts", arguments.deploy.model);
   std::vector<std::string> notes;
   const std::vector<std::string> prompts = read_prompts(arguments.inputs, notes);
@@ -112,10 +112,10 @@ void go_on(const OpenedModel& opened, const InferArguments& arguments, AnswerFor
 }
 
 void infer(const InferArguments& arguments) {
-  const auto format = parse_choice<AnswerFormat>("--format", arguments.format);
-  const OpenedModel opened = open_model(arguments.deploy.model);
-  if (!opened.task->answers_samples()) return go_on(opened, arguments, format);
-  const std::unique_ptr<InputSet> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
+  const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
+  const LoadedModel opened = open_model(arguments.deploy.model);
+  if (!opened.task->predicts_samples()) return go_on(opened, arguments, format);
+  const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),

@@ -1,12 +1,12 @@
 // ptrain init: a configuration for data that it is shown.
-#include "cli/catalogs.h"
 #include "cli/commands.h"
+#include "cli/program_catalogs.h"
 #include "cli/shipped.h"
 #include "core/base/counted.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
 #include "core/yaml/load.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,8 +43,8 @@ std::string data_text(const DataSettings& settings) {
   if (!columns.first.empty()) text += fmt::format("    text: {}\n", quoted(columns.first));
   if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
   if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
-  if (settings.dev_share > 0)
-    text += fmt::format("  split: {{dev: {}}}  # nothing else is there to evaluate on\n", settings.dev_share);
+  if (settings.dev_fraction > 0)
+    text += fmt::format("  split: {{dev: {}}}  # nothing else is there to evaluate on\n", settings.dev_fraction);
   return text;
 }
 

@@ -1,8 +1,8 @@
 // ptrain list: what can be asked for.
-#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/model_list.h"
 #include "cli/output_format.h"
+#include "cli/program_catalogs.h"
 #include "core/analysis/markdown.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
@@ -21,7 +21,7 @@ namespace {
 
 std::vector<std::string_view> collect_forms(const DataSourceEntry& source) {
   std::vector<std::string_view> forms;
-  for (const SampleForm form : source.gives) forms.push_back(choice_name(form));
+  for (const SampleForm form : source.gives) forms.push_back(enum_name(form));
   return forms;
 }
 
@@ -47,12 +47,12 @@ void list_data(const FormatOptions& format) {
 }
 
 /// "train" of "train.optimizer.lr", "seed" of "seed".
-std::string section_of(const Key& key) { return key.name.substr(0, key.name.find('.')); }
+std::string find_section(const Key& key) { return key.name.substr(0, key.name.find('.')); }
 
 /// Those of one section; all for an empty one.
 std::vector<Key> select_keys(const std::string& section) {
   std::vector<std::string> sections;
-  for (const Key& key : catalogs().keys()) sections.push_back(section_of(key));
+  for (const Key& key : catalogs().keys()) sections.push_back(find_section(key));
   if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
     fail_usage("list keys: no section {}{}", shown(section), did_you_mean(section, sections));
   }
@@ -94,13 +94,13 @@ void list_keys(const std::string& section, const FormatOptions& format) {
   if (format.markdown) fmt::print("# Keys of a configuration\n\nMade by `ptrain list keys --markdown`.\n");
   std::string current;
   for (const Key& key : keys) {
-    const bool begins = section_of(key) != current;
+    const bool begins = find_section(key) != current;
     if (format.markdown && begins) {
-      fmt::print("\n## {}\n\n| key | meaning | takes | default |\n| --- | --- | --- | --- |\n", section_of(key));
+      fmt::print("\n## {}\n\n| key | meaning | takes | default |\n| --- | --- | --- | --- |\n", find_section(key));
     } else if (section.empty() && begins) {
-      fmt::print("{}[{}]\n", current.empty() ? "" : "\n", section_of(key));
+      fmt::print("{}[{}]\n", current.empty() ? "" : "\n", find_section(key));
     }
-    current = section_of(key);
+    current = find_section(key);
     fmt::print("{}", format.markdown ? format_markdown(key) : format_key(key));
   }
 }

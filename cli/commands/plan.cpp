@@ -1,15 +1,15 @@
 // ptrain plan: parameters, arithmetic and memory of a run before anything runs.
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/plan_compilation.h"
-#include "cli/plan_prediction.h"
+#include "cli/engine_compilation.h"
+#include "cli/open_workload.h"
 #include "cli/plan_scaling.h"
-#include "cli/workload.h"
+#include "cli/step_estimate_text.h"
 #include "core/base/errors.h"
 #include "core/train/amp_choice.h"
-#include "core/train/measure/known_rates.h"
-#include "core/train/plans/estimate.h"
-#include "core/train/plans/run_plans.h"
+#include "core/train/measure/cached_device_rates.h"
+#include "core/train/plans/memory_estimate.h"
+#include "core/train/plans/training_plans.h"
 #include "core/train/run/start_ranks.h"
 #include "core/train/settings.h"
 
@@ -53,7 +53,7 @@ void plan(const PlanCommandOptions& options) {
   }
   const Ranks alone(nullptr);
   const DType preferred = workload.backend->kernels().preferred_low_precision();
-  const DeviceRates rates = known_rates(*workload.backend, plan_options(config).kernels);
+  const DeviceRates rates = cached_device_rates(*workload.backend, plan_options(config).kernels);
   const AmpChoice amp = settle_amp(config, preferred, &rates, alone);
   if (!options.scaling.ranks.empty()) {
     const nlohmann::json predictions = predict_scaling(config, workload, options.scaling);
@@ -61,7 +61,7 @@ void plan(const PlanCommandOptions& options) {
     return;
   }
   TrainObserver silent;
-  RunPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
+  TrainingPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures r = plans.figures();
   const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
@@ -70,7 +70,7 @@ void plan(const PlanCommandOptions& options) {
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},
                                   {"batch_size", config.data.batch_size},
-                                  {"amp", {{"level", choice_name(amp.level)}, {"reason", amp.reason}}},
+                                  {"amp", {{"level", enum_name(amp.level)}, {"reason", amp.reason}}},
                                   {"flops_per_sample", r.flops_per_sample},
                                   {"bytes_per_sample", r.bytes_per_sample},
                                   {"memory",
@@ -88,7 +88,7 @@ void plan(const PlanCommandOptions& options) {
   const auto mib = [](std::int64_t bytes) { return fmt::format("{:>8} MiB", bytes >> 20); };
   fmt::print("model               {}\n", workload.model->signature());
   fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(r.parameters) * 1e-6);
-  fmt::print("precision           {}{}\n", choice_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
+  fmt::print("precision           {}{}\n", enum_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
   fmt::print("arithmetic          {:>8.2f} GFLOP a sample, forward and backward\n", r.flops_per_sample * 1e-9);
   fmt::print("memory traffic      {:>8.1f} MB a sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
   fmt::print("memory at batch {}\n", config.data.batch_size);

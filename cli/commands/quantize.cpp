@@ -1,12 +1,12 @@
 // ptrain quantize: a trained model in 8-bit integers, where that is faster and costs little accuracy.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
+#include "cli/deploy_arguments.h"
 #include "cli/output_format.h"
-#include "cli/trained_model.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/cpu/onednn/int8_work.h"
 #include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
@@ -22,7 +22,7 @@ namespace {
 struct QuantizeArguments {
   std::string model, out, report;
   std::vector<std::string> calibrate, evaluate;
-  InputOptions inputs;
+  InferenceDataOptions inputs;
   std::int64_t samples = 512, batch = 32;
   std::string method = "auto", layers = "faster", amp = "O0";
   double max_drop = 0.3, max_logit_error = 0.1, speed_seconds = 0.5;
@@ -63,11 +63,11 @@ void show(const QuantizeReport& report) {
   fmt::print("model: {}\n", report.out);
 }
 
-std::vector<std::string> notes_on(const InputSet& calibration) {
+std::vector<std::string> notes_on(const InferenceDataset& calibration) {
   std::vector<std::string> notes;
   std::set<std::int32_t> truths;
   for (std::int64_t i = 0; i < calibration.size(); ++i) truths.insert(calibration.label(i));
-  if (truths.size() == 1 && !truths.contains(no_truth)) {
+  if (truths.size() == 1 && !truths.contains(no_label)) {
     notes.push_back(fmt::format("every calibration sample is of one class, {}: scales may not fit the others",
                                 calibration.info().class_names[static_cast<std::size_t>(*truths.begin())]));
   }
@@ -87,14 +87,14 @@ void quantize(const QuantizeArguments& arguments) {
   const QuantizeOptions options{parse_choice<CalibrationMethod>("--method", arguments.method),
                                 parse_choice<LayerChoice>("--layers", arguments.layers), arguments.max_drop,
                                 arguments.max_logit_error};
-  const OpenedModel opened = open_model(arguments.model);
+  const LoadedModel opened = open_model(arguments.model);
   require_answers(opened, "quantize");
   require_images_or_sentences(opened.trained, "quantize is not made for");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
-  const std::unique_ptr<InputSet> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);
-  const std::unique_ptr<InputSet> calibration = sample_evenly(*all, arguments.samples);
-  const std::unique_ptr<InputSet> others =
+  const std::unique_ptr<InferenceDataset> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);
+  const std::unique_ptr<InferenceDataset> calibration = sample_evenly(*all, arguments.samples);
+  const std::unique_ptr<InferenceDataset> others =
       arguments.evaluate.empty() ? nullptr : open_inputs(opened.trained, arguments.evaluate, arguments.inputs);
   DeployArguments deploy{arguments.model, "cpu", arguments.amp, std::min(arguments.batch, calibration->size())};
   DeployOptions deploy_options = deploy.deploy_options(opened, backend->kernels().preferred_low_precision());

@@ -14,7 +14,7 @@ namespace {
 
 void run(const ConfigOptions& options) {
   const LoadedConfig loaded = options.load();
-  run_with_report(loaded, make_run_tools(options.telling()), OutputUse::training, [&](Trainer& trainer) {
+  run_with_report(loaded, make_run_tools(options.console()), OutputUse::training, [&](Trainer& trainer) {
     trainer.train();
     const OutputConfig& output = loaded.config.output;
     if (trainer.result().status != RunStatus::ok || !output.save) return;

@@ -1,6 +1,6 @@
 // ptrain serve: a trained model over HTTP, by the KServe v2 protocol.
 #include "cli/commands.h"
-#include "cli/trained_model.h"
+#include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/runtime/predictor.h"
@@ -21,13 +21,13 @@ struct ServeArguments {
   std::size_t max_body_mib = 64;
 };
 
-std::string choose_name(const ServeArguments& arguments, const OpenedModel& opened) {
+std::string choose_name(const ServeArguments& arguments, const LoadedModel& opened) {
   if (!arguments.name.empty()) return arguments.name;
   return std::filesystem::absolute(opened.trained.folder / "").parent_path().filename().string();
 }
 
 void serve(const ServeArguments& arguments) {
-  const OpenedModel opened = open_model(arguments.deploy.model);
+  const LoadedModel opened = open_model(arguments.deploy.model);
   require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
@@ -45,7 +45,8 @@ void serve(const ServeArguments& arguments) {
     predictor->prepare(opened.trained.data);
   };
   Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
-  const ModelService service(opened, predictor->outputs(), choose_name(arguments, opened), batcher, batching.most, metrics);
+  const ModelService service(opened, predictor->outputs(), choose_name(arguments, opened), batcher, batching.most,
+                             metrics);
   HttpOptions http = arguments.http;
   http.max_body = arguments.max_body_mib << 20;
   http.threads =

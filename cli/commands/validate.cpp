@@ -1,7 +1,7 @@
 // ptrain validate: checks a configuration, and the data, vocabulary and weights that it names, without running it.
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/workload.h"
+#include "cli/open_workload.h"
 #include "core/base/standard_streams.h"
 #include "core/config/keys.h"
 #include "core/io/safetensors.h"

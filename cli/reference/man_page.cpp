@@ -1,6 +1,6 @@
 #include "cli/reference/man_page.h"
 
-#include "cli/catalogs.h"
+#include "cli/program_catalogs.h"
 
 #include <fmt/format.h>
 

@@ -11,10 +11,10 @@
 
 namespace ptrain {
 
-RunConsole::RunConsole(const Config& config, const Telling& telling, ShownRank shown)
+RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown)
     : config_(config),
-      telling_(telling),
-      progress_(make_progress(shown == ShownRank::all ? telling.progress() : ProgressStyle::none,
+      console_(console),
+      progress_(make_progress(shown == ShownRank::all ? console.progress() : ProgressStyle::none,
                               config.train.log_every_steps)) {}
 
 void RunConsole::on_start(const RunResult& prepared) {
@@ -61,7 +61,7 @@ void RunConsole::on_note(const std::string& line) {
 }
 
 void RunConsole::on_detail(const std::string& line) {
-  if (telling_.verbosity() == Verbosity::verbose) progress_->message(line);
+  if (console_.verbosity() == Verbosity::verbose) progress_->message(line);
 }
 
 void RunConsole::on_line(std::string_view kind, const MetricsLine& line) { event(kind, to_json(line)); }
@@ -71,12 +71,12 @@ void RunConsole::on_report(const Report& report, const std::filesystem::path& fi
 }
 
 void RunConsole::on_end(const Report& report, std::span<const double> step_ms, const std::filesystem::path& file) {
-  if (telling_.events() || telling_.verbosity() == Verbosity::quiet) return;
+  if (console_.events() || console_.verbosity() == Verbosity::quiet) return;
   fmt::print("{}report: {}\n", run_summary(report, step_ms), file.string());
 }
 
 void RunConsole::event(std::string_view name, const nlohmann::json& fields) {
-  if (telling_.events()) print_event(name, fields);
+  if (console_.events()) print_event(name, fields);
 }
 
 }  // namespace ptrain

@@ -1,7 +1,7 @@
 // Shows a run on the console: its progress, or events, and what it came to.
 #pragma once
 
-#include "cli/view/telling.h"
+#include "cli/view/console_options.h"
 #include "core/config/config.h"
 #include "core/report/progress.h"
 #include "core/train/run/run_view.h"
@@ -13,7 +13,7 @@ namespace ptrain {
 class RunConsole final : public RunView {
  public:
   /// Configuration and options must outlive it. Of a rank of which the report alone is shown there is no progress.
-  RunConsole(const Config& config, const Telling& telling, ShownRank shown);
+  RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown);
 
   void on_start(const RunResult& prepared) override;
   void on_step(const Step& step) override;
@@ -31,7 +31,7 @@ class RunConsole final : public RunView {
   void event(std::string_view name, const nlohmann::json& fields);
 
   const Config& config_;
-  const Telling& telling_;
+  const ConsoleOptions& console_;
   std::unique_ptr<Progress> progress_;
   std::int64_t samples_ = 0;
   double seconds_ = 0;

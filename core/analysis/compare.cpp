@@ -81,10 +81,11 @@ StepLogs minus(StepLogs changed, const StepLogs& base) {
   return changed;
 }
 
-SpeedChange judge_speed(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
+SpeedChange test_speed_change(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
   const auto [first, second] = interleaved_pairs(base, changed);
-  if (!first.empty()) return judge_pairs(minus(collect_step_logs(second, estimator), collect_step_logs(first, estimator)), rule);
-  return judge_groups(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
+  if (!first.empty())
+    return test_paired_change(minus(collect_step_logs(second, estimator), collect_step_logs(first, estimator)), rule);
+  return test_group_change(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
 }
 
 /// "2 of 3 runs ended well (1 oom: does not fit)", why a side has too little.
@@ -181,7 +182,7 @@ std::string_view to_string(AccuracyVerdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
-AccuracyChange judge_accuracy(const Runs& base, const Runs& changed, double margin) {
+AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, double margin) {
   const Quality before = measure_quality(base), after = measure_quality(changed);
   AccuracyChange change;
   if (!before.metric && !after.metric) return change;
@@ -262,8 +263,8 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
   });
   result.memory_percent = memory_change(before, after);
-  result.speed = judge_speed(before, after, result.estimator, rule.speed);
-  result.accuracy = judge_accuracy(before, after, rule.accuracy_margin);
+  result.speed = test_speed_change(before, after, result.estimator, rule.speed);
+  result.accuracy = test_accuracy_change(before, after, rule.accuracy_margin);
   result.target = target_change(before, after, rule.speed.confidence);
   if (result.refused) {
     result.speed.verdict = Verdict::inconclusive;

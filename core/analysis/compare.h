@@ -142,8 +142,8 @@ struct Comparison {
 /// of N evaluation samples is known to have changed sides, of which up to 1 - 0.025^(1/N) may: Clopper and Pearson's
 /// bound for none of N (Biometrika 26, 1934). Of one run a side and a metric without an error, the margin alone decides
 /// what is worse. Sides that are judged by different metrics, or lack one that the base has, are inconclusive.
-AccuracyChange judge_accuracy(const std::vector<const MeasuredRun*>& base,
-                              const std::vector<const MeasuredRun*>& changed, double margin);
+AccuracyChange test_accuracy_change(const std::vector<const MeasuredRun*>& base,
+                                    const std::vector<const MeasuredRun*>& changed, double margin);
 
 /// Of interleaved pairs where there are any: centre_interval of their changes; else rank_sum_interval.
 std::optional<TargetChange> target_change(const std::vector<const MeasuredRun*>& base,

@@ -112,9 +112,9 @@ std::string comparison_text(const Comparison& comparison) {
   std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
                                  step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
   for (const CaseComparison& item : comparison.cases) {
-    text +=
-        fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width, to_string(item.speed.verdict),
-                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
+    text += fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width,
+                        to_string(item.speed.verdict), step_text(item), speed_text(item), runs_text(item),
+                        memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("{}\n", line);
   return text;
@@ -126,9 +126,9 @@ std::string comparison_markdown(const Comparison& comparison) {
       "| Case | Verdict | {} | Speed | Runs | Memory | {} |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
       step_title(comparison), column);
   for (const CaseComparison& item : comparison.cases) {
-    text +=
-        fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name), to_string(item.speed.verdict),
-                    step_text(item), speed_text(item), runs_text(item), memory_text(item), accuracy_text(item, column));
+    text += fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name),
+                        to_string(item.speed.verdict), step_text(item), speed_text(item), runs_text(item),
+                        memory_text(item), accuracy_text(item, column));
   }
   for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";

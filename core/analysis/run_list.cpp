@@ -4,7 +4,7 @@
 #include "core/analysis/run_set.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
-#include "core/data/registry.h"
+#include "core/data/source_registry.h"
 
 #include <fmt/format.h>
 

@@ -52,8 +52,8 @@ TableCell measured_cell(const Interval& interval, const std::string& unit, std::
 }
 
 /// The centre of one figure over the good runs.
-TableCell estimate_center(const Source& source, const std::function<double(const RunFigures&)>& figure, const char* unit,
-                    const char* in_record, const char* in_report) {
+TableCell estimate_center(const Source& source, const std::function<double(const RunFigures&)>& figure,
+                          const char* unit, const char* in_record, const char* in_report) {
   std::vector<double> values;
   for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
   TableCell cell = measured_cell(centre_interval(values, interval_confidence), unit, values.size());
@@ -300,8 +300,8 @@ void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
     if (row.cells[column].runs > 0) counts.insert(row.cells[column].runs);
   }
   std::string& title = table.columns[column].title;
-  title =
-      fmt::format("Speed ({}{})", to_string(estimator), counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
+  title = fmt::format("Speed ({}{})", to_string(estimator),
+                      counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
   if (counts.size() < 2) return;
   for (TableRow& row : table.rows) {
     TableCell& cell = row.cells[column];

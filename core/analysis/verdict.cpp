@@ -70,7 +70,7 @@ std::string_view to_string(Verdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
-SpeedChange judge_pairs(const StepLogs& changes, const SpeedRule& rule) {
+SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule) {
   SpeedChange change;
   change.paired = true;
   change.runs = static_cast<std::int64_t>(changes.typical.size());
@@ -80,7 +80,7 @@ SpeedChange judge_pairs(const StepLogs& changes, const SpeedRule& rule) {
   return change;
 }
 
-SpeedChange judge_groups(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule) {
+SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule) {
   SpeedChange change;
   change.runs = static_cast<std::int64_t>(std::min(base.typical.size(), changed.typical.size()));
   const double unsteady = std::hypot(drift(base.typical), drift(changed.typical)) / 2;

@@ -42,10 +42,10 @@ struct SpeedChange {
 /// above (below) zero and the estimate past the threshold, SAME when the whole interval lies within the threshold on
 /// both sides, else INCONCLUSIVE. So at most 5 % of comparisons of a program with itself are called a change, whatever
 /// the noise, and far fewer where noise is below the threshold. SLOWER too when the mean step is, at 99 %.
-SpeedChange judge_pairs(const StepLogs& changes, const SpeedRule& rule);
+SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule);
 
 /// From runs that were not interleaved, by the rank-sum interval, widened by the drift that shows within each side:
 /// what the machine did between the two cannot be told from what the program did.
-SpeedChange judge_groups(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule);
+SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule);
 
 }  // namespace ptrain

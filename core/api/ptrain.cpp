@@ -63,7 +63,7 @@ template <typename E>
 E choice(const char* value, const char* name, E otherwise) {
   if (value == nullptr) return otherwise;
   if (const auto chosen = choice_from_name<E>(value)) return *chosen;
-  fail_usage("options.{}: expected {}, got \"{}\"", name, fmt::join(Choices<E>::names, "|"), value);
+  fail_usage("options.{}: expected {}, got \"{}\"", name, fmt::join(EnumNames<E>::names, "|"), value);
 }
 
 api::Settings make_settings(const char* folder, const ptrain_options& options) {
@@ -135,7 +135,8 @@ std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t c
     given(input.name, "inputs: a name");
     if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", quoted_name(input.name), input.rank);
     if (input.rank > 0) given(input.shape, quoted_name(input.name).c_str());
-    tensors.push_back({input.name, to_tensor_type(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
+    tensors.push_back(
+        {input.name, to_tensor_type(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
   }
   return tensors;
 }

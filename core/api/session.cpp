@@ -3,10 +3,10 @@
 #include "core/api/calling_thread.h"
 #include "core/base/control_group.h"
 #include "core/base/utf8.h"
-#include "core/cpu/backend.h"
-#include "core/cuda/backend.h"
+#include "core/cpu/cpu_backend.h"
+#include "core/cuda/cuda_backend.h"
 #include "core/data/image/image_transform.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Settings completed(Settings settings) {
   return settings;
 }
 
-DeployOptions deploy_options(const Settings& settings, const OpenedModel& opened, DType preferred) {
+DeployOptions deploy_options(const Settings& settings, const LoadedModel& opened, DType preferred) {
   DeployOptions options;
   options.batch_size = settings.max_batch;
   options.max_length = opened.trained.data.max_length;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/device_choice.h"
-#include "core/runtime/opened_model.h"
+#include "core/runtime/loaded_model.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/tensors.h"
 #include "core/runtime/text_encoder.h"
@@ -44,7 +44,7 @@ class Session {
 
  private:
   Settings settings_;
-  OpenedModel opened_;
+  LoadedModel opened_;
   std::vector<ClientTensor> inputs_;
   std::vector<Shape> answer_shapes_;
   std::optional<TextEncoder> encoder_;

@@ -1,4 +1,4 @@
-// What samples are, as data sets make them and models read them. Tokens are blocks of running text: each token's truth
+// What samples are, as data sets make them and models read them. Tokens are blocks of running text: each token's label
 // is the next one.
 #pragma once
 

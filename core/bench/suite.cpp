@@ -172,7 +172,7 @@ class SuiteReader : YamlReader {
   /// A value as it would stand on the command line.
   std::string value_text(const YamlEntry& entry, const YamlValue& value) const {
     if (value.kind == YamlValue::Kind::scalar) return value.text;
-    if (value.kind != YamlValue::Kind::list) refuse(entry, "", "a value or a list");
+    if (value.kind != YamlValue::Kind::list) reject(entry, "", "a value or a list");
     std::vector<std::string> items;
     for (const YamlValue& item : value.items) items.push_back(item.text);
     return fmt::format("[{}]", fmt::join(items, ", "));

@@ -10,7 +10,7 @@
 namespace ptrain {
 
 /// Written by a rank's training thread without a lock or an allocation; read by any thread.
-struct Activity {
+struct RankActivity {
   std::atomic<std::uint64_t> progress{0};  // changes whenever the rank does something
   std::atomic<int> busy{0};                // above 0: in something that may take any time, such as writing a checkpoint
   std::atomic<const char*> action{"starting"};  // a literal
@@ -24,16 +24,16 @@ struct Activity {
 std::string activity_text(std::int64_t step, const char* action);
 
 /// Tells which rank keeps the others waiting without a sign of work.
-class Patience {
+class HangDetector {
  public:
   using Clock = std::chrono::steady_clock;
-  Patience(int world_size, double timeout_seconds)
+  HangDetector(int world_size, double timeout_seconds)
       : timeout_(timeout_seconds), seen_(static_cast<std::size_t>(world_size)) {}
 
   /// A wait begins: every rank has the whole time again.
   void restart();
   /// True when `rank`'s progress has stayed the same for the timeout; a busy rank has any time.
-  bool exhausted(int rank, std::uint64_t progress, bool busy);
+  bool has_hung(int rank, std::uint64_t progress, bool busy);
   double timeout_seconds() const { return timeout_; }
 
  private:

@@ -81,14 +81,14 @@ void Communicator::make_failure_calls(const std::exception_ptr& failure) {
 }
 
 void Communicator::outlast_failure() {
-  if (!options_.last_resort) return;
+  if (!options_.on_unresponsive) return;
   std::unique_lock lock(mutex_);
   const auto grace = std::chrono::duration<double>(options_.grace_seconds);
   if (work_.wait_for(lock, grace, [this] { return stopping_; })) return;
   try {
     std::rethrow_exception(failure_);
   } catch (const std::exception& failure) {
-    options_.last_resort(failure.what());
+    options_.on_unresponsive(failure.what());
   }
 }
 
@@ -175,13 +175,13 @@ void Communicator::note(const char* action, std::int64_t step) {
   note_progress();
 }
 
-Communicator::Busy::Busy(Communicator* communicator, const char* action) : communicator_(communicator) {
+Communicator::BusyScope::BusyScope(Communicator* communicator, const char* action) : communicator_(communicator) {
   if (communicator_ == nullptr) return;
   communicator_->activity_.action.store(action);
   communicator_->activity_.busy.fetch_add(1);
 }
 
-Communicator::Busy::~Busy() {
+Communicator::BusyScope::~BusyScope() {
   if (communicator_ == nullptr) return;
   communicator_->note_progress();
   communicator_->activity_.busy.fetch_sub(1);

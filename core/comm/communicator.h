@@ -27,10 +27,10 @@ struct ExchangeTimes {
 };
 
 struct CommunicatorOptions {
-  /// How long after a failure the training thread may take to notice it; then `last_resort` is called with the
+  /// How long after a failure the training thread may take to notice it; then `on_unresponsive` is called with the
   /// failure's message, and is meant to end the process. Without it the thread may take for ever.
   double grace_seconds = 0;
-  std::function<void(const std::string&)> last_resort = {};
+  std::function<void(const std::string&)> on_unresponsive = {};
 };
 
 /// Calls other than the const ones are the training thread's; all ranks make the collective ones in the same order.
@@ -66,12 +66,12 @@ class Communicator final : public HostCollectives {
   /// What this rank is doing now: `action` is a literal, `step` counts from 1.
   void note(const char* action, std::int64_t step);
   /// While it lives, this rank may take any time without counting as hung.
-  class [[nodiscard]] Busy {
+  class [[nodiscard]] BusyScope {
    public:
-    explicit Busy(Communicator* communicator, const char* action);
-    ~Busy();
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
+    explicit BusyScope(Communicator* communicator, const char* action);
+    ~BusyScope();
+    BusyScope(const BusyScope&) = delete;
+    BusyScope& operator=(const BusyScope&) = delete;
 
    private:
     Communicator* communicator_;
@@ -122,7 +122,7 @@ class Communicator final : public HostCollectives {
   void outlast_failure();
 
   std::unique_ptr<Transport> transport_;
-  Activity& activity_;
+  RankActivity& activity_;
   const CommunicatorOptions options_;
 
   std::mutex failure_calls_mutex_;  // held while they are made, so that none outlives its OnFailure

@@ -4,7 +4,7 @@
 
 #include "core/comm/mpi_watch.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/reduce.h"
+#include "core/comm/rank_slice.h"
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +39,7 @@ class MpiTransport final : public Transport {
   int host_index(int rank) const override { return watch_->host_index(rank); }
   int local_world_size() const override { return watch_->local_world_size(); }
   const std::string& rank_host(int rank) const override { return watch_->rank_host(rank); }
-  Activity& activity() override { return activity_; }
+  RankActivity& activity() override { return activity_; }
 
   Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     barrier();
@@ -146,7 +146,7 @@ class MpiTransport final : public Transport {
 
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
-  Activity activity_;
+  RankActivity activity_;
   std::unique_ptr<MpiWatch> watch_;
   std::vector<std::byte> received_;
   std::vector<int> slice_bytes_, slice_offsets_, own_bytes_, own_offsets_;

@@ -58,13 +58,13 @@ void check_mpi(int code, const char* call) {
   fail("{}: {}", call, text);
 }
 
-MpiWatch::MpiWatch(double timeout_seconds, Activity& activity)
-    : activity_(activity), patience_(0, timeout_seconds), looked_(Clock::now()), told_(looked_) {
+MpiWatch::MpiWatch(double timeout_seconds, RankActivity& activity)
+    : activity_(activity), hang_detector_(0, timeout_seconds), looked_(Clock::now()), told_(looked_) {
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world_, &rank_);
   MPI_Comm_size(world_, &size_);
-  patience_ = Patience(size_, timeout_seconds);
+  hang_detector_ = HangDetector(size_, timeout_seconds);
   introduce();
   post_receive();
 }
@@ -114,10 +114,10 @@ void MpiWatch::look(Waiting waiting) {
   // A process that was itself stopped has heard nobody meanwhile, and must not blame them.
   const double still_seconds = seconds_since(looked_);
   looked_ = Clock::now();
-  if (still_seconds > 0.5 * patience_.timeout_seconds()) {
+  if (still_seconds > 0.5 * hang_detector_.timeout_seconds()) {
     stood_still_ = still_seconds;
     for (Peer& peer : peers_) peer.heard = looked_;
-    patience_.restart();
+    hang_detector_.restart();
   }
   receive();
   {
@@ -128,8 +128,8 @@ void MpiWatch::look(Waiting waiting) {
       fail_all(rank_, fmt::format("{} failed: {}; it last did: {}", describe_rank(rank_), reason, activity_.text()));
     }
   }
-  if (seconds_since(told_) >= tell_seconds) tell_lives();
-  judge(waiting);
+  if (seconds_since(told_) >= tell_seconds) send_heartbeats();
+  check_peers(waiting);
 }
 
 void MpiWatch::post_receive() {
@@ -174,7 +174,7 @@ MpiWatch::Message MpiWatch::sign_of_life() const {
   return message;
 }
 
-void MpiWatch::tell_lives() {
+void MpiWatch::send_heartbeats() {
   told_ = Clock::now();
   const Message message = sign_of_life();
   for (int rank = 0; rank < size_; ++rank) {
@@ -193,7 +193,7 @@ std::string MpiWatch::last_deed(int rank) const {
   return activity_text(last.step, last.action);
 }
 
-void MpiWatch::judge(Waiting waiting) {
+void MpiWatch::check_peers(Waiting waiting) {
   for (int rank = 0; rank < size_; ++rank) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (rank == rank_) continue;
@@ -206,14 +206,14 @@ void MpiWatch::judge(Waiting waiting) {
       fail_all(rank, fmt::format("{} died; it last did: {}", describe_rank(rank), last_deed(rank)));
     }
     if (!watches(rank)) continue;
-    if (seconds_since(peer.heard) > patience_.timeout_seconds()) {
+    if (seconds_since(peer.heard) > hang_detector_.timeout_seconds()) {
       fail_all(rank, fmt::format("{} has given no sign of life for {:g} s; it last did: {}", describe_rank(rank),
-                                 patience_.timeout_seconds(), last_deed(rank)));
+                                 hang_detector_.timeout_seconds(), last_deed(rank)));
     }
     const bool late = waiting == Waiting::yes && peer.last.operations < operations_;
-    if (late && patience_.exhausted(rank, peer.last.progress, peer.last.busy > 0)) {
+    if (late && hang_detector_.has_hung(rank, peer.last.progress, peer.last.busy > 0)) {
       fail_all(rank, fmt::format("{} has kept the others waiting for {:g} s; it last did: {}", describe_rank(rank),
-                                 patience_.timeout_seconds(), last_deed(rank)));
+                                 hang_detector_.timeout_seconds(), last_deed(rank)));
     }
   }
 }

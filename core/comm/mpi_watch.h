@@ -23,7 +23,7 @@ class MpiWatch {
   enum class Waiting { no, yes };
 
   /// Collective: all ranks introduce themselves.
-  MpiWatch(double timeout_seconds, Activity& activity);
+  MpiWatch(double timeout_seconds, RankActivity& activity);
   ~MpiWatch();
   MpiWatch(const MpiWatch&) = delete;
   MpiWatch& operator=(const MpiWatch&) = delete;
@@ -34,7 +34,7 @@ class MpiWatch {
 
   /// One more collective operation is entered; the same count on every rank is the same operation.
   void begin_operation() { ++operations_; }
-  void begin_wait() { patience_.restart(); }
+  void begin_wait() { hang_detector_.restart(); }
   /// Sends and takes in messages and judges the others, at most every tenth of a second. `waiting`: for a collective
   /// operation, so that ranks that have not come to it count as late. Throws RankFailure.
   void look(Waiting waiting);
@@ -74,15 +74,15 @@ class MpiWatch {
   void receive();
   void post_receive();
   void send(int to, Sending& sending, const Message& message);
-  void tell_lives();
-  void judge(Waiting waiting);
+  void send_heartbeats();
+  void check_peers(Waiting waiting);
   [[noreturn]] void fail_all(int failed_rank, const std::string& text);
   Message sign_of_life() const;
   std::string describe_rank(int rank) const;
   std::string last_deed(int rank) const;
 
-  Activity& activity_;
-  Patience patience_;
+  RankActivity& activity_;
+  HangDetector hang_detector_;
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::vector<Peer> peers_;

@@ -1,4 +1,4 @@
-#include "core/comm/reduce.h"
+#include "core/comm/rank_slice.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // An all-reduce is two meetings: at the first every rank has laid out its buffer, then each sums its own slice of all
 // of them and writes it back to all, and at the second all slices are done.
-#include "core/comm/threads.h"
+#include "core/comm/thread_transport.h"
 
 #include "core/base/host_name.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/reduce.h"
+#include "core/comm/rank_slice.h"
 
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ struct Group {
 
   int world_size() const { return static_cast<int>(activities.size()); }
 
-  std::vector<Activity> activities;
+  std::vector<RankActivity> activities;
   std::vector<Offer> offers;  // written before a meeting, read after it
   std::string host = host_name();
 
@@ -50,7 +50,7 @@ struct Group {
 class ThreadTransport final : public Transport {
  public:
   ThreadTransport(std::shared_ptr<Group> group, int rank, double timeout_seconds)
-      : group_(std::move(group)), rank_(rank), patience_(group_->world_size(), timeout_seconds) {}
+      : group_(std::move(group)), rank_(rank), hang_detector_(group_->world_size(), timeout_seconds) {}
 
   int rank() const override { return rank_; }
   int world_size() const override { return group_->world_size(); }
@@ -58,7 +58,7 @@ class ThreadTransport final : public Transport {
   int host_index(int) const override { return 0; }
   int local_world_size() const override { return world_size(); }
   const std::string& rank_host(int) const override { return group_->host; }
-  Activity& activity() override { return group_->activities[static_cast<std::size_t>(rank_)]; }
+  RankActivity& activity() override { return group_->activities[static_cast<std::size_t>(rank_)]; }
 
   Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     offer(data, count);
@@ -67,7 +67,8 @@ class ThreadTransport final : public Transport {
     std::vector<void*>& places = places_;
     places.clear();
     for (const Offer& other : group_->offers) {
-      places.push_back(static_cast<std::byte*>(other.data) + slice.begin * static_cast<std::int64_t>(element_size(dtype)));
+      places.push_back(static_cast<std::byte*>(other.data) +
+                       slice.begin * static_cast<std::int64_t>(element_size(dtype)));
     }
     reduce_in_order({places.data(), places.size()}, places, slice.count(), dtype, factor);
     meet();
@@ -146,7 +147,7 @@ class ThreadTransport final : public Transport {
       if (after == Buffers::opened) group_->readers = world_size();
       group_->met.notify_all();
     }
-    patience_.restart();
+    hang_detector_.restart();
     while (group_->meetings == meeting) {
       throw_if_failed(lock);
       if (group_->met.wait_for(lock, std::chrono::milliseconds(100)) == std::cv_status::timeout)
@@ -158,16 +159,16 @@ class ThreadTransport final : public Transport {
   void look_for_the_missing(std::unique_lock<std::mutex>& lock) {
     for (int rank = 0; rank < world_size(); ++rank) {
       if (group_->arrived[static_cast<std::size_t>(rank)]) continue;
-      const Activity& other = group_->activities[static_cast<std::size_t>(rank)];
-      if (!patience_.exhausted(rank, other.progress.load(), other.busy.load() > 0)) continue;
-      set_failure(rank, fmt::format("has kept the others waiting for {:g} s", patience_.timeout_seconds()));
+      const RankActivity& other = group_->activities[static_cast<std::size_t>(rank)];
+      if (!hang_detector_.has_hung(rank, other.progress.load(), other.busy.load() > 0)) continue;
+      set_failure(rank, fmt::format("has kept the others waiting for {:g} s", hang_detector_.timeout_seconds()));
       throw_if_failed(lock);
     }
   }
 
   std::shared_ptr<Group> group_;
   int rank_;
-  Patience patience_;
+  HangDetector hang_detector_;
   bool reading_ = false;
   std::vector<void*> places_;
 };

@@ -40,7 +40,7 @@ class Transport {
   virtual void finish() = 0;
 
   /// What this rank is doing; the training thread writes it.
-  virtual Activity& activity() = 0;
+  virtual RankActivity& activity() = 0;
 };
 
 }  // namespace ptrain

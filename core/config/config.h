@@ -2,7 +2,7 @@
 // core/config/keys.h.
 #pragma once
 
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/config/device_choice.h"
 #include "core/config/image_size.h"
 #include "core/config/metric_names.h"

@@ -22,13 +22,13 @@ std::optional<DeviceChoice> device_from_name(std::string_view name) {
 }
 
 std::string to_string(const DeviceChoice& device) {
-  const std::string kind(choice_name(device.kind));
+  const std::string kind(enum_name(device.kind));
   return device.gpu ? fmt::format("{}:{}", kind, *device.gpu) : kind;
 }
 
 DeviceChoice device_of_option(std::string_view option, std::string_view name) {
   if (const auto device = device_from_name(name)) return *device;
-  fail_usage("{}: expected {}|{}:N, got \"{}\"", option, fmt::join(Choices<DeviceKind>::names, "|"),
+  fail_usage("{}: expected {}|{}:N, got \"{}\"", option, fmt::join(EnumNames<DeviceKind>::names, "|"),
              DeviceChoice::numbered, name);
 }
 

@@ -1,7 +1,7 @@
 // `device`: a kind of device, or one GPU of several.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 
 #include <optional>
 #include <string>
@@ -11,13 +11,13 @@ namespace ptrain {
 
 enum class DeviceKind { automatic, cpu, cuda };
 template <>
-struct Choices<DeviceKind> {
+struct EnumNames<DeviceKind> {
   static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "cuda"};
 };
 
 struct DeviceChoice {
   static constexpr std::string_view numbered =
-      Choices<DeviceKind>::names[static_cast<std::size_t>(DeviceKind::cuda)];  // a number may follow
+      EnumNames<DeviceKind>::names[static_cast<std::size_t>(DeviceKind::cuda)];  // a number may follow
 
   DeviceKind kind = DeviceKind::automatic;
   std::optional<int> gpu;  // its number among those that are visible; none: the first, or of a rank that of the rank

@@ -1,7 +1,7 @@
 // Builds Keys from pointers to members, so that type, default and choices follow from Config itself.
 #pragma once
 
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/config/keys.h"
 
 #include <optional>
@@ -23,10 +23,10 @@ auto& reach(Object& object, First first, Rest... rest) {
 }
 
 template <typename T>
-struct OptionalChoice : std::false_type {};
+struct OptionalEnum : std::false_type {};
 /// A choice that may be left open, which is called auto.
 template <typename E>
-struct OptionalChoice<std::optional<E>> : std::is_enum<E> {
+struct OptionalEnum<std::optional<E>> : std::is_enum<E> {
   using Choice = E;
   static constexpr const char* open = "auto";
 };
@@ -37,8 +37,7 @@ constexpr KeyType deduce_key_type() {
   if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
   if constexpr (std::is_same_v<T, std::int64_t>) return KeyType::integer;
   if constexpr (std::is_same_v<T, double>) return KeyType::number;
-  if constexpr (std::is_enum_v<T> || OptionalChoice<T>::value || std::is_same_v<T, DeviceChoice>)
-    return KeyType::choice;
+  if constexpr (std::is_enum_v<T> || OptionalEnum<T>::value || std::is_same_v<T, DeviceChoice>) return KeyType::choice;
   if constexpr (std::is_same_v<T, ImageSize>) return KeyType::image_size;
   if constexpr (std::is_same_v<T, std::vector<ImageSize>>) return KeyType::image_size_list;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
@@ -55,26 +54,26 @@ Key make_key(std::string name, std::string help, Path... path) {
   key.name = std::move(name);
   key.help = std::move(help);
   key.type = deduce_key_type<T>();
-  if constexpr (OptionalChoice<T>::value) {
-    using Open = OptionalChoice<T>;
+  if constexpr (OptionalEnum<T>::value) {
+    using Open = OptionalEnum<T>;
     using E = typename Open::Choice;
-    key.choices.assign(Choices<E>::names.begin(), Choices<E>::names.end());
+    key.choices.assign(EnumNames<E>::names.begin(), EnumNames<E>::names.end());
     key.choices.insert(key.choices.begin(), Open::open);
     key.get = [=](const Config& config) {
       const T value = reach(config, path...);
-      return nlohmann::json(value ? std::string(choice_name(*value)) : Open::open);
+      return nlohmann::json(value ? std::string(enum_name(*value)) : Open::open);
     };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = choice_from_name<E>(value.get<std::string>());  // none of that name: auto
     };
   } else if constexpr (std::is_enum_v<T>) {
-    key.choices.assign(Choices<T>::names.begin(), Choices<T>::names.end());
-    key.get = [=](const Config& config) { return nlohmann::json(std::string(choice_name(reach(config, path...)))); };
+    key.choices.assign(EnumNames<T>::names.begin(), EnumNames<T>::names.end());
+    key.get = [=](const Config& config) { return nlohmann::json(std::string(enum_name(reach(config, path...)))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = choice_from_name<T>(value.get<std::string>()).value();
     };
   } else if constexpr (std::is_same_v<T, DeviceChoice>) {
-    key.choices.assign(Choices<DeviceKind>::names.begin(), Choices<DeviceKind>::names.end());
+    key.choices.assign(EnumNames<DeviceKind>::names.begin(), EnumNames<DeviceKind>::names.end());
     key.numbered = DeviceChoice::numbered;
     key.get = [=](const Config& config) { return nlohmann::json(to_string(reach(config, path...))); };
     key.set = [=](Config& config, const nlohmann::json& value) {

@@ -4,7 +4,7 @@
 
 #include "core/base/data_kind.h"
 #include "core/base/device_rates.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 
 #include <optional>
 #include <string>

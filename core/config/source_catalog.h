@@ -2,7 +2,7 @@
 // table stands above, in core/data/registry.cpp.
 #pragma once
 
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 
 #include <string>
 #include <string_view>

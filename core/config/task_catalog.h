@@ -12,7 +12,7 @@ namespace ptrain {
 struct Config;
 
 /// Refuses the value that a key has, saying why; does not return.
-using RefuseKey = std::function<void(const std::string& key, const std::string& reason)>;
+using RejectKey = std::function<void(const std::string& key, const std::string& reason)>;
 
 struct TaskEntry {
   std::string name;
@@ -20,7 +20,7 @@ struct TaskEntry {
   /// The names of its metrics; of 0 classes those that any number of them has.
   std::function<std::vector<std::string>(std::int64_t classes)> metrics;
   /// Refuses values of keys that it has no use for, or that do not fit it.
-  std::function<void(const Config& config, const RefuseKey& refuse)> check;
+  std::function<void(const Config& config, const RejectKey& reject)> check;
 };
 
 }  // namespace ptrain

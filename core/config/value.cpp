@@ -16,7 +16,7 @@ struct Target {
   const Key& key;
   std::string_view where;
 
-  [[noreturn]] void refuse(std::string_view got) const {
+  [[noreturn]] void reject(std::string_view got) const {
     std::string hint;
     if (key.type == KeyType::choice && got.size() > 2) {
       hint = did_you_mean(got.substr(1, got.size() - 2), key.choices);
@@ -42,7 +42,7 @@ void check_range(const Target& target, double value, std::string_view text) {
   const Key& key = target.key;
   const bool low = key.exclusive_minimum ? value <= key.minimum : value < key.minimum;
   const bool high = key.exclusive_maximum ? value >= key.maximum : value > key.maximum;
-  if (low || high) target.refuse(text);
+  if (low || high) target.reject(text);
 }
 
 /// "a number", "an integer": the type without its range, for what is no number at all.
@@ -79,7 +79,7 @@ bool read_boolean(const Target& target, const YamlValue& value) {
   const std::string word = lower_case(value.text);
   if (!value.quoted && word == "true") return true;
   if (!value.quoted && word == "false") return false;
-  target.refuse(shown(value.text));
+  target.reject(shown(value.text));
 }
 
 std::string read_choice(const Target& target, const YamlValue& value) {
@@ -91,7 +91,7 @@ std::string read_choice(const Target& target, const YamlValue& value) {
     if (other == word) return choice;
   }
   if (const auto device = device_from_name(word); device && !target.key.numbered.empty()) return to_string(*device);
-  target.refuse(shown(value.text));
+  target.reject(shown(value.text));
 }
 
 std::string_view kind_name(const YamlValue& value) {
@@ -117,7 +117,7 @@ void check_sides(const Target& target, ImageSize size, std::string_view text) {
 nlohmann::json read_image_size(const Target& target, const YamlValue& value) {
   if (value.text.find('x') == std::string::npos) return read_integer(target, value);
   const std::optional<ImageSize> size = parse_image_size(value.text);
-  if (!size) target.refuse(shown(value.text));
+  if (!size) target.reject(shown(value.text));
   check_sides(target, *size, shown(value.text));
   return to_json(*size);
 }
@@ -126,23 +126,23 @@ nlohmann::json read_image_size(const Target& target, const YamlValue& value) {
 nlohmann::json read_listed_size(const Target& target, const YamlValue& value) {
   if (value.text.find('x') != std::string::npos) return read_image_size(target, value);
   const double side = read_number(target, value);
-  if (side != std::floor(side)) target.refuse(value.text);
+  if (side != std::floor(side)) target.reject(value.text);
   return side;
 }
 
 /// [HEIGHT, WIDTH].
 nlohmann::json size_of_pair(const Target& target, const YamlValue& value) {
-  if (value.items.size() != 2) target.refuse("a list of " + std::to_string(value.items.size()));
+  if (value.items.size() != 2) target.reject("a list of " + std::to_string(value.items.size()));
   std::int64_t sides[2];
   for (std::size_t i = 0; i < 2; ++i) {
-    if (value.items[i].kind != YamlValue::Kind::scalar) target.refuse(kind_name(value.items[i]));
+    if (value.items[i].kind != YamlValue::Kind::scalar) target.reject(kind_name(value.items[i]));
     sides[i] = read_integer(target, value.items[i]);
   }
   return to_json(ImageSize(sides[0], sides[1]));
 }
 
 nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType type) {
-  if (value.kind != YamlValue::Kind::scalar) target.refuse(kind_name(value));
+  if (value.kind != YamlValue::Kind::scalar) target.reject(kind_name(value));
   switch (type) {
     case KeyType::boolean:
       return read_boolean(target, value);
@@ -190,7 +190,7 @@ nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_v
   const bool is_scalar = value.kind == YamlValue::Kind::scalar;
   if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
   if (value.kind != YamlValue::Kind::list) {
-    target.refuse(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
+    target.reject(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
   }
   nlohmann::json list = nlohmann::json::array();
   for (const YamlValue& item : value.items) list.push_back(read_scalar(target, item, item_type(key.type)));

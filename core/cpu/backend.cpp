@@ -1,12 +1,12 @@
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/host_name.h"
 #include "core/base/parallel.h"
+#include "core/cpu/cpu_kernel_registry.h"
 #include "core/cpu/host_memory.h"
 #include "core/cpu/onednn/int8_work.h"
-#include "core/cpu/registry.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -34,7 +34,7 @@ class CpuKernels final : public KernelLibrary {
     return factory(context);
   }
 
-  /// Choices hold for a processor, a oneDNN with its cap on instruction sets, own kernels and a number of threads.
+  /// EnumNames hold for a processor, a oneDNN with its cap on instruction sets, own kernels and a number of threads.
   SearchCache& search_cache() override {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];

@@ -1,8 +1,8 @@
-#include "core/cpu/kernel_search.h"
+#include "core/cpu/implementation_search.h"
 
 #include "core/base/errors.h"
-#include "core/exec/kernel_choice.h"
-#include "core/exec/trial.h"
+#include "core/exec/autotune.h"
+#include "core/exec/kernel_timing.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,7 +21,7 @@ Buffer filled(const TensorDesc& desc) {
   const std::size_t size = (desc.bytes() + alignment) / alignment * alignment;
   Buffer buffer(std::aligned_alloc(alignment, size));
   if (buffer == nullptr) fail("out of memory while searching kernels: cannot allocate {} MiB", size >> 20);
-  const std::vector<std::byte> values = trial_values(desc.dtype);
+  const std::vector<std::byte> values = benchmark_values(desc.dtype);
   for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
     std::memcpy(static_cast<std::byte*>(buffer.get()) + at, values.data(), std::min(values.size(), desc.bytes() - at));
   }

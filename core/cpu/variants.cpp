@@ -1,7 +1,7 @@
 // Which variant of the backend runs: builds for one machine have one, others one for each instruction set, that
 // cmake/PtrainCpuVariants.cmake compiles from the same sources. The choice is oneDNN's, whose ONEDNN_MAX_CPU_ISA so
 // caps own kernels too.
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 

@@ -1,5 +1,5 @@
 // Which GPUs and libraries are there.
-#include "core/cuda/backend.h"
+#include "core/cuda/cuda_backend.h"
 #include "core/cuda/device/driver_version.h"
 #include "core/cuda/library/nvjpeg_functions.h"
 
@@ -75,7 +75,8 @@ BackendInfo cuda_info() {
     info.versions["NCCL"] = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   for (const auto& [library, function] :
        {std::pair{"cuDNN", "cudnnGetVersion"}, {"cuBLASLt", "cublasLtGetVersion"}, {"NCCL", "ncclGetVersion"}}) {
-    if (std::string file = find_file(dlsym(RTLD_DEFAULT, function)); !file.empty()) info.files[library] = std::move(file);
+    if (std::string file = find_file(dlsym(RTLD_DEFAULT, function)); !file.empty())
+      info.files[library] = std::move(file);
   }
   add_nvjpeg(info);
   int count = 0;

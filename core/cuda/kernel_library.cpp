@@ -1,8 +1,8 @@
-#include "core/cuda/kernel_library.h"
+#include "core/cuda/cuda_kernel_library.h"
 
 #include "core/base/errors.h"
+#include "core/cuda/cuda_kernel_registry.h"
 #include "core/cuda/option_effects.h"
-#include "core/cuda/registry.h"
 
 namespace ptrain::cuda {
 

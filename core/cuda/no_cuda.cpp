@@ -1,7 +1,7 @@
 // Stands in for the CUDA backend in builds without it.
 #include "core/base/errors.h"
-#include "core/cuda/backend.h"
-#include "core/cuda/plan_compiler.h"
+#include "core/cuda/cuda_backend.h"
+#include "core/cuda/engine_compiler.h"
 
 namespace ptrain::cuda {
 
@@ -11,7 +11,7 @@ std::unique_ptr<Backend> make_backend(int /*device_index*/) { fail("device: cuda
 
 std::string gpu_description(int /*device_index*/) { fail("{}", unavailable_reason()); }
 
-std::unique_ptr<PlanCompiler> make_plan_compiler(const std::string&, const std::filesystem::path&) {
+std::unique_ptr<EngineCompiler> make_plan_compiler(const std::string&, const std::filesystem::path&) {
   fail("plans cannot be compiled: {}", unavailable_reason());
 }
 

@@ -1,8 +1,8 @@
 // What every data source offers: how many samples, what they are, and one sample by index.
 #pragma once
 
-#include "core/base/choices.h"
 #include "core/base/data_kind.h"
+#include "core/base/enums.h"
 #include "core/base/errors.h"
 #include "core/data/batch.h"
 #include "core/data/sample_random.h"

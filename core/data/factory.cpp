@@ -1,6 +1,6 @@
 #include "core/data/factory.h"
 
-#include "core/data/registry.h"
+#include "core/data/source_registry.h"
 #include "core/data/sources.h"
 
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // From settings to an open data set.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/data/dataset.h"
 #include "core/data/text/text_table.h"
 
@@ -33,7 +33,7 @@ struct DataSettings {
   int synthetic_vocab_size = 1000;  // synthetic text and tokens: ids are below this
   std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: words are numbered below this
   std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class
-  double dev_share = 0;                   // tsv, folders, shards: part of each class kept for evaluation; 0: as it lies
+  double dev_fraction = 0;                // tsv, folders, shards: part of each class kept for evaluation; 0: as it lies
   std::uint64_t seed = 0;                 // what synthetic samples are made from, and those for evaluation drawn by
 };
 

@@ -1,7 +1,7 @@
 #include "core/data/find_data.h"
 
 #include "core/config/text.h"
-#include "core/data/registry.h"
+#include "core/data/source_registry.h"
 
 #include <fmt/ranges.h>
 

@@ -8,20 +8,20 @@
 namespace ptrain {
 
 /// data.split.dev where nothing else is there to evaluate on.
-inline constexpr double usual_dev_share = 0.1;
+inline constexpr double default_dev_fraction = 0.1;
 
 /// Whether the data has no evaluation samples of its own and a part of the training samples takes their place.
-inline bool is_parted(const DataSettings& settings) { return settings.dev_share > 0; }
+inline bool has_dev_split(const DataSettings& settings) { return settings.dev_fraction > 0; }
 
-/// Throws Error{usage}: `place` has the evaluation samples that settings.dev_share would make.
-[[noreturn]] void refuse_parting(const std::filesystem::path& place);
+/// Throws Error{usage}: `place` has the evaluation samples that settings.dev_fraction would make.
+[[noreturn]] void reject_dev_split(const std::filesystem::path& place);
 
-/// Indices, rising, of the training samples that belong to `split` by settings.dev_share. Of each class of n samples
-/// the nearest number to dev_share * n, and less than n, is for evaluation; which ones they are is drawn by
+/// Indices, rising, of the training samples that belong to `split` by settings.dev_fraction. Of each class of n samples
+/// the nearest number to dev_fraction * n, and less than n, is for evaluation; which ones they are is drawn by
 /// settings.seed, and depends on nothing but that and `labels`. Throws Error{usage} where none is left to evaluate on;
 /// `place` is for the message.
-std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels, const DataSettings& settings,
-                                          Split split, const std::string& place);
+std::vector<std::int64_t> select_stratified_split(std::span<const std::int32_t> labels, const DataSettings& settings,
+                                                  Split split, const std::string& place);
 
 /// The elements at `indices`.
 template <typename T>

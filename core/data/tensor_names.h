@@ -16,8 +16,8 @@ inline constexpr const char* labels = "labels";              // i32 [N]; -1 mark
 inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
 inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class of each pixel; -1: none
 inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens that none follows
-inline constexpr const char* other_labels = "other_labels";  // i32 [N], of rows that have two
-inline constexpr const char* own_share = "own_share";        // f32 [1], of the loss that is by `labels` then
+inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of rows that have two
+inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], of the loss that is by `labels` then
 
 // What programs hand over in place of lengths.
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding

@@ -86,22 +86,22 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
 
 void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
 
-void Plan::run(Phase first, Phase last) {
+void Plan::run(Pass first, Pass last) {
   if (!uses_sequence()) return enqueue(first, last);
   sequence(first, last).run([&] { enqueue(first, last); });
 }
 
-bool Plan::steady(Phase first, Phase last) { return !uses_sequence() || sequence(first, last).steady(); }
+bool Plan::steady(Pass first, Pass last) { return !uses_sequence() || sequence(first, last).steady(); }
 
-LaunchSequence& Plan::sequence(Phase first, Phase last) {
+LaunchSequence& Plan::sequence(Pass first, Pass last) {
   std::unique_ptr<LaunchSequence>& sequence = sequences_[{first, last}];
   if (sequence == nullptr) sequence = stream_.make_sequence();
   return *sequence;
 }
 
-void Plan::enqueue(Phase first, Phase last) {
+void Plan::enqueue(Pass first, Pass last) {
   if (laps_ != nullptr) laps_->start();
-  std::optional<Phase> phase;  // whose range is open
+  std::optional<Pass> phase;  // whose range is open
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (step.phase < first || step.phase > last) continue;
@@ -120,7 +120,7 @@ void Plan::enqueue(Phase first, Phase last) {
   if (laps_ != nullptr) count_laps(first, last);
 }
 
-void Plan::count_laps(Phase first, Phase last) {
+void Plan::count_laps(Pass first, Pass last) {
   const std::span<const double> seconds = laps_->seconds();
   std::size_t lap = 0;
   for (Step& step : steps_) {

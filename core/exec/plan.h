@@ -28,7 +28,7 @@ struct NodeProfile {
   std::string name;
   std::string type;
   KernelRecord record;
-  Phase phase = Phase::forward;
+  Pass phase = Pass::forward;
   Cost cost;           // of one run
   double seconds = 0;  // total
   std::int64_t runs = 0;
@@ -62,9 +62,9 @@ class Plan {
   void bind(std::byte* arena, std::byte* workspace);
 
   /// Runs the nodes of the phases from `first` to `last`; on a device they may not have ended when it returns.
-  void run(Phase first, Phase last);
+  void run(Pass first, Pass last);
   /// Whether the next run of these phases is like all later ones, with no launches left to record.
-  bool steady(Phase first, Phase last);
+  bool steady(Pass first, Pass last);
 
   const Graph& graph() const { return graph_; }
   bool has_input(std::string_view name) const;
@@ -91,7 +91,7 @@ class Plan {
     std::unique_ptr<Kernel> kernel;
     std::vector<void*> inputs;
     std::vector<void*> outputs;
-    Phase phase;
+    Pass phase;
     double seconds = 0;
     std::int64_t runs = 0;
     double last_seconds = 0;
@@ -99,9 +99,9 @@ class Plan {
 
   /// Whether launches go through a sequence, which may record them.
   bool uses_sequence() const { return laps_ == nullptr && recording_ == Recording::on; }
-  LaunchSequence& sequence(Phase first, Phase last);
-  void enqueue(Phase first, Phase last);
-  void count_laps(Phase first, Phase last);
+  LaunchSequence& sequence(Pass first, Pass last);
+  void enqueue(Pass first, Pass last);
+  void count_laps(Pass first, Pass last);
   NodeProfile profile_step(std::size_t step) const;
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
@@ -117,12 +117,12 @@ class Plan {
   Recording recording_;
   ConstantStore* constants_;
   ConstantStore own_constants_;  // where they are not shared
-  std::map<std::pair<Phase, Phase>, std::unique_ptr<LaunchSequence>> sequences_;
+  std::map<std::pair<Pass, Pass>, std::unique_ptr<LaunchSequence>> sequences_;
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
-  std::unique_ptr<LapTimer> laps_;                                       // while nodes are timed
-  std::pair<Phase, Phase> last_phases_{Phase::forward, Phase::forward};  // of the last run that was timed
+  std::unique_ptr<LapTimer> laps_;                                   // while nodes are timed
+  std::pair<Pass, Pass> last_phases_{Pass::forward, Pass::forward};  // of the last run that was timed
 };
 
 }  // namespace ptrain

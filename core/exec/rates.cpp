@@ -2,8 +2,8 @@
 
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
-#include "core/exec/trial.h"
-#include "core/exec/trial_op.h"
+#include "core/exec/benchmark_op.h"
+#include "core/exec/kernel_timing.h"
 #include "core/ops/elementwise.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::array<DType, 3> precisions{DType::f32, DType::bf16, DType::f16};
 struct Work {
   std::size_t sizes;
   /// Throws Error where the device has no such kernel.
-  std::function<std::unique_ptr<TrialOp>(DType, std::size_t size)> make;
+  std::function<std::unique_ptr<BenchmarkOp>(DType, std::size_t size)> make;
   /// The same work in 8-bit integers; null where the device has no such kernel.
   std::function<std::function<void()>(std::size_t size)> make_int8;
 };
@@ -58,7 +58,7 @@ struct Timed {
 
 /// Best seconds of each launch, taken by turns; infinity where it is null or fails.
 std::vector<double> time_by_turns(const Timed& device, const std::vector<std::function<void()>>& launches) {
-  std::vector<TrialLaunch> candidates;
+  std::vector<KernelLaunch> candidates;
   for (const auto& launch : launches) {
     candidates.emplace_back([&launch] {
       if (!launch) fail("cannot run");
@@ -74,12 +74,12 @@ using RateOfEach = std::array<double, precisions.size() + 1>;
 /// Of those that `wanted` says.
 RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
                         const std::function<bool(std::size_t)>& wanted) {
-  std::vector<std::unique_ptr<TrialOp>> ops;
+  std::vector<std::unique_ptr<BenchmarkOp>> ops;
   std::vector<std::function<void()>> launches(precisions.size() + 1);
   for (std::size_t i = 0; i < precisions.size(); ++i) {
     if (!wanted(i)) continue;
     try {
-      TrialOp* op = ops.emplace_back(work.make(precisions[i], size)).get();
+      BenchmarkOp* op = ops.emplace_back(work.make(precisions[i], size)).get();
       launches[i] = [op] { op->run(); };
     } catch (const Error&) {
       continue;
@@ -131,7 +131,7 @@ double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   const std::size_t spare = device.backend.memory().available() / 4;
   while (count > least && 3 * sizeof(float) * static_cast<std::size_t>(count) > spare) count /= 2;
   const TensorDesc desc{DType::f32, Shape{count}};
-  TrialOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
+  BenchmarkOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
   return add.cost().bytes / time_by_turns(device, {[&] { add.run(); }}).front();
 }
 

@@ -15,7 +15,7 @@ ValueId Graph::add_value(std::string name, TensorDesc desc, Storage storage) {
   return static_cast<ValueId>(values_.size() - 1);
 }
 
-std::vector<ValueId> Graph::add_node(std::string name, OpPtr op, std::vector<ValueId> inputs, Phase phase) {
+std::vector<ValueId> Graph::add_node(std::string name, OpPtr op, std::vector<ValueId> inputs, Pass phase) {
   Node node{std::move(name), std::move(op), std::move(inputs), {}, phase};
   std::vector<TensorDesc> descs;
   try {

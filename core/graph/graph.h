@@ -18,8 +18,8 @@ enum class Storage {
 };
 
 /// `exchange` nodes stand among the backward ones: they are left out of micro-batches whose gradients stay on the rank.
-enum class Phase { forward, backward, exchange, update };
-inline const char* phase_name(Phase phase) {
+enum class Pass { forward, backward, exchange, update };
+inline const char* phase_name(Pass phase) {
   constexpr const char* names[]{"forward", "backward", "exchange", "update"};
   return names[static_cast<std::size_t>(phase)];
 }
@@ -38,7 +38,7 @@ struct Node {
   OpPtr op;
   std::vector<ValueId> inputs;  // no_value marks an absent optional input
   std::vector<ValueId> outputs;
-  Phase phase = Phase::forward;
+  Pass phase = Pass::forward;
 };
 
 class Graph {
@@ -56,9 +56,9 @@ class Graph {
 
   /// Appends a node, infers its outputs (named "name" or "name:1"...) and returns them.
   /// Throws Error{usage} naming the node when the shapes do not fit.
-  std::vector<ValueId> add_node(std::string name, OpPtr op, std::vector<ValueId> inputs, Phase phase = Phase::forward);
+  std::vector<ValueId> add_node(std::string name, OpPtr op, std::vector<ValueId> inputs, Pass phase = Pass::forward);
   /// The same for an op with one output.
-  ValueId add(std::string name, OpPtr op, std::vector<ValueId> inputs, Phase phase = Phase::forward) {
+  ValueId add(std::string name, OpPtr op, std::vector<ValueId> inputs, Pass phase = Pass::forward) {
     return add_node(std::move(name), std::move(op), std::move(inputs), phase).front();
   }
 

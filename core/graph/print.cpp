@@ -43,7 +43,7 @@ std::string print(const Graph& graph) {
     if (value.base != no_value) text += fmt::format(" @ %{}+{}", value.base, value.byte_offset);
     text += '\n';
   }
-  const Phase* last = nullptr;
+  const Pass* last = nullptr;
   for (const Node& node : graph.nodes()) {
     if (!last || *last != node.phase) text += fmt::format("# {}\n", phase_name(node.phase));
     last = &node.phase;

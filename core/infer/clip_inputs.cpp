@@ -1,7 +1,7 @@
 // Clips, folders of frames, and folders of them; frames are chosen, resized and cropped as evaluations do it.
 #include "core/data/image/clip.h"
 #include "core/data/tensor_names.h"
-#include "core/infer/input_sources.h"
+#include "core/infer/inference_sources.h"
 
 #include <algorithm>
 
@@ -12,10 +12,10 @@ namespace fs = std::filesystem;
 
 struct Clip {
   std::string folder;
-  std::int32_t truth = no_truth;
+  std::int32_t label = no_label;
 };
 
-class ClipInputs final : public InputSet {
+class ClipInputs final : public InferenceDataset {
  public:
   ClipInputs(const DatasetInfo& data, std::vector<Clip> clips)
       : clips_(std::move(clips)), transform_(data.image_size, Augmentation::none) {
@@ -24,15 +24,15 @@ class ClipInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(clips_.size()); }
   const std::string& name(std::int64_t index) const override { return clip(index).folder; }
-  std::int32_t label(std::int64_t index) const override { return clip(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return clip(index).label; }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     try {
       load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch,
                 out.at<std::uint8_t>(tensor_names::images));
-      out.set(tensor_names::labels, clip(index).truth);
+      out.set(tensor_names::labels, clip(index).label);
     } catch (const Error& error) {
-      refuse(index, error.what());
+      reject(index, error.what());
     }
   }
 
@@ -73,14 +73,16 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& cl
 
 }  // namespace
 
-std::unique_ptr<InputSet> open_clip_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+std::unique_ptr<InferenceDataset> open_clip_inputs(const ModelArtifact& model,
+                                                   const std::vector<std::string>& arguments) {
   std::vector<Clip> clips;
   for (const std::string& argument : arguments) {
     if (argument != "-") {
       add(argument, model.data, clips);
       continue;
     }
-    for (const InputLine& line : split_lines(read_standard_input(), "standard input")) add(line.text, model.data, clips);
+    for (const InputLine& line : split_lines(read_standard_input(), "standard input"))
+      add(line.text, model.data, clips);
   }
   return std::make_unique<ClipInputs>(model.data, std::move(clips));
 }

@@ -5,7 +5,7 @@
 #include "core/base/rng.h"
 #include "core/base/signals.h"
 #include "core/data/tensor_names.h"
-#include "core/infer/input_sources.h"
+#include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
 #include "core/report/csv.h"
 #include "core/runtime/text_encoder.h"
@@ -142,7 +142,7 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
   return prompts;
 }
 
-TextGenerator::TextGenerator(const OpenedModel& opened, Backend& backend, const DeployOptions& options)
+TextGenerator::TextGenerator(const LoadedModel& opened, Backend& backend, const DeployOptions& options)
     : tokenizer_(open_vocabulary(opened.trained)),
       data_(opened.trained.data),
       model_(backend, *opened.model, *opened.task, opened.trained.weights(), options) {}
@@ -162,13 +162,15 @@ void TextGenerator::run(const std::vector<std::string>& prompts, const Generatio
   }
 }
 
-std::string generation_header(AnswerFormat format) { return format == AnswerFormat::csv ? "input,text,ended\n" : ""; }
+std::string generation_header(PredictionFormat format) {
+  return format == PredictionFormat::csv ? "input,text,ended\n" : "";
+}
 
-std::string generation_line(AnswerFormat format, const Generation& generation) {
+std::string generation_line(PredictionFormat format, const Generation& generation) {
   switch (format) {
-    case AnswerFormat::text:
+    case PredictionFormat::text:
       return generation.prompt + generation.text + "\n";
-    case AnswerFormat::jsonl: {
+    case PredictionFormat::jsonl: {
       const nlohmann::ordered_json line{{"input", generation.prompt},
                                         {"text", generation.text},
                                         {"input_tokens", generation.prompt_tokens},
@@ -176,7 +178,7 @@ std::string generation_line(AnswerFormat format, const Generation& generation) {
                                         {"ended", generation.ended}};
       return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     }
-    case AnswerFormat::csv:
+    case PredictionFormat::csv:
       return fmt::format("{},{},{}\n", csv_field(generation.prompt), csv_field(generation.text), generation.ended);
   }
   return {};

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/data/text/tokenizer.h"
-#include "core/infer/answers.h"
+#include "core/infer/prediction_format.h"
 #include "core/runtime/deployed_model.h"
-#include "core/runtime/opened_model.h"
+#include "core/runtime/loaded_model.h"
 
 #include <functional>
 
@@ -36,7 +36,7 @@ class TextGenerator {
  public:
   /// The model and the backend outlive it. Throws Error{failed} where the model has no vocabulary, and as
   /// DeployedModel.
-  TextGenerator(const OpenedModel& opened, Backend& backend, const DeployOptions& options);
+  TextGenerator(const LoadedModel& opened, Backend& backend, const DeployOptions& options);
 
   /// Goes on with every prompt and calls `done` for each, in order. Prompts are computed in the model's batches; what
   /// one becomes is drawn by the seed and its place among them. A text ends where the model ends it, after
@@ -51,8 +51,8 @@ class TextGenerator {
   DeployedModel model_;
 };
 
-/// As answers_header and answer_line have it: text is the prompt and what was added.
-std::string generation_header(AnswerFormat format);
-std::string generation_line(AnswerFormat format, const Generation& generation);
+/// As format_header and format_prediction have it: text is the prompt and what was added.
+std::string generation_header(PredictionFormat format);
+std::string generation_line(PredictionFormat format, const Generation& generation);
 
 }  // namespace ptrain

@@ -5,7 +5,7 @@
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
-#include "core/infer/input_sources.h"
+#include "core/infer/inference_sources.h"
 
 #include <algorithm>
 
@@ -16,12 +16,12 @@ namespace fs = std::filesystem;
 
 struct Image {
   std::string name;  // a file's path, unless it is of a data set
-  std::int32_t truth = no_truth;
+  std::int32_t label = no_label;
   std::shared_ptr<const Dataset> samples = {};
   std::int64_t index = 0;  // in samples
 };
 
-class ImageInputs final : public InputSet {
+class ImageInputs final : public InferenceDataset {
  public:
   ImageInputs(const DatasetInfo& data, std::vector<Image> images)
       : images_(std::move(images)), transform_(data.image_size, Augmentation::none) {
@@ -30,7 +30,7 @@ class ImageInputs final : public InputSet {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
   const std::string& name(std::int64_t index) const override { return image(index).name; }
-  std::int32_t label(std::int64_t index) const override { return image(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return image(index).label; }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const Image& one = image(index);
@@ -41,9 +41,9 @@ class ImageInputs final : public InputSet {
         read_file(one.name, scratch.file);
         transform_.apply_encoded(scratch.file, one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
       }
-      out.set(tensor_names::labels, one.truth);
+      out.set(tensor_names::labels, one.label);
     } catch (const Error& error) {
-      refuse(index, error.what());
+      reject(index, error.what());
     }
   }
 
@@ -60,7 +60,7 @@ std::vector<std::int32_t> find_labels(const DatasetInfo& samples, const DatasetI
   std::vector<std::int32_t> truths;
   for (std::int32_t label = 0; label < samples.classes; ++label) {
     truths.push_back(named ? find_class(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
-    if (truths.back() == no_truth || samples.classes != data.classes) {
+    if (truths.back() == no_label || samples.classes != data.classes) {
       fail("{}: has {} classes ({}), the model {} others ({})", folder, samples.classes, listed(samples.class_names),
            data.classes, listed(data.class_names));
     }
@@ -109,14 +109,16 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Image>& i
 
 }  // namespace
 
-std::unique_ptr<InputSet> open_image_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
+                                                    const std::vector<std::string>& arguments) {
   std::vector<Image> images;
   for (const std::string& argument : arguments) {
     if (argument != "-") {
       add(argument, model.data, images);
       continue;
     }
-    for (const InputLine& line : split_lines(read_standard_input(), "standard input")) add(line.text, model.data, images);
+    for (const InputLine& line : split_lines(read_standard_input(), "standard input"))
+      add(line.text, model.data, images);
   }
   return std::make_unique<ImageInputs>(model.data, std::move(images));
 }

@@ -3,13 +3,13 @@
 #include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/data/loader/for_each_batch.h"
-#include "core/report/keep_worst.h"
+#include "core/report/keep_top_errors.h"
 
 namespace ptrain {
 
-void MistakeRecord::describe(Fields& field) {
+void TopErrorRecord::describe(Fields& field) {
   field("input", input, "");
-  field("truth", truth, "class or value");
+  field("truth", label, "class or value");
   field("answer", answer, "class or value");
   field("probability", probability, "of the answer; null of values");
   field("of_truth", of_truth, "probability of the truth; null of values");
@@ -47,9 +47,9 @@ class Tally {
 
   void add(const std::string& input, const Prediction& one) {
     if (!one.is_wrong()) return;
-    mistakes_.push_back({input, text_of_answer(one.truth), text_of_answer(one.answer), one.probability,
-                         one.probability_of_truth, one.error});
-    if (mistakes_.size() >= 2 * most_mistakes) keep_worst(mistakes_, &MistakeRecord::error);
+    mistakes_.push_back({input, format_answer(one.label), format_answer(one.answer), one.probability,
+                         one.label_probability, one.error});
+    if (mistakes_.size() >= 2 * most_mistakes) keep_top_errors(mistakes_, &TopErrorRecord::error);
   }
 
   void fill(InferenceReport& report) {
@@ -59,18 +59,18 @@ class Tally {
       report.classes = std::move(found->classes);
       report.confusion = std::move(found->confusion);
     }
-    keep_worst(mistakes_, &MistakeRecord::error);
+    keep_top_errors(mistakes_, &TopErrorRecord::error);
     report.mistakes = std::move(mistakes_);
   }
 
  private:
   std::unique_ptr<Metrics> metrics_;
-  std::vector<MistakeRecord> mistakes_;
+  std::vector<TopErrorRecord> mistakes_;
 };
 
 }  // namespace
 
-LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers) {
+LoaderOptions every_input_once(const DeployedModel& model, const InferenceDataset& inputs, int workers) {
   LoaderOptions options;
   options.batch_size = model.batch_size();
   options.workers = workers;
@@ -81,7 +81,7 @@ LoaderOptions every_input_once(const DeployedModel& model, const InputSet& input
   return options;
 }
 
-InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
+InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
                               const std::function<void(const std::string&, const Prediction&)>& answered,
                               const std::function<void(std::int64_t)>& progress) {
   const InterruptibleWork interruptible;

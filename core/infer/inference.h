@@ -1,8 +1,8 @@
-// Runs a deployed model over inputs, and counts what it gets right where the truth is known.
+// Runs a deployed model over inputs, and counts what it gets right where the label is known.
 #pragma once
 
 #include "core/data/loader/loader.h"
-#include "core/infer/inputs.h"
+#include "core/infer/inference_dataset.h"
 #include "core/report/evaluation_figures.h"
 #include "core/report/statistics.h"
 #include "core/runtime/deployed_model.h"
@@ -11,8 +11,8 @@
 
 namespace ptrain {
 
-struct MistakeRecord {
-  std::string input, truth, answer;
+struct TopErrorRecord {
+  std::string input, label, answer;
   std::optional<double> probability, of_truth;
   double error = 0;  // Prediction's
 
@@ -30,22 +30,22 @@ struct InferenceReport {
   std::vector<std::string> class_names;
   std::vector<ClassReport> classes;
   std::vector<ConfusionCell> confusion;
-  std::vector<MistakeRecord> mistakes;
+  std::vector<TopErrorRecord> mistakes;
 
   void describe(Fields& field);
 };
 
 /// What reads every one of `inputs` once, in order, in the model's batches.
-LoaderOptions every_input_once(const DeployedModel& model, const InputSet& inputs, int workers);
+LoaderOptions every_input_once(const DeployedModel& model, const InferenceDataset& inputs, int workers);
 
 struct InferenceOptions {
-  AnswerForm form;
+  PredictionOptions form;
   int workers = 2;  // threads that read inputs ahead
 };
 
 /// Calls `answered` for every input that could be read, in order, and `progress` with how many are done. Fills what the
 /// inputs decide in the report. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
-InferenceReport run_inference(DeployedModel& model, const InputSet& inputs, const InferenceOptions& options,
+InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
                               const std::function<void(const std::string& input, const Prediction& answer)>& answered,
                               const std::function<void(std::int64_t done)>& progress);
 

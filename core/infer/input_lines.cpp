@@ -1,6 +1,6 @@
 #include "core/base/utf8.h"
 #include "core/data/text/text_encoding.h"
-#include "core/infer/input_sources.h"
+#include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string read_standard_input() {
 
 std::int32_t find_class(const DatasetInfo& data, std::string_view name) {
   const auto found = std::find(data.class_names.begin(), data.class_names.end(), name);
-  return found == data.class_names.end() ? no_truth : static_cast<std::int32_t>(found - data.class_names.begin());
+  return found == data.class_names.end() ? no_label : static_cast<std::int32_t>(found - data.class_names.begin());
 }
 
 }  // namespace ptrain

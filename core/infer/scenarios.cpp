@@ -62,7 +62,7 @@ void run_server(Predictor& model, const DatasetInfo& data, const ScenarioOptions
   };
   for (std::int64_t count = 1; count <= model.most(); ++count) {
     const std::int64_t rows = model.rows_for(count);
-    if (!batches.try_emplace(rows, made_up_batch(data, rows)).second) continue;
+    if (!batches.try_emplace(rows, make_synthetic_batch(data, rows)).second) continue;
     for (int i = 0; i < 2; ++i) answer(rows);
   }
   const Arrivals arrivals = find_server_rate({answer, model.most()}, options, tried);
@@ -76,7 +76,7 @@ void run_server(Predictor& model, const DatasetInfo& data, const ScenarioOptions
 }
 
 void run_queries(Predictor& model, const DatasetInfo& data, const ScenarioOptions& options, ScenarioReport& report) {
-  Batch batch = made_up_batch(data, model.most());
+  Batch batch = make_synthetic_batch(data, model.most());
   for (int i = 0; i < 2; ++i) model.run(batch);
   std::vector<double> latencies;
   const Stopwatch watch;
@@ -112,7 +112,7 @@ ScenarioReport run_scenario(Predictor& model, const DatasetInfo& data, const Sce
   } else {
     run_queries(model, data, options, report);
   }
-  report.scenario = choice_name(options.scenario);
+  report.scenario = enum_name(options.scenario);
   report.batch_size = model.most();
   report.samples_per_second = static_cast<double>(report.samples) / report.seconds;
   return report;

@@ -5,12 +5,12 @@
 // bound. offline has all samples at hand, and counts samples over time.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/infer/early_stopping.h"
 #include "core/report/figures.h"
 #include "core/report/statistics.h"
+#include "core/runtime/model_artifact.h"
 #include "core/runtime/predictor.h"
-#include "core/runtime/trained_model.h"
 
 #include <functional>
 
@@ -18,7 +18,7 @@ namespace ptrain {
 
 enum class Scenario { single_stream, multi_stream, server, offline };
 template <>
-struct Choices<Scenario> {
+struct EnumNames<Scenario> {
   static constexpr std::array<std::string_view, 4> names{"single_stream", "multi_stream", "server", "offline"};
 };
 

@@ -1,28 +1,28 @@
 // Lines of click logs, with or without the label in front.
 #include "core/data/table/criteo_line.h"
 #include "core/data/tensor_names.h"
-#include "core/infer/input_sources.h"
+#include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
 
 namespace ptrain {
 namespace {
 
-class TableInputs final : public InputSet {
+class TableInputs final : public InferenceDataset {
  public:
-  TableInputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+  TableInputs(const ModelArtifact& model, const std::vector<std::string>& arguments) {
     info_ = model.data;
     for (const std::string& argument : arguments) add(argument);
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()); }
   const std::string& name(std::int64_t index) const override { return row(index).name; }
-  std::int32_t label(std::int64_t index) const override { return row(index).truth; }
+  std::int32_t label(std::int64_t index) const override { return row(index).label; }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const Row& one = row(index);
     std::ranges::copy(one.numbers, out.at<float>(tensor_names::numbers).begin());
     std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categories).begin());
-    out.set(tensor_names::labels, one.truth);
+    out.set(tensor_names::labels, one.label);
   }
 
  private:
@@ -30,7 +30,7 @@ class TableInputs final : public InputSet {
     std::string name;
     std::array<float, criteo_numbers> numbers;
     std::array<std::int32_t, criteo_categories> categories;
-    std::int32_t truth = no_truth;
+    std::int32_t label = no_label;
   };
 
   const Row& row(std::int64_t index) const { return rows_[static_cast<std::size_t>(index)]; }
@@ -41,9 +41,9 @@ class TableInputs final : public InputSet {
     for (const InputLine& line : split_lines(text, file)) {
       Row& added = rows_.emplace_back();
       added.name = fmt::format("{}:{}", file, line.number);
-      added.truth =
+      added.label =
           parse_criteo_question(line.text, {file, line.number}, info_.hash_buckets, added.numbers, added.categories)
-              .value_or(no_truth);
+              .value_or(no_label);
     }
   }
 
@@ -52,7 +52,8 @@ class TableInputs final : public InputSet {
 
 }  // namespace
 
-std::unique_ptr<InputSet> open_table_inputs(const TrainedModel& model, const std::vector<std::string>& arguments) {
+std::unique_ptr<InferenceDataset> open_table_inputs(const ModelArtifact& model,
+                                                    const std::vector<std::string>& arguments) {
   return std::make_unique<TableInputs>(model, arguments);
 }
 

@@ -27,7 +27,7 @@ void flush_directory(const fs::path& directory) {
   ::close(descriptor);
 }
 
-fs::path directory_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+fs::path find_directory(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
 }  // namespace
 
@@ -43,7 +43,7 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(path) {
   const fs::path resolved = fs::weakly_canonical(path, ignored);
   if (!resolved.empty()) target_ = resolved;
   static std::atomic<int> counter{0};
-  temporary_ = directory_of(target_) /
+  temporary_ = find_directory(target_) /
                fmt::format(".{}.tmp.{}-{}", target_.filename().string(), ::getpid(), counter.fetch_add(1));
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
@@ -61,7 +61,7 @@ void AtomicFile::discard() {
 }
 
 void AtomicFile::fail_with(int error) const {
-  const std::string directory = directory_of(path_).string();
+  const std::string directory = find_directory(path_).string();
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -94,7 +94,7 @@ void AtomicFile::commit(Flush flush) {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   temporary_.clear();
-  if (flush == Flush::yes) flush_directory(directory_of(target_));
+  if (flush == Flush::yes) flush_directory(find_directory(target_));
 }
 
 void write_file_atomic(const fs::path& path, std::string_view content, Flush flush) {

@@ -11,8 +11,8 @@
 
 namespace ptrain {
 
-/// `bytes` are little-endian elements, row-major, element_size(dtype) * shape.count() of them. When they come from a file
-/// they point into its mapping, live as long as the reader object, and need not be aligned for the element type.
+/// `bytes` are little-endian elements, row-major, element_size(dtype) * shape.count() of them. When they come from a
+/// file they point into its mapping, live as long as the reader object, and need not be aligned for the element type.
 struct NamedTensor {
   std::string name;
   DType dtype = DType::f32;

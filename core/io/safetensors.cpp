@@ -190,8 +190,9 @@ const NamedTensor& SafetensorsFile::at(std::string_view name) const {
 
 std::vector<NamedTensor> order_for_safetensors(std::span<const NamedTensor> tensors) {
   std::vector<NamedTensor> ordered(tensors.begin(), tensors.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const NamedTensor& a, const NamedTensor& b) { return element_size(a.dtype) > element_size(b.dtype); });
+  std::stable_sort(ordered.begin(), ordered.end(), [](const NamedTensor& a, const NamedTensor& b) {
+    return element_size(a.dtype) > element_size(b.dtype);
+  });
   return ordered;
 }
 

@@ -17,8 +17,8 @@ void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& 
   require(!mixed || !weighted, "classes of mixed samples have no weights");
   const auto at = static_cast<std::size_t>(first);
   if (mixed) {
-    require_desc(inputs[at], {DType::i32, rows}, "other_labels");
-    require_desc(inputs[at + 1], {DType::f32, Shape{1}}, "own_share");
+    require_desc(inputs[at], {DType::i32, rows}, "mixup_labels");
+    require_desc(inputs[at + 1], {DType::f32, Shape{1}}, "mixup_lambda");
   }
   if (weighted) require_desc(inputs[at + 2], {DType::f32, Shape{logits[-1]}}, "class_weights");
 }
@@ -26,10 +26,10 @@ void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& 
 /// What the gradient takes over of the loss's optional inputs.
 void append_optional(std::vector<ValueId>& inputs, const GradientBuilder& builder) {
   using Loss = SoftmaxCrossEntropy;
-  const bool mixed = builder.input(Loss::other_labels) != no_value;
+  const bool mixed = builder.input(Loss::mixup_labels) != no_value;
   const bool weighted = builder.input(Loss::class_weights) != no_value;
   if (mixed || weighted) {
-    inputs.insert(inputs.end(), {builder.input(Loss::other_labels), builder.input(Loss::own_share)});
+    inputs.insert(inputs.end(), {builder.input(Loss::mixup_labels), builder.input(Loss::mixup_lambda)});
   }
   if (weighted) inputs.push_back(builder.input(Loss::class_weights));
 }
@@ -48,7 +48,7 @@ std::vector<TensorDesc> SoftmaxCrossEntropy::infer(std::span<const TensorDesc> i
   require_count(inputs, 2, 5);
   require_floating(inputs[logits], "logits");
   require(inputs[logits].shape.rank() >= 2, "logits: expected [B,C], got {}", inputs[logits].to_string());
-  require_labels(inputs, other_labels, inputs[logits].shape);
+  require_labels(inputs, mixup_labels, inputs[logits].shape);
   return {{DType::f32, Shape{}}, {DType::f32, inputs[logits].shape}};
 }
 
@@ -76,7 +76,7 @@ std::vector<TensorDesc> SoftmaxCrossEntropyGrad::infer(std::span<const TensorDes
   require(shape.rank() >= 2 && inputs[probabilities].dtype == DType::f32, "probabilities: expected f32 [B,C], got {}",
           inputs[probabilities].to_string());
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
-  require_labels(inputs, other_labels, shape);
+  require_labels(inputs, mixup_labels, shape);
   return {{attributes_.dtype, shape}};
 }
 

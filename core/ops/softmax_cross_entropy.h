@@ -9,16 +9,16 @@ namespace ptrain {
 inline constexpr std::int32_t ignored_label = -1;
 
 /// inputs:  logits [B, C], B of one axis or several; labels i32 [B], 0..C-1 or ignored_label; of mixed samples also
-/// other_labels i32 [B], 0..C-1,
-///          and own_share f32 [1]: the loss is own_share times that by labels, the rest that by other_labels; or, of
-///          samples that are not mixed, class_weights f32 [C], above 0.
+/// mixup_labels i32 [B], 0..C-1,
+///          and mixup_lambda f32 [1]: the loss is mixup_lambda times that by labels, the rest that by mixup_labels; or,
+///          of samples that are not mixed, class_weights f32 [C], above 0.
 /// outputs: loss f32 [], the mean over the rows that count (0 when there are none); probabilities f32 [B, C].
 /// With smoothing e the target t is 1 - e + e / C for the label and e / C elsewhere. With weights w a row's loss is the
 /// sum of -w_c t_c log p_c, and the mean divides by the sum of the labels' weights (PyTorch's definitions,
 /// torch.nn.CrossEntropyLoss).
 class SoftmaxCrossEntropy final : public Op {
  public:
-  enum Input { logits, labels, other_labels, own_share, class_weights };
+  enum Input { logits, labels, mixup_labels, mixup_lambda, class_weights };
   explicit SoftmaxCrossEntropy(float label_smoothing = 0);
   float label_smoothing() const { return label_smoothing_; }
 
@@ -41,11 +41,11 @@ struct SoftmaxCrossEntropyGradAttributes {
   DType dtype = DType::f32;  // of dlogits
 };
 
-/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 []; other_labels and own_share, or class_weights, or
+/// inputs: probabilities f32 [B, C]; labels i32 [B]; dloss f32 []; mixup_labels and mixup_lambda, or class_weights, or
 /// none. outputs: dlogits [B, C].
 class SoftmaxCrossEntropyGrad final : public OpWith<SoftmaxCrossEntropyGradAttributes> {
  public:
-  enum Input { probabilities, labels, dloss, other_labels, own_share, class_weights };
+  enum Input { probabilities, labels, dloss, mixup_labels, mixup_lambda, class_weights };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "softmax_cross_entropy_grad"; }

@@ -1,7 +1,7 @@
 // Automatic mixed precision: puts casts where Paddle's levels and lists say (O0, O1, O2).
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/graph/graph.h"
 
 #include <set>

@@ -41,7 +41,7 @@ class Differentiator final : public GradientBuilder {
   std::vector<ValueId> emit(OpPtr op, std::vector<ValueId> inputs) override {
     const std::string name = fmt::format("{}.grad{}", node_.name, emitted_ == 0 ? "" : std::to_string(emitted_));
     ++emitted_;
-    return graph_.add_node(name, std::move(op), std::move(inputs), Phase::backward);
+    return graph_.add_node(name, std::move(op), std::move(inputs), Pass::backward);
   }
   void set_input_gradient(int index, ValueId gradient) override {
     if (!needs_gradient(index)) return;
@@ -55,7 +55,7 @@ class Differentiator final : public GradientBuilder {
       return;
     }
     const std::string name = fmt::format("{}.grad.sum{}", graph_.value(id).name, sums_++);
-    total = graph_.add(name, std::make_shared<Add>(), {total, gradient}, Phase::backward);
+    total = graph_.add(name, std::make_shared<Add>(), {total, gradient}, Pass::backward);
   }
   void set_sparse_gradient(int index, ValueId rows, ValueId values) override {
     if (!needs_gradient(index)) return;

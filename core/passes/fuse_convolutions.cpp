@@ -98,7 +98,8 @@ class Analysis {
 
   void find_application(Norm& norm) {
     const ValueId y = get_result(norm);
-    if (get_op(norm).attrs().activation != Activation::none || find_residual(norm) != no_value || readers(y).size() != 1)
+    if (get_op(norm).attrs().activation != Activation::none || find_residual(norm) != no_value ||
+        readers(y).size() != 1)
       return;
     const Norm* other = find(readers(y).front());
     if (other != nullptr && find_residual(*other) == y) norm.applied_by = other->node;
@@ -281,7 +282,7 @@ std::vector<NodeProblem> problems(const Graph& graph, const std::vector<NodeId>&
 
 }  // namespace
 
-Differentiated fuse_convolutions(Differentiated differentiated, const ChooseFusion& choose) {
+Differentiated fuse_convolutions(Differentiated differentiated, const FusionPolicy& choose) {
   const Analysis analysis(differentiated.graph);
   std::vector<bool> groups(analysis.norms().size(), true);
   ConvolutionFuser all(differentiated, analysis.norms(), groups);

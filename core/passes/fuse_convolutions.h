@@ -25,9 +25,9 @@ struct FusionChoice {
 };
 
 /// Whether to fuse; asked once for each group of norms that can only be fused together (a residual block).
-using ChooseFusion = std::function<bool(const FusionChoice&)>;
+using FusionPolicy = std::function<bool(const FusionChoice&)>;
 
 /// Works on the whole graph, after autodiff. Norms synchronised over ranks, and those of grouped convolutions, stay.
-Differentiated fuse_convolutions(Differentiated differentiated, const ChooseFusion& choose);
+Differentiated fuse_convolutions(Differentiated differentiated, const FusionPolicy& choose);
 
 }  // namespace ptrain

@@ -39,11 +39,11 @@ class GradAllReducePass {
     bool waited = false;
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
-      if (node.phase != Phase::forward && statistics_ != no_value && !statistics_started_) {
-        start("exchange.statistics", statistics_, mean_factor(), Phase::exchange);
+      if (node.phase != Pass::forward && statistics_ != no_value && !statistics_started_) {
+        start("exchange.statistics", statistics_, mean_factor(), Pass::exchange);
         statistics_started_ = true;
       }
-      if (node.phase == Phase::update && !waited) {
+      if (node.phase == Pass::update && !waited) {
         to().add_node("exchange.wait", std::make_shared<AllReduceWait>(), waited_, exchange_phase());
         waited = true;
       }
@@ -137,9 +137,9 @@ class GradAllReducePass {
 
   float mean_factor() const { return 1.0f / static_cast<float>(options_.world_size); }
   /// Of gradients.
-  Phase exchange_phase() const { return options_.reproducible ? Phase::backward : Phase::exchange; }
+  Pass exchange_phase() const { return options_.reproducible ? Pass::backward : Pass::exchange; }
 
-  void start(std::string name, ValueId data, float factor, Phase phase) {
+  void start(std::string name, ValueId data, float factor, Pass phase) {
     to().add_node(std::move(name), std::make_shared<AllReduceStart>(factor), {data}, phase);
     waited_.push_back(data);
   }
@@ -151,7 +151,7 @@ class GradAllReducePass {
     if (buffer.total != no_value) {
       exchanged = part(rewriter_.mapped(buffer.total), bucket);
       to().add_node("accumulate." + name, std::make_shared<Accumulate>(),
-                    {exchanged, gradients, rewriter_.mapped(buffer.micro_step)}, Phase::backward);
+                    {exchanged, gradients, rewriter_.mapped(buffer.micro_step)}, Pass::backward);
     } else if (exchanges_copy(buffer)) {
       const ValueId copy = copies_.at(buffer.gradients);
       place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, exchange_phase()), copy,
@@ -165,7 +165,7 @@ class GradAllReducePass {
   /// The update and the norm read the widened copy where there is one.
   void emit(const Node& node) {
     std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
-    if (node.phase == Phase::update) {
+    if (node.phase == Pass::update) {
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto copy = copies_.find(node.inputs[i]);
         if (copy != copies_.end()) inputs[i] = copy->second;

@@ -3,13 +3,13 @@
 // The flat gradient buffers are cut, in the order in which backward finishes them, into buckets of a set size. A
 // bucket's exchange starts right after the node that makes its last gradient; one wait stands before the update, so the
 // norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
-// accumulation only the last micro-batch exchanges (Phase::exchange), bucket by bucket as its sum is complete.
+// accumulation only the last micro-batch exchanges (Pass::exchange), bucket by bucket as its sum is complete.
 //
 // Sums that do not depend on the number of ranks (DistributionOptions::reproducible) are made in the order of the data:
 // every micro-batch exchanges, rank 0 adding its gradients to the sum so far and the others starting afresh.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/graph/graph.h"
 
 namespace ptrain {

@@ -78,7 +78,7 @@ class OptimizerPass {
         continue;
       }
       const DType dtype = graph_.desc(g.parameter).dtype;
-      g.gradient = graph_.add(value.name + ".copy", std::make_shared<Cast>(dtype), {g.gradient}, Phase::backward);
+      g.gradient = graph_.add(value.name + ".copy", std::make_shared<Cast>(dtype), {g.gradient}, Pass::backward);
     }
   }
 
@@ -135,13 +135,13 @@ class OptimizerPass {
   /// What would sweep whole tables, or add up rows of several batches, is not done.
   void require_rows_suffice() const {
     const std::string& table = graph_.value(tables_.front().gradient.parameter).name;
-    const auto refuse = [&](std::string_view key, std::string_view what) {
+    const auto reject = [&](std::string_view key, std::string_view what) {
       fail_usage("{}: {}, but {} is updated by the rows that a batch reads", key, what, table);
     };
     const OptimizerKind kind = make_element_settings({}).kind;
-    if (!updates_rows(kind)) refuse("train.optimizer.name", fmt::format("{} scales whole tables", choice_name(kind)));
-    if (options_.accumulate) refuse("train.accumulate_steps", "sums take all rows");
-    if (options_.average_decay > 0) refuse("train.ema_decay", "an average takes all rows");
+    if (!updates_rows(kind)) reject("train.optimizer.name", fmt::format("{} scales whole tables", enum_name(kind)));
+    if (options_.accumulate) reject("train.accumulate_steps", "sums take all rows");
+    if (options_.average_decay > 0) reject("train.ema_decay", "an average takes all rows");
   }
 
   /// Whether an update can be made before all gradients are there.
@@ -165,7 +165,13 @@ class OptimizerPass {
       const ValueId master = find_master(g.parameter);
       by_master[master] = entries_.size();
       const Value& value = graph_.value(master);
-      Entry entry{g.parameter, master, g.gradient, {}, find_parameter_group(master), is_early(g), is_for_muon(g.parameter, master)};
+      Entry entry{g.parameter,
+                  master,
+                  g.gradient,
+                  {},
+                  find_parameter_group(master),
+                  is_early(g),
+                  is_for_muon(g.parameter, master)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
       const bool low = g.parameter != master;
@@ -249,7 +255,7 @@ class OptimizerPass {
     inputs[SparseUpdate::moment2] = table_moment(t, flat::moment2, moments >= 2);
     inputs[SparseUpdate::moment3] = table_moment(t, flat::moment3, moments >= 3);
     graph_.add_node(graph_.value(t.gradient.parameter).name + ".update",
-                    std::make_shared<SparseUpdate>(SparseUpdateAttributes{t.settings, t.decay}), inputs, Phase::update);
+                    std::make_shared<SparseUpdate>(SparseUpdateAttributes{t.settings, t.decay}), inputs, Pass::update);
   }
 
   /// Replaces what the update reads by fp32 sums over the micro-batches.
@@ -260,7 +266,7 @@ class OptimizerPass {
       if (gradient == no_value) continue;
       const std::string name = graph_.value(gradient).name + ".total";
       const ValueId total = graph_.add_state(name, {DType::f32, graph_.desc(gradient).shape});
-      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step}, Phase::backward);
+      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step}, Pass::backward);
       gradient = total;
     }
   }
@@ -273,9 +279,10 @@ class OptimizerPass {
       op = std::make_shared<MuonUpdate>(MuonUpdateAttributes{make_settings(e.group), e.segment, shape[0], shape[1]});
       inputs[OptimizerUpdate::moment2] = no_value;
     } else {
-      op = std::make_shared<OptimizerUpdate>(make_element_settings(e.group), std::vector{e.segment}, UpdateCount::later);
+      op =
+          std::make_shared<OptimizerUpdate>(make_element_settings(e.group), std::vector{e.segment}, UpdateCount::later);
     }
-    graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Phase::update);
+    graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Pass::update);
   }
 
   void add_early_update(const Entry& e) {
@@ -291,7 +298,7 @@ class OptimizerPass {
     if (scaled || options_.settings.clip_norm > 0) {
       inputs_[OptimizerUpdate::grad_norm] = graph_.add(
           flat::grad_norm, std::make_shared<GradNorm>(),
-          {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Phase::update);
+          {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Pass::update);
       graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
     }
     for (const Table& t : tables_) add_table_update(t);  // before the one that counts the update
@@ -310,18 +317,18 @@ class OptimizerPass {
       graph_.add_node(
           fmt::format("optimizer.group{}", *group),
           std::make_shared<OptimizerUpdate>(make_element_settings(group), std::move(parameters), UpdateCount::later),
-          inputs_, Phase::update);
+          inputs_, Pass::update);
     }
     graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(make_element_settings({}), std::move(segments[{}])),
-                    inputs_, Phase::update);
+                    inputs_, Pass::update);
     if (options_.average_decay > 0) {
       const ValueId average = state(flat::average, DType::f32, master_.size());
       graph_.add_node("average", std::make_shared<MovingAverage>(options_.average_decay),
-                      {average, inputs_[OptimizerUpdate::master]}, Phase::update);
+                      {average, inputs_[OptimizerUpdate::master]}, Pass::update);
     }
     if (scaled) {
       graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
-                      {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Phase::update);
+                      {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Pass::update);
     }
   }
 

@@ -39,7 +39,7 @@ AmpResult lower_precision(const Graph& graph, const PipelineOptions& options) {
 }
 
 /// Null where norms stay apart from convolutions.
-ChooseFusion convolution_fusion(const PipelineOptions& options) {
+FusionPolicy convolution_fusion(const PipelineOptions& options) {
   switch (options.fusion) {
     case Fusion::off:
       return nullptr;
@@ -108,7 +108,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const bool reproducible = options.distribution && options.distribution->reproducible;
   const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
   const auto seed_op = std::make_shared<LossGradient>(1.0f / static_cast<float>(added_up));
-  const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Phase::backward);
+  const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Pass::backward);
   const auto trains = [&](std::string_view parameter) { return is_trainable(options.groups, parameter); };
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}}, trains);
   check("autodiff", differentiated.graph, options);
@@ -118,7 +118,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
     differentiated = fuse_gradient_sums(differentiated);
     check("fuse_gradient_sums", differentiated.graph, options);
   }
-  if (const ChooseFusion choose = convolution_fusion(options)) {
+  if (const FusionPolicy choose = convolution_fusion(options)) {
     differentiated = fuse_convolutions(std::move(differentiated), choose);
     check("fuse_convolutions", differentiated.graph, options);
   }

@@ -19,7 +19,7 @@ inline constexpr const char* loss_scale_state = "loss_scale";
 
 struct PipelineOptions {
   Fusion fusion = Fusion::full;
-  ChooseFusion choose_fusion;  // asked by Fusion::full; none: norms stay apart from convolutions
+  FusionPolicy choose_fusion;  // asked by Fusion::full; none: norms stay apart from convolutions
   AmpOptions amp;
   bool loss_scaling = false;
   LossScaleAttributes loss_scale;

@@ -46,12 +46,12 @@ struct ClassReport {
 
 /// How often one class was taken for another, or for itself.
 struct ConfusionCell {
-  std::string truth, answer;
+  std::string label, answer;
   std::int64_t count = 0;
 
   void describe(Fields& field) {
     field.about("one cell");
-    field("truth", truth, "class");
+    field("truth", label, "class");
     field("answer", answer, "class");
     field("count", count, "samples");
   }

@@ -47,7 +47,7 @@ class Fields {
   /// What the struct is, where the field that holds it (a list's or a map's) does not say it.
   void about(const char* help) { about_ = help; }
 
-  // Numbers from 0 on, text, truth; null for an absent optional.
+  // Numbers from 0 on, text, label; null for an absent optional.
   void operator()(const char* name, double& value, const char* help);
   void operator()(const char* name, std::optional<double>& value, const char* help);
   void operator()(const char* name, int& value, const char* help);

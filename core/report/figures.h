@@ -330,8 +330,8 @@ struct PhaseReport {
 
 /// Absent when no time passed.
 std::optional<Throughput> make_throughput(const std::string& unit, std::int64_t samples, double seconds,
-                                        std::int64_t warmup_steps, int devices);
+                                          std::int64_t warmup_steps, int devices);
 Utilization make_utilization(double achieved_flops, std::optional<double> peak_flops,
-                           std::optional<double> datasheet_peak_flops);
+                             std::optional<double> datasheet_peak_flops);
 
 }  // namespace ptrain

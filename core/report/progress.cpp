@@ -45,9 +45,9 @@ class Eta {
 };
 
 /// What is done beside the steps, with a pace of its own.
-class Activity {
+class RankActivity {
  public:
-  explicit Activity(SecondsClock clock) : clock_(std::move(clock)), eta_(clock_) {}
+  explicit RankActivity(SecondsClock clock) : clock_(std::move(clock)), eta_(clock_) {}
 
   std::string line(std::string_view what, std::int64_t done, std::int64_t total) {
     if (what != what_ || done < done_) {
@@ -120,7 +120,7 @@ class Bar : public Progress {
   std::FILE* stream_;
   SecondsClock clock_;
   Eta eta_;
-  Activity activity_;
+  RankActivity activity_;
   double drawn_ = -1e9;
   bool open_ = false;
 };
@@ -175,7 +175,7 @@ class Plain : public Progress {
   double shown_;
   bool spoke_ = false;
   Eta eta_;
-  Activity activity_;
+  RankActivity activity_;
 };
 
 class Silent : public Progress {

@@ -10,18 +10,19 @@ namespace ptrain {
 using nlohmann::json;
 
 std::optional<Throughput> make_throughput(const std::string& unit, std::int64_t samples, double seconds,
-                                        std::int64_t warmup_steps, int devices) {
+                                          std::int64_t warmup_steps, int devices) {
   if (seconds <= 0) return std::nullopt;
   const double value = static_cast<double>(samples) / seconds;
   return Throughput{value, unit, value / devices, samples, seconds, warmup_steps, {}};
 }
 
 Utilization make_utilization(double achieved_flops, std::optional<double> peak_flops,
-                           std::optional<double> datasheet_peak_flops) {
+                             std::optional<double> datasheet_peak_flops) {
   const auto compute_share = [&](std::optional<double> peak) {
     return peak && *peak > 0 ? std::optional(achieved_flops / *peak) : std::nullopt;
   };
-  return {achieved_flops, peak_flops, compute_share(peak_flops), datasheet_peak_flops, compute_share(datasheet_peak_flops)};
+  return {achieved_flops, peak_flops, compute_share(peak_flops), datasheet_peak_flops,
+          compute_share(datasheet_peak_flops)};
 }
 
 void Report::describe(Fields& field) {

@@ -109,7 +109,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
     fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
   }
   Batch scores = task_.scores(empty_outputs(find_plans(options.batch_size).largest(), output_names_));
-  if (task_.answers_samples()) scores = task_.answers(std::move(scores));
+  if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
   for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
   variables_.allocate();
 }
@@ -134,7 +134,7 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
 
 /// Once the variables are written.
 void DeployedModel::finish() {
-  refresh_low_precision(variables_, LowCopies::all);
+  refresh_low_precision(variables_, LowPrecisionCopies::all);
   if (backend_.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
   PlanSet& plans = find_plans(options_.batch_size);
   memory_.emplace(backend_.memory(), plans.arena_bytes(), plans.workspace_bytes());
@@ -179,7 +179,7 @@ Batch DeployedModel::run(const Batch& batch) {
   Plan& plan = find_plans(rows).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
-  plan.run(Phase::forward, Phase::forward);
+  plan.run(Pass::forward, Pass::forward);
   return task_.scores(read_outputs(plan, output_names_));
 }
 

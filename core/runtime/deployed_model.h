@@ -4,8 +4,8 @@
 #include "core/data/batch.h"
 #include "core/model/model.h"
 #include "core/passes/pipeline.h"
+#include "core/runtime/model_artifact.h"
 #include "core/runtime/plan_set.h"
-#include "core/runtime/trained_model.h"
 #include "core/tasks/task.h"
 
 #include <set>

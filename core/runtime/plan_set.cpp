@@ -22,7 +22,7 @@ Bucket measure_extents(const Batch& batch) {
 Cost step_cost(const Graph& graph) {
   Cost total;
   for (const Node& node : graph.nodes()) {
-    if (node.phase > Phase::backward) continue;
+    if (node.phase > Pass::backward) continue;
     const Cost cost = node.op->cost(graph.input_descs(node), graph.output_descs(node));
     total.flops += cost.flops;
     total.bytes += cost.bytes;

@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-Batch made_up_batch(const DatasetInfo& data, std::int64_t rows) {
+Batch make_synthetic_batch(const DatasetInfo& data, std::int64_t rows) {
   Batch batch(input_tensors(data), rows);
   batch.count = rows;
   const RandomStream random{1, 0, 0};
@@ -37,7 +37,7 @@ std::int64_t Predictor::rows_for(std::int64_t inputs) const {
 
 void Predictor::prepare(const DatasetInfo& data) {
   for (std::int64_t rows = 1;; rows = rows_for(2 * rows)) {
-    Batch batch = made_up_batch(data, rows);
+    Batch batch = make_synthetic_batch(data, rows);
     model_.run(batch);
     if (rows == most()) return;
   }

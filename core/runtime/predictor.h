@@ -8,7 +8,7 @@
 namespace ptrain {
 
 /// Random pixels, or texts of full length: rows of them that mean nothing, the same at each call.
-Batch made_up_batch(const DatasetInfo& data, std::int64_t rows);
+Batch make_synthetic_batch(const DatasetInfo& data, std::int64_t rows);
 
 class Predictor {
  public:

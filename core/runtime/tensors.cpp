@@ -67,7 +67,8 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = element<float>(tensor, i);
     if (!std::isfinite(numbers[i])) {
-      fail_usage("{}: value {} at {}: expected finite numbers", tensor.name, numbers[i], describe_place(i, tensor.shape));
+      fail_usage("{}: value {} at {}: expected finite numbers", tensor.name, numbers[i],
+                 describe_place(i, tensor.shape));
     }
   }
 }
@@ -84,7 +85,8 @@ void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& in
       const std::int64_t value = tensor.type == TensorType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)}
                                                                 : element<std::int64_t>(tensor, i);
       if (value < 0 || value >= limit) {
-        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, describe_place(i, tensor.shape), limit - 1);
+        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, describe_place(i, tensor.shape),
+                   limit - 1);
       }
       integer = static_cast<std::int32_t>(value);
       ++i;

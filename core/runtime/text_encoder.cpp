@@ -4,7 +4,7 @@
 
 namespace ptrain {
 
-std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model) {
+std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model) {
   if (!model.has_vocabulary()) {
     fail("{}: has no {}: it was trained on made-up text, and reads no other", model.folder.string(),
          model_files::vocabulary);
@@ -24,7 +24,7 @@ Sentences split_sentences(std::string_view line) {
   return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
 }
 
-TextEncoder::TextEncoder(const TrainedModel& model) : tokenizer_(open_vocabulary(model)) {}
+TextEncoder::TextEncoder(const ModelArtifact& model) : tokenizer_(open_vocabulary(model)) {}
 
 std::int32_t TextEncoder::encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
                                  std::span<std::int32_t> token_types) const {
@@ -33,7 +33,7 @@ std::int32_t TextEncoder::encode(const Sentences& text, Scratch& scratch, std::s
   tokenizer_->tokenize(text.first, scratch.first_ids);
   const bool has_second = !text.second.empty();
   if (has_second) tokenizer_->tokenize(text.second, scratch.second_ids);
-  return tokenizer_->assemble(scratch.first_ids, scratch.second_ids, has_second, ids, token_types);
+  return tokenizer_->encode_pair(scratch.first_ids, scratch.second_ids, has_second, ids, token_types);
 }
 
 }  // namespace ptrain

@@ -3,7 +3,7 @@
 
 #include "core/data/dataset.h"
 #include "core/data/text/tokenizer.h"
-#include "core/runtime/trained_model.h"
+#include "core/runtime/model_artifact.h"
 
 namespace ptrain {
 
@@ -15,12 +15,12 @@ struct Sentences {
 Sentences split_sentences(std::string_view line);
 
 /// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
-std::unique_ptr<Tokenizer> open_vocabulary(const TrainedModel& model);
+std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model);
 
 class TextEncoder {
  public:
   /// Throws as open_vocabulary does.
-  explicit TextEncoder(const TrainedModel& model);
+  explicit TextEncoder(const ModelArtifact& model);
 
   /// Writes ids and token types [max_length], padded, and returns the tokens before the padding.
   std::int32_t encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,

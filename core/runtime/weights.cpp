@@ -88,13 +88,14 @@ void initialize_variable(const ModelVariable& variable, Variables& variables, st
 
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed) {
   for (const ModelVariable& variable : model.variables()) initialize_variable(variable, variables, seed);
-  refresh_low_precision(variables, LowCopies::all);
+  refresh_low_precision(variables, LowPrecisionCopies::all);
 }
 
-void refresh_low_precision(Variables& variables, LowCopies which) {
+void refresh_low_precision(Variables& variables, LowPrecisionCopies which) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.storage != Storage::parameter || !is_low_precision(entry.desc.dtype)) continue;
-    if (which == LowCopies::untrained && entry.view) continue;  // lies in the flat buffer that the update writes
+    if (which == LowPrecisionCopies::untrained && entry.view)
+      continue;  // lies in the flat buffer that the update writes
     const std::vector<float> master = variables.read_f32(std::string_view(name).substr(0, name.rfind('@')));
     visit_floating(entry.desc.dtype, [&, &entry_name = name, &desc = entry.desc](auto zero) {
       using Low = decltype(zero);
@@ -108,7 +109,7 @@ void refresh_low_precision(Variables& variables, LowCopies which) {
 void AveragedWeights::exchange() {
   if (!variables_.contains(flat::average)) return;
   variables_.exchange(flat::master, flat::average);
-  refresh_low_precision(variables_, LowCopies::all);
+  refresh_low_precision(variables_, LowPrecisionCopies::all);
 }
 
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values) {
@@ -169,7 +170,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   for (const NamedTensor& tensor : file.tensors()) {
     if (!used.contains(&tensor)) result.unused.push_back(tensor.name);
   }
-  refresh_low_precision(variables, LowCopies::all);
+  refresh_low_precision(variables, LowPrecisionCopies::all);
   return result;
 }
 

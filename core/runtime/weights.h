@@ -27,10 +27,10 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
 
 /// Which low-precision copies to make: all of them, or those that no optimizer update writes (an O2 evaluation of a
 /// run that trains at another level).
-enum class LowCopies { all, untrained };
+enum class LowPrecisionCopies { all, untrained };
 
 /// Copies every fp32 master into its low-precision copy (O2), after the masters were written.
-void refresh_low_precision(Variables& variables, LowCopies which);
+void refresh_low_precision(Variables& variables, LowPrecisionCopies which);
 
 /// While it lives, the parameters are their moving average, where one is kept.
 class AveragedWeights {

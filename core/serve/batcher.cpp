@@ -36,7 +36,7 @@ Batcher::~Batcher() {
   worker_.join();
 }
 
-Batch Batcher::ask(Batch batch) {
+Batch Batcher::submit(Batch batch) {
   std::future<Batch> scores;
   {
     const std::lock_guard lock(mutex_);
@@ -56,10 +56,10 @@ std::size_t Batcher::queue_length() const {
   return waiting_.size();
 }
 
-void Batcher::hurry() {
+void Batcher::drain() {
   {
     const std::lock_guard lock(mutex_);
-    hurrying_ = true;
+    draining_ = true;
   }
   changed_.notify_all();
 }
@@ -76,7 +76,7 @@ std::vector<Batcher::Request> Batcher::next() {
   const auto delay =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(options_.max_delay_ms));
   changed_.wait_until(lock, waiting_.front().arrived + delay,
-                      [this] { return hurrying_ || ending_ || inputs_waiting() >= options_.most; });
+                      [this] { return draining_ || ending_ || inputs_waiting() >= options_.most; });
   std::vector<Request> requests;
   std::int64_t inputs = 0;
   while (!waiting_.empty() && inputs + waiting_.front().batch.count <= options_.most) {
@@ -87,7 +87,7 @@ std::vector<Batcher::Request> Batcher::next() {
   return requests;
 }
 
-void Batcher::answer_all(std::vector<Request> requests) {
+void Batcher::predict_all(std::vector<Request> requests) {
   try {
     Batch batch = std::move(requests.front().batch);
     std::vector<std::int64_t> counts{batch.count};
@@ -113,7 +113,7 @@ void Batcher::answer_all(std::vector<Request> requests) {
 }
 
 void Batcher::work() {
-  for (auto requests = next(); !requests.empty(); requests = next()) answer_all(std::move(requests));
+  for (auto requests = next(); !requests.empty(); requests = next()) predict_all(std::move(requests));
 }
 
 }  // namespace ptrain

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/data/batch.h"
-#include "core/serve/metrics.h"
+#include "core/serve/serve_metrics.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -40,10 +40,10 @@ class Batcher {
   Batcher& operator=(const Batcher&) = delete;
 
   /// Scores of the batch's rows, at most options.most of them; waits. Throws QueueFull, or what computing threw.
-  Batch ask(Batch batch);
+  Batch submit(Batch batch);
   std::size_t queue_length() const;
   /// From now on no request waits for others to join it.
-  void hurry();
+  void drain();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,7 +57,7 @@ class Batcher {
   /// The requests of the next batch; none when the last has been answered.
   std::vector<Request> next();
   std::int64_t inputs_waiting() const;
-  void answer_all(std::vector<Request> requests);
+  void predict_all(std::vector<Request> requests);
 
   Answerer answer_;
   BatcherOptions options_;
@@ -65,7 +65,7 @@ class Batcher {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Request> waiting_;
-  bool hurrying_ = false, ending_ = false;
+  bool draining_ = false, ending_ = false;
   std::thread worker_;
 };
 

@@ -117,7 +117,7 @@ void serve_http(const ModelService& service, const HttpOptions& options,
     while (SignalGuard::received() == 0 && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     server.stop();
-    service.hurry();
+    service.drain();
   });
   server.listen_after_bind();
   ended = true;

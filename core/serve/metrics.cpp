@@ -1,4 +1,4 @@
-#include "core/serve/metrics.h"
+#include "core/serve/serve_metrics.h"
 
 #include <fmt/format.h>
 

@@ -99,7 +99,7 @@ ServiceAnswer error_answer(int status, const std::string& message) {
   return {status, text_of_json({{"error", message}})};
 }
 
-ModelService::ModelService(const OpenedModel& opened, std::vector<TensorSpec> outputs, std::string name,
+ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name,
                            Batcher& batcher, std::int64_t most, ServeMetrics& metrics)
     : data_(opened.trained.data),
       task_(*opened.task),
@@ -191,7 +191,7 @@ ServiceAnswer ModelService::infer(std::string_view body) const {
       if (request.is_discarded())
         return error_answer(400, fmt::format("the body is no whole JSON of at most {} levels", deepest_json));
       Batch batch = batch_of_body(request);
-      return answered(request, task_.answers(batcher_.ask(std::move(batch))));
+      return answered(request, task_.answers(batcher_.submit(std::move(batch))));
     } catch (const QueueFull& full) {
       return error_answer(503, full.what());
     } catch (const Error& error) {

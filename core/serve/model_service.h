@@ -2,7 +2,7 @@
 // request's body means and what is answered. HTTP itself is elsewhere.
 #pragma once
 
-#include "core/runtime/opened_model.h"
+#include "core/runtime/loaded_model.h"
 #include "core/runtime/text_encoder.h"
 #include "core/serve/batcher.h"
 
@@ -23,7 +23,7 @@ class ModelService {
  public:
   /// `outputs`: what a row of the answers holds; `name`: what the model is called in URLs. All others outlive it.
   /// Throws as TextEncoder where the vocabulary is damaged.
-  ModelService(const OpenedModel& opened, std::vector<TensorSpec> outputs, std::string name, Batcher& batcher,
+  ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name, Batcher& batcher,
                std::int64_t most, ServeMetrics& metrics);
 
   const std::string& name() const { return name_; }
@@ -33,7 +33,7 @@ class ModelService {
   ServiceAnswer infer(std::string_view body) const;
   std::string metrics() const { return metrics_.text(batcher_.queue_length()); }
   /// The server is ending: what waits is answered at once.
-  void hurry() const { batcher_.hurry(); }
+  void drain() const { batcher_.drain(); }
   void count_refusal(int status) const { metrics_.count_request(status, 0); }
 
  private:

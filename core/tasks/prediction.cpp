@@ -4,7 +4,7 @@
 
 namespace ptrain {
 
-std::string text_of_answer(const Prediction::Json& answer) {
+std::string format_answer(const Prediction::Json& answer) {
   if (answer.is_null()) return {};
   if (answer.is_string()) return answer.get<std::string>();
   if (answer.is_number_float()) return fmt::format("{:.6g}", answer.get<double>());

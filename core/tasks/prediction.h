@@ -16,19 +16,19 @@ struct Prediction {
   using Json = nlohmann::ordered_json;
 
   std::int64_t index = 0;          // in the data set
-  Json answer, truth;              // a class's name, a value, ...; null: the truth is not known
+  Json answer, label;              // a class's name, a value, ...; null: the label is not known
   Json details;                    // an object: the whole answer, as fields of a line of JSON
   std::string text;                // the whole answer on one line, for people
   std::vector<std::string> cells;  // the whole answer as CSV, a cell for each of the task's columns
-  std::optional<double> probability, probability_of_truth;  // of the answer and of the truth, where the model tells
-  double error = 0;  // how wrong it is, the more the larger; 0: it is right, or the truth is not known
+  std::optional<double> probability, label_probability;  // of the answer and of the label, where the model tells
+  double error = 0;  // how wrong it is, the more the larger; 0: it is right, or the label is not known
 
-  bool truth_is_known() const { return !truth.is_null(); }
-  bool is_wrong() const { return truth_is_known() && truth != answer; }
+  bool has_label() const { return !label.is_null(); }
+  bool is_wrong() const { return has_label() && label != answer; }
 };
 
 /// How much of an answer is told.
-struct AnswerForm {
+struct PredictionOptions {
   std::size_t top = 1;                   // of classes, the likeliest so many
   std::vector<std::string> class_names;  // by number
 };
@@ -38,7 +38,7 @@ inline std::int64_t index_of_row(const Batch& batch, std::int64_t row) {
   return batch.sample_indices.empty() ? row : batch.sample_indices[static_cast<std::size_t>(row)];
 }
 
-/// An answer or a truth as people and tables have it: "cat", "3.25".
-std::string text_of_answer(const Prediction::Json& answer);
+/// An answer or a label as people and tables have it: "cat", "3.25".
+std::string format_answer(const Prediction::Json& answer);
 
 }  // namespace ptrain

@@ -27,10 +27,10 @@ ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
 
 }  // namespace
 
-void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std::string& reason) {
-  if (!config.data.labels.empty()) refuse("data.labels", reason);
-  if (config.data.class_weights.any()) refuse("data.class_weights", reason);
-  if (config.data.sampling == Sampling::balanced) refuse("data.sampling", reason);
+void reject_class_keys(const Config& config, const RejectKey& reject, const std::string& reason) {
+  if (!config.data.labels.empty()) reject("data.labels", reason);
+  if (config.data.class_weights.any()) reject("data.class_weights", reason);
+  if (config.data.sampling == Sampling::balanced) reject("data.sampling", reason);
 }
 
 LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {

@@ -24,7 +24,7 @@ struct TaskOptions {
 };
 
 /// Refuses what is said of samples' classes where they have none: keys that weigh, name or draw by them.
-void refuse_class_keys(const Config& config, const RefuseKey& refuse, const std::string& reason);
+void reject_class_keys(const Config& config, const RejectKey& reject, const std::string& reason);
 
 /// One term of what is made small.
 struct Loss {
@@ -44,7 +44,7 @@ class Task {
   /// The tensors of samples that are learnt (core/data/tensor_names.h); none where collate() makes them.
   virtual std::vector<std::string> targets() const = 0;
   /// Refuses values of keys that the task has no use for, or that do not fit it.
-  virtual void check(const Config& /*config*/, const RefuseKey& /*refuse*/) const {}
+  virtual void check(const Config& /*config*/, const RejectKey& /*reject*/) const {}
   /// Adds targets as inputs, and the losses of the graph's outputs against them.
   virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
   /// Whether a model's outputs are read in that mode; where they are not, their memory need not last.
@@ -62,14 +62,14 @@ class Task {
   /// The scores of images, from those of their mirror images.
   virtual Batch mirrored(Batch scores) const { return scores; }
   /// Whether a deployed model answers each sample by itself, as the functions below tell it.
-  virtual bool answers_samples() const { return true; }
+  virtual bool predicts_samples() const { return true; }
   /// What programs that ask a model get: scores(), and tensors that the task makes of them, the scores first.
   virtual Batch answers(Batch scores) const { return scores; }
   /// The columns of Prediction::cells.
-  virtual std::vector<std::string> columns(const AnswerForm& /*form*/) const { return {}; }
-  /// Of a batch's `count` first rows, from their scores(). The truth is known where the batch holds it.
+  virtual std::vector<std::string> columns(const PredictionOptions& /*form*/) const { return {}; }
+  /// Of a batch's `count` first rows, from their scores(). The label is known where the batch holds it.
   virtual std::vector<Prediction> predictions(const Batch& /*batch*/, const Batch& /*scores*/,
-                                              const AnswerForm& /*form*/) const {
+                                              const PredictionOptions& /*form*/) const {
     return {};
   }
 

@@ -23,7 +23,7 @@ const PrecisionRates& select_rates(const DeviceRates& rates, DType low) {
   return low == DType::f16 ? rates.fp16 : rates.bf16;
 }
 
-std::string_view short_name(DType dtype) { return choice_name(to_amp_dtype(dtype)); }
+std::string_view short_name(DType dtype) { return enum_name(to_amp_dtype(dtype)); }
 
 std::string reason_for(DType dtype, const DeviceRates& rates, MainWork work) {
   const std::optional<double> fp32 = select_rate(rates.fp32, work), low = select_rate(select_rates(rates, dtype), work);
@@ -44,7 +44,7 @@ std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, MainW
   const DType dtype = is_fp16 ? DType::f16 : DType::bf16;
   const std::optional<double> low = select_rate(select_rates(rates, dtype), work);
   if (low.value_or(0) >= noise * *fp32) return {};
-  return fmt::format("amp.level {}: O0 would be faster: {}", choice_name(choice.level), reason_for(dtype, rates, work));
+  return fmt::format("amp.level {}: O0 would be faster: {}", enum_name(choice.level), reason_for(dtype, rates, work));
 }
 
 }  // namespace
@@ -53,7 +53,9 @@ AmpDType to_amp_dtype(DType low) { return low == DType::f16 ? AmpDType::fp16 : A
 
 AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred) {
   const std::optional<double> fp32 = select_rate(rates.fp32, work);
-  const auto gain = [&](DType dtype) { return fp32 ? select_rate(select_rates(rates, dtype), work).value_or(0) / *fp32 : 0; };
+  const auto gain = [&](DType dtype) {
+    return fp32 ? select_rate(select_rates(rates, dtype), work).value_or(0) / *fp32 : 0;
+  };
   const DType other = preferred == DType::f16 ? DType::bf16 : DType::f16;
   AmpAdvice advice;
   advice.dtype = gain(other) > worthwhile * gain(preferred) ? other : preferred;
@@ -92,7 +94,7 @@ AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, 
   }
   std::array<double, 2> agreed{static_cast<double>(choice.level), static_cast<double>(choice.dtype)};
   ranks.broadcast(agreed);
-  choice.requested = config.amp.level ? choice_name(*config.amp.level) : "auto";
+  choice.requested = config.amp.level ? enum_name(*config.amp.level) : "auto";
   config.amp.level = choice.level = static_cast<AmpLevel>(agreed[0]);
   config.amp.dtype = choice.dtype = static_cast<AmpDType>(agreed[1]);
   return choice;

@@ -40,7 +40,7 @@ void average(Batch& scores, const Batch& others) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
+Evaluator::Evaluator(const Config& config, TrainingPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
                      Ranks& ranks, TrainObserver& observer)
     : config_(config),
       plans_(plans),
@@ -53,7 +53,7 @@ Evaluator::Evaluator(const Config& config, RunPlans& plans, const Dataset& data,
 
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
-  refresh_low_precision(plans_.variables(), LowCopies::untrained);
+  refresh_low_precision(plans_.variables(), LowPrecisionCopies::untrained);
   const AveragedWeights averaged(plans_.variables());
   EvalResult result = evaluate();
   result.step = step;
@@ -78,10 +78,10 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, options);
   const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
-  const AnswerForm form{.class_names = data_.info().class_names};
+  const PredictionOptions form{.class_names = data_.info().class_names};
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
-    plan.run(Phase::forward, Phase::forward);
+    plan.run(Pass::forward, Pass::forward);
     return metrics->reads_outputs() ? task_.scores(read_outputs(plan, names_of_outputs(plan.graph()))) : Batch();
   };
   for_each_batch(loader, total, options.batch_size * options.world_size, [&](const Batch& batch, std::int64_t done) {

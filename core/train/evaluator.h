@@ -5,8 +5,8 @@
 #include "core/data/dataset.h"
 #include "core/report/evaluation_figures.h"
 #include "core/tasks/task.h"
-#include "core/train/plans/run_plans.h"
-#include "core/train/predictions.h"
+#include "core/train/plans/training_plans.h"
+#include "core/train/predictions_file.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -27,8 +27,8 @@ struct EvalResult {
 class Evaluator {
  public:
   /// `plans` have an evaluation set. All must outlive it.
-  Evaluator(const Config& config, RunPlans& plans, const Dataset& data, const MakeImageDecoder& decoders, Ranks& ranks,
-            TrainObserver& observer);
+  Evaluator(const Config& config, TrainingPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
+            Ranks& ranks, TrainObserver& observer);
 
   /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal cuts it
   /// short: then the result is neither kept nor shown.
@@ -49,7 +49,7 @@ class Evaluator {
   EvalResult make_result(const Metrics& counted) const;
 
   const Config& config_;
-  RunPlans& plans_;
+  TrainingPlans& plans_;
   const Dataset& data_;
   const MakeImageDecoder& decoders_;
   Ranks& ranks_;

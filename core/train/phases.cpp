@@ -24,16 +24,16 @@ Ends compute_ends(const PhasesConfig& phases) {
   return {phases.until, PhaseUnit::share};
 }
 
-std::vector<TrainingPhase> listed_phases(const Config& config) {
+std::vector<TrainingStage> listed_phases(const Config& config) {
   const PhasesConfig& p = config.train.phases;
   const auto [ends, unit] = compute_ends(p);
   const auto usual_batch = static_cast<double>(config.data.batch_size);
-  std::vector<TrainingPhase> phases;
+  std::vector<TrainingStage> phases;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const auto entry = [i](const std::vector<double>& list, double otherwise) {
       return list.empty() ? otherwise : list[i];
     };
-    TrainingPhase phase;
+    TrainingStage phase;
     const double batch = entry(p.batch_size, usual_batch);
     phase.batch_size = std::llround(batch);
     if (!p.image_size.empty()) phase.images.size = p.image_size[i];
@@ -59,7 +59,7 @@ ImageSize with_shorter_side(ImageSize full, std::int64_t side) {
 
 /// Sizes from resize.from up to the full one, the shorter side by steps that suit convolutions, each for as long as the
 /// size that grows evenly between delay and finetune is not at the next.
-std::vector<TrainingPhase> growing_phases(const Config& config) {
+std::vector<TrainingStage> growing_phases(const Config& config) {
   const ResizeConfig& resize = config.train.resize;
   const ImageSize full_size = config.data.image_size;
   const std::int64_t full = full_size.shorter_side();
@@ -69,16 +69,16 @@ std::vector<TrainingPhase> growing_phases(const Config& config) {
   while ((full - first) / step > most_sizes) step *= 2;
   const std::int64_t sizes = (full - first + step - 1) / step;  // below the full one
   const double growing = 1 - resize.delay - resize.finetune;
-  std::vector<TrainingPhase> phases;
+  std::vector<TrainingStage> phases;
   for (std::int64_t i = 0; i < (growing > 0 ? sizes : std::min<std::int64_t>(sizes, 1)); ++i) {
-    TrainingPhase phase;
+    TrainingStage phase;
     phase.images.size = with_shorter_side(full_size, first + i * step);
     phase.until = resize.delay + growing * static_cast<double>(i + 1) / static_cast<double>(sizes);
     phases.push_back(phase);
   }
   if (resize.finetune > 0 || phases.empty()) phases.emplace_back().images.size = full_size;
   phases.back().until = 1;
-  for (TrainingPhase& phase : phases) phase.batch_size = config.data.batch_size;
+  for (TrainingStage& phase : phases) phase.batch_size = config.data.batch_size;
   return phases;
 }
 
@@ -86,7 +86,7 @@ std::vector<TrainingPhase> growing_phases(const Config& config) {
 void lay_out(StepCounts& counts, const TrainConfig& train) {
   double passes = 0;
   for (std::size_t i = 0; i < counts.phases.size(); ++i) {
-    TrainingPhase& phase = counts.phases[i];
+    TrainingStage& phase = counts.phases[i];
     const auto per_epoch = static_cast<double>(phase.steps_per_epoch);
     phase.first_step = counts.total_steps;
     phase.steps_before = std::llround(passes * per_epoch);
@@ -107,10 +107,10 @@ void lay_out(StepCounts& counts, const TrainConfig& train) {
 
 }  // namespace
 
-std::vector<TrainingPhase> configured_phases(const Config& config) {
+std::vector<TrainingStage> configured_phases(const Config& config) {
   if (config.train.phases.any()) return listed_phases(config);
   if (config.train.resize.from < 1) return growing_phases(config);
-  TrainingPhase all;
+  TrainingStage all;
   all.batch_size = config.data.batch_size;
   return {all};
 }
@@ -125,7 +125,7 @@ Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize asked) 
 
 std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data) {
   std::vector<Bucket> buckets;
-  for (const TrainingPhase& phase : configured_phases(config)) {
+  for (const TrainingStage& phase : configured_phases(config)) {
     buckets.push_back(full_bucket(phase.batch_size, data, phase.images.size));
   }
   const auto extent = [](const Bucket& bucket) {
@@ -138,24 +138,24 @@ std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data)
 
 std::size_t StepCounts::find_phase(std::int64_t step) const {
   const auto next = std::find_if(phases.begin() + 1, phases.end(),
-                                 [step](const TrainingPhase& phase) { return phase.first_step > step; });
+                                 [step](const TrainingStage& phase) { return phase.first_step > step; });
   return static_cast<std::size_t>(next - phases.begin()) - 1;
 }
 
 DataPosition StepCounts::position(std::int64_t done) const {
-  const TrainingPhase& phase = phases[find_phase(done)];
+  const TrainingStage& phase = phases[find_phase(done)];
   const std::int64_t number = phase.steps_before + done - phase.first_step;
   return {number / phase.steps_per_epoch, number % phase.steps_per_epoch};
 }
 
 double StepCounts::epochs(std::int64_t done) const {
-  const TrainingPhase& phase = phases[find_phase(done)];
+  const TrainingStage& phase = phases[find_phase(done)];
   return static_cast<double>(phase.steps_before + done - phase.first_step) / static_cast<double>(phase.steps_per_epoch);
 }
 
 std::int64_t StepCounts::steps_until(double epochs) const {
-  const TrainingPhase* phase = &phases.front();
-  for (const TrainingPhase& later : phases) {
+  const TrainingStage* phase = &phases.front();
+  for (const TrainingStage& later : phases) {
     if (epochs * static_cast<double>(later.steps_per_epoch) >= static_cast<double>(later.steps_before)) phase = &later;
   }
   return phase->first_step + std::llround(epochs * static_cast<double>(phase->steps_per_epoch)) - phase->steps_before;
@@ -168,7 +168,7 @@ StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& 
   }
   StepCounts counts;
   counts.phases = configured_phases(config);
-  for (TrainingPhase& phase : counts.phases) {
+  for (TrainingStage& phase : counts.phases) {
     LoaderOptions options = loader_options(config, phase, ranks);
     options.workers = 0;
     const std::int64_t batches = Loader(training, options).batches_per_epoch();
@@ -181,7 +181,7 @@ StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& 
   return counts;
 }
 
-LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, const Ranks& ranks) {
+LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks) {
   LoaderOptions options = loader_options(config, Split::train);
   options.batch_size = phase.batch_size;
   options.images = phase.images;
@@ -191,7 +191,7 @@ LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, c
   return options;
 }
 
-std::string phase_text(const TrainingPhase& phase) {
+std::string phase_text(const TrainingStage& phase) {
   const std::string batch = fmt::format("batch {}", phase.batch_size);
   return phase.images.size.is_given() ? fmt::format("{} px, {}", phase.images.size, batch) : batch;
 }

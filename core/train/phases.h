@@ -14,7 +14,7 @@ namespace ptrain {
 /// What a phase's end is counted in.
 enum class PhaseUnit { share, epochs, steps };
 
-struct TrainingPhase {
+struct TrainingStage {
   std::int64_t batch_size = 1;  // per rank
   ImageForm images = {};        // no size said: the data's own
   double lr_scale = 1;          // of the schedule's rate
@@ -28,7 +28,7 @@ struct TrainingPhase {
 };
 
 /// What train.phases or train.resize ask for; one phase where they ask for nothing.
-std::vector<TrainingPhase> configured_phases(const Config& config);
+std::vector<TrainingStage> configured_phases(const Config& config);
 
 /// Of batches of so many samples, each as long as the longest; images of `size`, none said: the data's own.
 Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize size = {});
@@ -43,7 +43,7 @@ struct DataPosition {
 };
 
 struct StepCounts {
-  std::vector<TrainingPhase> phases{TrainingPhase{}};  // one behind the other, at least one
+  std::vector<TrainingStage> phases{TrainingStage{}};  // one behind the other, at least one
   std::int64_t total_steps = 0;                        // of the whole training
 
   /// Of step `step`, counted from 0; of the steps behind the last phase, that one.
@@ -62,9 +62,9 @@ struct StepCounts {
 StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training);
 
 /// How this rank's loader gives a phase's batches.
-LoaderOptions loader_options(const Config& config, const TrainingPhase& phase, const Ranks& ranks);
+LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks);
 
 /// "128 px, batch 64".
-std::string phase_text(const TrainingPhase& phase);
+std::string phase_text(const TrainingStage& phase);
 
 }  // namespace ptrain

@@ -1,7 +1,7 @@
 #include "core/train/run_report.h"
 
 #include "core/comm/bench.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/train/amp_choice.h"
 #include "core/train/settings.h"
 
@@ -33,10 +33,10 @@ void fill_flags(Report& report, const Config& config, const KernelLibrary& libra
 
 /// `amp` with what the run came to.
 AmpReport amp_report(AmpReport amp, const Config& config, const KernelLibrary& kernels, const RunResult& result) {
-  amp.level = choice_name(config.amp.level.value());
+  amp.level = enum_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
     const DType dtype = training_options(config, kernels.preferred_low_precision()).amp.dtype;
-    amp.dtype = choice_name(to_amp_dtype(dtype));
+    amp.dtype = enum_name(to_amp_dtype(dtype));
   }
   amp.casts = result.amp.casts;
   amp.scaler.enabled = result.loss_scaling;
@@ -79,7 +79,7 @@ void fill_phases(Report& report, const RunResult& result) {
   report.phases.clear();
   if (result.phases.size() == 1) return;
   for (std::size_t i = 0; i < result.phases.size(); ++i) {
-    const TrainingPhase& phase = result.phases[i];
+    const TrainingStage& phase = result.phases[i];
     const PhaseTotals measured = i < result.by_phase.size() ? result.by_phase[i] : PhaseTotals{};
     PhaseReport one{phase.first_step + 1, phase.steps, phase.images.size, phase.batch_size, phase.lr_scale, {}};
     if (measured.seconds > 0) one.samples_per_second = static_cast<double>(measured.samples) / measured.seconds;

@@ -5,12 +5,12 @@
 #include "core/train/evaluator.h"
 #include "core/train/measure/device_figures.h"
 #include "core/train/measure/loss_record.h"
-#include "core/train/measure/measuring.h"
+#include "core/train/measure/step_timer.h"
 #include "core/train/phases.h"
-#include "core/train/plans/run_plans.h"
+#include "core/train/plans/training_plans.h"
 #include "core/train/state/checkpoints.h"
 #include "core/train/state/starting_state.h"
-#include "core/train/stepping.h"
+#include "core/train/step_runner.h"
 
 #include <string>
 #include <vector>

@@ -35,15 +35,15 @@ MeasuredStep measured_step(const Config& config, DType preferred, const Model& m
 
   const std::map<std::string, double> nodes = measured_nodes(report);
   const auto weight = [&](const Node& node) {
-    if (node.phase == Phase::exchange) return 0.0;
+    if (node.phase == Pass::exchange) return 0.0;
     const auto found = nodes.find(node.name);
     if (!nodes.empty()) return found == nodes.end() ? 0.0 : found->second;
-    return node.phase == Phase::update ? 0.0 : node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
+    return node.phase == Pass::update ? 0.0 : node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
   };
   double total = 0, update = 0;
   for (const Node& node : graph.nodes()) {
     total += weight(node);
-    if (node.phase == Phase::update) update += weight(node);
+    if (node.phase == Pass::update) update += weight(node);
   }
   const double step = latency.at("step").at("mean").get<double>() * 1e-3;
   MeasuredStep measured;

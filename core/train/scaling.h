@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/dtype.h"
-#include "core/comm/predict.h"
+#include "core/comm/scaling_model.h"
 #include "core/config/config.h"
 #include "core/model/model.h"
 

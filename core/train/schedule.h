@@ -1,7 +1,7 @@
 // Learning rates by step.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 
 #include <cstdint>
 #include <string_view>

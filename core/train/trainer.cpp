@@ -3,14 +3,14 @@
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/io/atomic_file.h"
-#include "core/runtime/trained_model.h"
+#include "core/runtime/model_artifact.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/find_metric.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/input/phased_loader.h"
-#include "core/train/plans/estimate.h"
+#include "core/train/plans/memory_estimate.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       evaluation_data_(evaluation),
       observer_(observer),
       ranks_(communicator),
-      measuring_(backend.instruments(), ranks_, observer),
+      timer_(backend.instruments(), ranks_, observer),
       gradients_(make_gradient_collectives(config, backend, communicator)),
       decoders_(image_decoders(config, backend, ranks_)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
@@ -41,10 +41,10 @@ void Trainer::check_memory() const { require_memory(config_, backend_, model_, r
 void Trainer::compile() {
   const InterruptibleWork interruptible;
   plans_.compile(training_data_, evaluation_data_);
-  tell_notes();
+  flush_notes();
 }
 
-void Trainer::tell_notes() {
+void Trainer::flush_notes() {
   for (const std::string& note : backend_.take_notes()) observer_.on_note(note);
 }
 
@@ -55,12 +55,12 @@ void Trainer::prepare() {
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);
   counts_ = count_steps(config_, ranks_, training_data_);
-  stepping_.emplace(
+  step_runner_.emplace(
       config_, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
   if (evaluation_data_ != nullptr) {
     evaluator_.emplace(config_, plans_, *evaluation_data_, decoders_, ranks_, observer_);
-    if (best_.wanted()) best_.judge_by(metric_named(config_.output.keep_best, "output.keep_best"));
+    if (best_.wanted()) best_.compare_by(metric_named(config_.output.keep_best, "output.keep_best"));
   }
   for (const NodeProfile& node : plans_.training().profile()) {
     observer_.on_detail(fmt::format("{} {}: {}", node.type, node.name, node.record.implementation));
@@ -72,16 +72,16 @@ void Trainer::train() {
   const SignalGuard signals;
   PhasedLoader loader(config_, training_data_, ranks_, counts_, decoders_);
   start_training();
-  for (std::int64_t step = start_.first_step; step < counts_.total_steps && goes_on(); ++step) {
-    tell_phase(step);
-    stepping_->run(loader.at(step), step);
+  for (std::int64_t step = start_.first_step; step < counts_.total_steps && should_continue(); ++step) {
+    announce_stage(step);
+    step_runner_->run(loader.at(step), step);
     after_step(step + 1);
   }
-  if (ok()) stepping_->finish();
-  end_measuring(loader);
+  if (ok()) step_runner_->finish();
+  finish_timing(loader);
   if (ok()) finish_training();
   device_ = read_device(config_, backend_, plans_.training());
-  device_.peak_flops = measured_peak(config_, backend_, measuring_.figures(), ranks_, observer_);
+  device_.peak_flops = measured_peak(config_, backend_, timer_.figures(), ranks_, observer_);
 }
 
 void Trainer::finish_training() {
@@ -92,7 +92,7 @@ void Trainer::finish_training() {
   const bool evaluated = evaluator_ && !evaluator_->results().empty() && evaluator_->results().back().step == done;
   if (evaluates() && !evaluated) {
     const BestModel::State before = best_.state();
-    judge();
+    evaluate_and_keep_best();
     if (trained && config_.output.save && best_.state() != before) write_checkpoint(done);
   }
   if (ok() && ranks_.signal() != 0) interrupted(done);
@@ -116,10 +116,10 @@ void Trainer::start_training() {
   const TrainConfig& train = config_.train;
   if (train.target > 0 && evaluator_)
     target_ = TargetReport{metric_named(train.target_metric, "train.target_metric").name, train.target};
-  measuring_.start(total - first, train.measure_after_steps);
+  timer_.start(total - first, train.measure_after_steps);
 }
 
-void Trainer::tell_phase(std::int64_t step) {
+void Trainer::announce_stage(std::int64_t step) {
   const std::size_t phase = counts_.find_phase(step);
   const bool begins = step == start_.first_step || step == counts_.phases[phase].first_step;
   if (counts_.phases.size() == 1 || !begins) return;
@@ -141,7 +141,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
           fmt::format(", first on rank {} on {}", rank, ranks_.communicator()->transport().rank_host(rank));
     }
   }
-  measuring_.add(step, by_rank);
+  timer_.add(step, by_rank);
   const double limit = config_.train.time_limit_seconds;
   if (limit > 0 && by_rank[0].elapsed_seconds >= limit && step.step < step.total) {
     outcome_.ended_early =
@@ -151,7 +151,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
   const bool logged = step.step % config_.train.log_every_steps == 0 || step.step == step.total;
   if (logged) told.memory_bytes = backend_.memory().usage().resident_bytes;
   observer_.on_step(told);
-  tell_notes();
+  flush_notes();
 }
 
 /// What is due after `done` steps; the step in flight is waited for only then.
@@ -160,11 +160,11 @@ void Trainer::after_step(std::int64_t done) {
   const bool is_last = done == counts_.total_steps;
   const bool checkpoints = every > 0 && done % every == 0;
   const bool evaluates_now = evaluation_is_due(done);
-  if (evaluates_now || checkpoints || is_last || ranks_.signal() != 0) stepping_->finish();
-  if (evaluates_now && !is_last && ok() && ranks_.signal() == 0) judge();
+  if (evaluates_now || checkpoints || is_last || ranks_.signal() != 0) step_runner_->finish();
+  if (evaluates_now && !is_last && ok() && ranks_.signal() == 0) evaluate_and_keep_best();
   if (checkpoints && !is_last && ok()) write_checkpoint(done);
   if (ranks_.signal() == 0) return;
-  stepping_->finish();
+  step_runner_->finish();
   if (!ok()) return;
   interrupted(done);
   write_checkpoint(done);
@@ -176,13 +176,13 @@ bool Trainer::evaluation_is_due(std::int64_t done) const {
   return counts_.epoch_ends(done) && counts_.position(done).epoch % config_.eval.every_epochs == 0;
 }
 
-void Trainer::judge() {
+void Trainer::evaluate_and_keep_best() {
   const EvalResult result = evaluate_now();
   if (!ok() || ranks_.signal() != 0) return;
   reach_target(result);
   if (!best_.wanted()) return;
   if (best_.add(result) && ranks_.is_main()) {
-    const Communicator::Busy busy(ranks_.communicator(), "writing the best model");
+    const Communicator::BusyScope busy(ranks_.communicator(), "writing the best model");
     make_folder(config_.output.dir);
     replace_folder(best_.folder(), [this](const std::filesystem::path& folder) { write_model(folder); });
   }
@@ -215,10 +215,10 @@ void Trainer::end_without_patience() {
                                      best.metric, best.value, best.step);
 }
 
-void Trainer::end_measuring(const PhasedLoader& loader) {
+void Trainer::finish_timing(const PhasedLoader& loader) {
   write_trace();
-  measuring_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
-  plans_.note_trained(measuring_.figures().flops, measuring_.figures().samples);
+  timer_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
+  plans_.note_trained(timer_.figures().flops, timer_.figures().samples);
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
   std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
   ranks_.add_up(bad_samples);
@@ -246,7 +246,7 @@ void Trainer::require_trained_weights() const {
 
 EvalResult Trainer::evaluate_now() {
   EvalResult result = evaluator_->run(steps_done(), counts_.position(steps_done()).epoch);
-  tell_notes();
+  flush_notes();
   if (result.evaluation.eval_samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);
@@ -262,7 +262,7 @@ void Trainer::write_checkpoint(std::int64_t step) {
 
 void Trainer::export_model(const std::filesystem::path& folder) {
   if (!ranks_.is_main()) return;
-  const Communicator::Busy busy(ranks_.communicator(), "writing the weights");
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing the weights");
   write_model(folder);
 }
 
@@ -270,15 +270,15 @@ void Trainer::write_predictions() {
   if (!config_.output.predictions || !evaluator_ || evaluator_->results().empty()) return;
   std::vector<Prediction> predictions = evaluator_->predictions();
   if (!ranks_.is_main()) return;
-  const Communicator::Busy busy(ranks_.communicator(), "writing the predictions");
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing the predictions");
   ptrain::write_predictions(predictions_path(config_), *evaluation_data_, std::move(predictions));
 }
 
 void Trainer::write_trace() {
-  if (!stepping_->trace()) return;
-  const Communicator::Busy busy(ranks_.communicator(), "writing the trace");
+  if (!step_runner_->trace()) return;
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing the trace");
   make_folder(config_.output.dir);
-  stepping_->trace()->write(trace_path(config_));
+  step_runner_->trace()->write(trace_path(config_));
   observer_.on_detail(fmt::format("trace: {}", trace_path(config_).string()));
 }
 
@@ -294,8 +294,8 @@ RunResult Trainer::result() const {
           start_,
           counts_,
           losses_.figures(),
-          stepping_ ? stepping_->loss_scales() : LossScales{},
-          measuring_.figures(),
+          step_runner_ ? step_runner_->loss_scales() : LossScales{},
+          timer_.figures(),
           device_,
           evaluator_ ? evaluator_->results() : std::vector<EvalResult>{},
           checkpoints_.last(),

@@ -49,7 +49,7 @@ class Trainer {
  private:
   bool ok() const { return outcome_.status == RunStatus::ok; }
   /// Training goes on: nothing went wrong, and nothing ends it before its last step.
-  bool goes_on() const { return ok() && outcome_.ended_early.empty(); }
+  bool should_continue() const { return ok() && outcome_.ended_early.empty(); }
   bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.any(); }
   bool evaluation_is_due(std::int64_t done) const;
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
@@ -57,13 +57,13 @@ class Trainer {
   void start_training();
   /// The metric that `key` names. Throws Error{usage} where the task has none of that name.
   const MetricInfo& metric_named(const std::string& name, const std::string& key) const;
-  void tell_phase(std::int64_t step);
+  void announce_stage(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);
   void after_step(std::int64_t done);
   /// What the steps and the ranks' loaders and plans have to tell when the last step is done.
-  void end_measuring(const PhasedLoader& loader);
+  void finish_timing(const PhasedLoader& loader);
   /// Evaluates, and keeps the model if it is the best so far.
-  void judge();
+  void evaluate_and_keep_best();
   /// After the last step: the checkpoint and the evaluation that end a training.
   void finish_training();
   void end_without_patience();
@@ -77,7 +77,7 @@ class Trainer {
   void write_trace();
   void interrupted(std::int64_t step);
   /// What the backend did another way than planned, as notes of the run.
-  void tell_notes();
+  void flush_notes();
 
   const Config& config_;
   Backend& backend_;
@@ -87,10 +87,10 @@ class Trainer {
   TrainObserver& observer_;
   const Stopwatch since_start_;
   Ranks ranks_;
-  Measuring measuring_;
+  StepTimer timer_;
   std::shared_ptr<Collectives> gradients_;  // what exchanges them; null with one rank
   MakeImageDecoder decoders_;               // empty: the host decodes
-  RunPlans plans_;
+  TrainingPlans plans_;
   Checkpoints checkpoints_;
 
   RunEnd outcome_;
@@ -101,8 +101,8 @@ class Trainer {
   StepCounts counts_;
   LossRecord losses_;
   DeviceFigures device_;
-  std::optional<Stepping> stepping_;    // once prepared
-  std::optional<Evaluator> evaluator_;  // likewise, where there is data for it
+  std::optional<StepRunner> step_runner_;  // once prepared
+  std::optional<Evaluator> evaluator_;     // likewise, where there is data for it
 };
 
 }  // namespace ptrain

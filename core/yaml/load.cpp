@@ -5,7 +5,7 @@
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/config/value.h"
-#include "core/yaml/checks.h"
+#include "core/yaml/validation.h"
 #include "core/yaml/yaml_tree.h"
 
 #include <algorithm>

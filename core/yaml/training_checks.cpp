@@ -1,6 +1,6 @@
 #include "core/yaml/training_checks.h"
 
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,108 +9,108 @@
 namespace ptrain {
 namespace {
 
-void check_schedule(const Config& config, const Refusal& refuse) {
+void check_schedule(const Config& config, const Rejection& reject) {
   const ScheduleConfig& schedule = config.train.schedule;
   if (config.train.epochs == 0 && config.train.steps == 0) {
-    refuse("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
+    reject("train.epochs", "train.epochs and train.steps are both 0: nothing to train");
   }
   if (!schedule.milestones.empty() && schedule.name != ScheduleKind::piecewise) {
-    refuse("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", choice_name(schedule.name));
+    reject("train.schedule.milestones", "needs train.schedule.name piecewise, got {}", enum_name(schedule.name));
   }
   if (schedule.name == ScheduleKind::piecewise && schedule.milestones.empty()) {
-    refuse("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
+    reject("train.schedule.milestones", "required by train.schedule.name piecewise: the epochs at which lr drops");
   }
   if (std::adjacent_find(schedule.milestones.begin(), schedule.milestones.end(), std::greater_equal<>()) !=
       schedule.milestones.end()) {
-    refuse("train.schedule.milestones", "expected rising epochs");
+    reject("train.schedule.milestones", "expected rising epochs");
   }
   if (schedule.warmup_steps > 0 && schedule.warmup_ratio > 0) {
-    refuse("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
+    reject("train.schedule.warmup_ratio", "set this or train.schedule.warmup_steps, not both");
   }
   if (schedule.name == ScheduleKind::inverse_sqrt && schedule.warmup_steps == 0 && schedule.warmup_ratio == 0) {
-    refuse("train.schedule.name",
+    reject("train.schedule.name",
            "inverse_sqrt falls from the end of warm-up on: set train.schedule.warmup_steps or "
            "warmup_ratio");
   }
   if (schedule.end_lr > config.train.optimizer.lr) {
-    refuse("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
+    reject("train.schedule.end_lr", "above train.optimizer.lr {}", config.train.optimizer.lr);
   }
 }
 
 using NumberList = std::pair<std::string, const std::vector<double>*>;
 
-void check_whole(const NumberList& list, const Refusal& refuse) {
+void check_whole(const NumberList& list, const Rejection& reject) {
   for (const double value : *list.second) {
-    if (value != std::floor(value)) refuse(list.first, "expected whole numbers, got {}", value);
+    if (value != std::floor(value)) reject(list.first, "expected whole numbers, got {}", value);
   }
 }
 
 /// Returns the list that says where phases end; none where there are no phases.
-std::optional<NumberList> check_ends(const PhasesConfig& phases, const Refusal& refuse) {
+std::optional<NumberList> check_ends(const PhasesConfig& phases, const Rejection& reject) {
   constexpr std::size_t most_phases = 16;  // a plan is compiled for each
   std::optional<NumberList> ends;
   for (const NumberList& list :
        {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
         NumberList{"train.phases.until_step", &phases.until_step}}) {
     if (list.second->empty()) continue;
-    if (ends) refuse(list.first, "set this or {}, not both", ends->first);
+    if (ends) reject(list.first, "set this or {}, not both", ends->first);
     ends = list;
   }
   if (!ends) return ends;
   const auto& [key, list] = *ends;
-  if (list->size() > most_phases) refuse(key, "has {} phases, expected at most {}", list->size(), most_phases);
+  if (list->size() > most_phases) reject(key, "has {} phases, expected at most {}", list->size(), most_phases);
   if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
-    refuse(key, "expected ends that rise from phase to phase");
+    reject(key, "expected ends that rise from phase to phase");
   }
-  if (list == &phases.until && list->back() != 1) refuse(key, "the last phase ends at 1, got {}", list->back());
-  if (list == &phases.until_step) check_whole(*ends, refuse);
+  if (list == &phases.until && list->back() != 1) reject(key, "the last phase ends at 1, got {}", list->back());
+  if (list == &phases.until_step) check_whole(*ends, reject);
   return ends;
 }
 
-void check_phases(const Config& config, const Refusal& refuse) {
+void check_phases(const Config& config, const Rejection& reject) {
   const PhasesConfig& phases = config.train.phases;
-  const std::optional<NumberList> ends = check_ends(phases, refuse);
+  const std::optional<NumberList> ends = check_ends(phases, reject);
   const std::pair<const char*, std::size_t> lists[] = {{"train.phases.image_size", phases.image_size.size()},
                                                        {"train.phases.batch_size", phases.batch_size.size()},
                                                        {"train.phases.lr_scale", phases.lr_scale.size()},
                                                        {"train.phases.smallest_crop", phases.smallest_crop.size()}};
   for (const auto& [key, entries] : lists) {
     if (entries == 0) continue;
-    if (!ends) refuse(key, "where phases end is missing: train.phases.until, until_epoch or until_step");
+    if (!ends) reject(key, "where phases end is missing: train.phases.until, until_epoch or until_step");
     if (entries != ends->second->size()) {
-      refuse(key, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
+      reject(key, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
     }
   }
-  check_whole({"train.phases.batch_size", &phases.batch_size}, refuse);
+  check_whole({"train.phases.batch_size", &phases.batch_size}, reject);
   const ResizeConfig& resize = config.train.resize;
   if (resize.from == 1) return;
-  if (ends) refuse("train.resize.from", "set this or train.phases, not both");
+  if (ends) reject("train.resize.from", "set this or train.phases, not both");
   if (resize.delay + resize.finetune > 1) {
-    refuse("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
+    reject("train.resize.finetune", "{} and train.resize.delay {} are more than the whole training", resize.finetune,
            resize.delay);
   }
 }
 
-void check_groups(const GroupsConfig& groups, const Refusal& refuse) {
+void check_groups(const GroupsConfig& groups, const Rejection& reject) {
   const std::pair<const char*, std::size_t> lists[] = {{"train.groups.trainable", groups.trainable.size()},
                                                        {"train.groups.lr_scale", groups.lr_scale.size()},
                                                        {"train.groups.weight_decay", groups.weight_decay.size()}};
   for (const auto& [key, entries] : lists) {
     if (entries == 0 || entries == groups.match.size()) continue;
-    if (!groups.any()) refuse(key, "what the groups are is missing: train.groups.match");
-    refuse(key, "has {} entries for the {} groups of train.groups.match", entries, groups.match.size());
+    if (!groups.any()) reject(key, "what the groups are is missing: train.groups.match");
+    reject(key, "has {} entries for the {} groups of train.groups.match", entries, groups.match.size());
   }
   for (const std::string& pattern : groups.match) {
-    if (pattern.empty()) refuse("train.groups.match", "a pattern is empty");
+    if (pattern.empty()) reject("train.groups.match", "a pattern is empty");
   }
 }
 
 }  // namespace
 
-void check_training(const Config& config, const Refusal& refuse) {
-  check_schedule(config, refuse);
-  check_phases(config, refuse);
-  check_groups(config.train.groups, refuse);
+void check_training(const Config& config, const Rejection& reject) {
+  check_schedule(config, reject);
+  check_phases(config, reject);
+  check_groups(config.train.groups, reject);
 }
 
 }  // namespace ptrain

@@ -18,7 +18,7 @@ class YamlReader {
   const std::string& file() const { return file_; }
   /// "FILE:LINE".
   std::string at(int line) const;
-  [[noreturn]] void refuse(const YamlEntry& entry, std::string_view section, std::string_view expected) const;
+  [[noreturn]] void reject(const YamlEntry& entry, std::string_view section, std::string_view expected) const;
   /// Names the nearest of those that are known.
   [[noreturn]] void refuse_unknown(const YamlEntry& entry, std::string_view section,
                                    const std::vector<std::string>& known) const;

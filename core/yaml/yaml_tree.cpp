@@ -27,7 +27,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, {}, anchor, YamlValue::Kind::null); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark, "aliases (*name) are not supported"); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { reject(mark, "aliases (*name) are not supported"); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     leaf(mark, tag, anchor, YamlValue::Kind::scalar, text);
@@ -54,12 +54,12 @@ class TreeBuilder : public YAML::EventHandler {
     int key_line = 0;
   };
 
-  [[noreturn]] void refuse(const YAML::Mark& mark, std::string_view why) const {
+  [[noreturn]] void reject(const YAML::Mark& mark, std::string_view why) const {
     fail_usage("{}:{}: {}", name_, mark.line + 1, why);
   }
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
-    if (anchor != 0) refuse(mark, "anchors (&name) are not supported");
-    if (!tag.empty() && tag != "?" && tag != "!") refuse(mark, fmt::format("tags ({}) are not supported", shown(tag)));
+    if (anchor != 0) reject(mark, "anchors (&name) are not supported");
+    if (!tag.empty() && tag != "?" && tag != "!") reject(mark, fmt::format("tags ({}) are not supported", shown(tag)));
   }
   void leaf(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlValue::Kind kind,
             const std::string& text = {}) {
@@ -78,9 +78,9 @@ class TreeBuilder : public YAML::EventHandler {
   void set_key(const YAML::Mark& mark, const std::string& key) {
     Level& level = levels_.back();
     if (level.value.entries.size() >= most_keys)
-      refuse(mark, fmt::format("more than {} keys in one mapping", most_keys));
+      reject(mark, fmt::format("more than {} keys in one mapping", most_keys));
     for (const YamlEntry& entry : level.value.entries) {
-      if (entry.key == key) refuse(mark, fmt::format("{}: given twice, first in line {}", path_to(key), entry.line));
+      if (entry.key == key) reject(mark, fmt::format("{}: given twice, first in line {}", path_to(key), entry.line));
     }
     level.has_key = true;
     level.key = key;
@@ -88,9 +88,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlValue::Kind kind) {
     check(mark, tag, anchor);
-    if (levels_.size() >= deepest_nesting) refuse(mark, fmt::format("nested more than {} deep", deepest_nesting));
+    if (levels_.size() >= deepest_nesting) reject(mark, fmt::format("nested more than {} deep", deepest_nesting));
     if (!levels_.empty() && levels_.back().value.kind == YamlValue::Kind::map && !levels_.back().has_key) {
-      refuse(mark, "a key must be a plain text, not a list or mapping");
+      reject(mark, "a key must be a plain text, not a list or mapping");
     }
     Level level;
     level.value.kind = kind;

@@ -1,6 +1,6 @@
 // Sizes of BERT and its kin: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/data/factory.h"
 #include "models/text/architecture_file.h"
 #include "models/text/bert.h"
@@ -50,7 +50,7 @@ Names get_names(BertForm form) {
 BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& data) {
   const std::filesystem::path beside = architecture_beside_weights(config);
   if (!beside.empty()) return bert_spec_from_config(beside, form);
-  BertSpec spec = form == BertForm::bert ? bert_spec_of_size(choice_name(config.model.size)) : base_spec(form);
+  BertSpec spec = form == BertForm::bert ? bert_spec_of_size(enum_name(config.model.size)) : base_spec(form);
   spec.max_positions = config.model.max_positions;
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;

@@ -1,6 +1,6 @@
 // Sizes of GPT-2: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "models/text/architecture_file.h"
 #include "models/text/gpt2.h"
 
@@ -30,7 +30,7 @@ void require_field(const nlohmann::json& json, const char* field, const nlohmann
 Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
   const std::filesystem::path beside = architecture_beside_weights(config);
   if (!beside.empty()) return gpt2_spec_from_config(beside);
-  Gpt2Spec spec = gpt2_spec_of_size(choice_name(config.model.size));
+  Gpt2Spec spec = gpt2_spec_of_size(enum_name(config.model.size));
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;
 }

@@ -2,7 +2,7 @@
 // variables bear transformers' names.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "models/blocks.h"
 
 namespace ptrain {

@@ -2,7 +2,7 @@
 // builder.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/model/model.h"
@@ -54,6 +54,6 @@ class ImageModel : public Model {
 };
 
 /// The detail of models that differ by their first convolution.
-inline std::string stem_detail(Stem stem) { return fmt::format(" stem={}", choice_name(stem)); }
+inline std::string stem_detail(Stem stem) { return fmt::format(" stem={}", enum_name(stem)); }
 
 }  // namespace ptrain

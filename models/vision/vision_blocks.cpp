@@ -164,7 +164,8 @@ ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& li
   ModelVariable matrix = make_variable(linear + ".weight", Shape{outputs, channels(x)}, weight);
   matrix.files.front().layout = WeightMapping::Layout::image_row;
   matrix.files.front().pixels = size * size;
-  return Blocks::linear(linear, x, std::move(matrix), make_variable(linear + ".bias", Shape{outputs}, constant_start(0)));
+  return Blocks::linear(linear, x, std::move(matrix),
+                        make_variable(linear + ".bias", Shape{outputs}, constant_start(0)));
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,

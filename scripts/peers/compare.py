@@ -248,14 +248,14 @@ def summary(runs):
             "least": min(peaks, default=None), "most": max(peaks, default=None)}
 
 
-def peers_of(entry):
+def get_peers(entry):
     """Summaries of the peers that ran, by name."""
     return {name: summary(entry[name]) for name in PEERS if summary(entry.get(name, []))}
 
 
 def comparison(entry):
     """(speed, the fastest peer's speed, peak memory over the peers' smallest); None where either failed."""
-    ours, peers = summary(entry["ptrain"]), peers_of(entry).values()
+    ours, peers = summary(entry["ptrain"]), get_peers(entry).values()
     if not ours or not peers:
         return None
     return ours["speed"], max(peer["speed"] for peer in peers), ours["most"] / min(peer["least"] for peer in peers)
@@ -285,7 +285,7 @@ def table(results):
              f"| Training | precision | ptrain /s | peers /s ({', '.join(shown)}) | speed | ptrain memory | least of peers "
              "| memory | planned |", "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for entry in results["cases"]:
-        ours, peers, compared = summary(entry["ptrain"]), peers_of(entry), comparison(entry)
+        ours, peers, compared = summary(entry["ptrain"]), get_peers(entry), comparison(entry)
         rates = ", ".join(f"{peers[name]['speed']:.1f}" if name in peers else "-" for name in shown)
         cells = [entry["title"], entry["precision"], f"{ours['speed']:.1f}" if ours else "failed", rates]
         if compared:
@@ -328,7 +328,7 @@ def parse_options():
 
 def still_in(entry, variants):
     """The peers worth another round: those that were not far behind the fastest in what they have run."""
-    speeds = {name: peer["speed"] for name, peer in peers_of(entry).items()}
+    speeds = {name: peer["speed"] for name, peer in get_peers(entry).items()}
     slowest = max(speeds.values(), default=0) / FAR_BEHIND
     return [name for name in variants if not entry[name] or speeds.get(name, 0) > slowest]
 

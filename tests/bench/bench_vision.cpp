@@ -1,6 +1,6 @@
 // Times every vision kernel at ResNet-50's shapes: bench_vision [batch] [pixels] [f32|bf16|f16] [search: 0|1] [op]
 // Prints the best of several runs per kernel, its rate, and the sum over a training step.
-#include "core/cpu/registry.h"
+#include "core/cpu/cpu_kernel_registry.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/normalization/batch_norm.h"
@@ -95,7 +95,8 @@ struct ResNet50 {
     const TensorDesc x{dtype, shape}, c{DType::f32, {shape[3]}};
     const Activation activation = relu ? Activation::relu : Activation::none;
     bench.add(BatchNorm({.activation = activation}), {x, c, c, c, c, residual ? x : absent_input()}, times);
-    bench.add(BatchNormGrad({activation, residual}), {x, x, c, c, c, c, residual ? mask_desc(x) : absent_input()}, times);
+    bench.add(BatchNormGrad({activation, residual}), {x, x, c, c, c, c, residual ? mask_desc(x) : absent_input()},
+              times);
   }
 
   void run(std::int64_t pixels) {

@@ -9,7 +9,7 @@ RECORD = json.loads((FROZEN / "runs/base/00/record.json").read_text())
 SUITE = json.loads((FROZEN / "suite.json").read_text())
 
 
-def time_of(day):
+def get_time(day):
     return (datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -33,7 +33,7 @@ def second_version(record, evaluated):
 
 def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None):
     """A sweep of the case "base", a run for each of `step_ms`, measured on `day` of a year."""
-    sweep = f"{time_of(day)} seed 1"
+    sweep = f"{get_time(day)} seed 1"
     suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
              "software": {"versions": versions or {}}, "machine": {**SUITE["machine"], **(machine or {})},
              "cases": [{"name": "base", "folder": "base", "settings": {}, "config_hash": "c", "work": {}}]}
@@ -41,7 +41,7 @@ def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, v
     (folder / "suite.json").write_text(json.dumps(suite))
     for repeat, ms in enumerate(step_ms):
         record = {**RECORD, "suite": "made", "case": "base", "settings": {}, "config_hash": "c", "sweep": sweep,
-                  "binary": binary, "repeat": repeat, "started": time_of(day),
+                  "binary": binary, "repeat": repeat, "started": get_time(day),
                   "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
                                "top1": top1}}
         record = second_version(record, evaluated) if evaluated else record

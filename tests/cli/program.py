@@ -27,7 +27,7 @@ def run(*arguments, **options):
     return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=1800, **options)
 
 
-def figures_of(report):
+def get_figures(report):
     """The values of a report's, or of an evaluation's, metrics by name."""
     return {name: metric["value"] for name, metric in report["evaluation"]["metrics"].items()}
 

@@ -42,7 +42,7 @@ class Compare(ProgramTest):
         case = json.loads(result.stdout)["cases"][0]
         self.assertEqual((case["accuracy"]["verdict"], case["verdict"]), ("WORSE", "SAME"))
 
-    def report_of(self, name, time, evaluated):
+    def get_report(self, name, time, evaluated):
         """A report of version 2 of this evaluation, otherwise that of the frozen base."""
         report = json.loads(self.one_report().read_text())
         del report["accuracy"]
@@ -54,8 +54,8 @@ class Compare(ProgramTest):
         return path
 
     def compare_reports(self, base, new):
-        return run("compare", self.report_of("base", "2026-01-01T00:00:00Z", base),
-                   self.report_of("new", "2026-01-02T00:00:00Z", new))
+        return run("compare", self.get_report("base", "2026-01-01T00:00:00Z", base),
+                   self.get_report("new", "2026-01-02T00:00:00Z", new))
 
     def test_every_task_is_judged_by_its_primary_metric(self):
         for metric, base, worse in (("perplexity", 20.0, 22.0), ("pearson", 0.85, 0.80)):

@@ -25,7 +25,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def help_of(*command):
+def get_help(*command):
     """What --help names, by reading it: commands and options."""
     text = run(*command, "--help").stdout
     commands = re.findall(r"^  ([a-z-]+) ", text.partition("Subcommands:\n")[2].partition("\n\n")[0], flags=re.M)
@@ -34,7 +34,7 @@ def help_of(*command):
 
 
 def every_command(above=()):
-    for command in help_of(*above)[0]:
+    for command in get_help(*above)[0]:
         yield (*above, command)
         yield from every_command((*above, command))
 
@@ -78,7 +78,7 @@ class Completion(ProgramTest):
                           ("name", "warmup_steps", "warmup_ratio", "milestones", "gamma", "end_lr", "power", "stable_ratio",
                            "decay_shape")})
         for command in every_command():
-            options = help_of(*command)[1]
+            options = get_help(*command)[1]
             self.assertIn("--help", options)
             self.assertEqual({word for word in ask(script, *command, "--") if word.startswith("--")},
                              {name for name in options if name.startswith("--")}, command)
@@ -109,7 +109,7 @@ class ManualPage(ProgramTest):
         for command in every_command():
             section = text.partition(f"\n   ptrain {' '.join(command)}")[2].partition("\n   ptrain ")[0]
             self.assertTrue(section, command)
-            for option in help_of(*command)[1] - {"-h", "--help"}:
+            for option in get_help(*command)[1] - {"-h", "--help"}:
                 self.assertIn(option, section, command)
         for key in re.findall(r"^([a-z][\w.]*)\n", run("list", "keys").stdout, flags=re.M):
             self.assertIn(f"\n       {key}", text)

@@ -83,7 +83,7 @@ class RanksTest(ProgramTest):
         self.addCleanup(launched.kill)
         return launched
 
-    def processes_of(self, output):
+    def get_processes(self, output):
         """Process ids of the run's ranks, by rank."""
         found = {}
         for entry in os.listdir("/proc"):
@@ -112,12 +112,12 @@ class RanksTest(ProgramTest):
         launched = self.start(output, *arguments)
         self.wait_for_step(output, step, launched)
         time.sleep(delay)
-        processes = self.processes_of(output)
+        processes = self.get_processes(output)
         self.assertEqual(sorted(processes), [0, 1, 2])
         os.kill(processes[lost], by)
         _, errors = launched.communicate(timeout=60)
         self.assertNotEqual(launched.returncode, 0)
-        self.assertEqual(self.processes_of(output), {})
+        self.assertEqual(self.get_processes(output), {})
         named = f"rank {lost} on {socket.gethostname()}"
         self.assertRegex(errors, f"(error|note): {named}")
         report = self.report(output)

@@ -8,7 +8,7 @@ import unittest
 from program import BINARY, ProgramTest, run
 
 
-def checks_of(result):
+def get_checks(result):
     return {check["what"]: check for check in json.loads(result.stdout)["checks"]}
 
 
@@ -30,7 +30,7 @@ class Doctor(ProgramTest):
         saved.write_text(saved.read_text().replace("tolerance: 0.1", "tolerance: 0.99"))
         result = self.doctor("--check", "--json", "--expect", saved)
         self.assertEqual(result.returncode, 0, result.stdout)
-        checks = checks_of(result)
+        checks = get_checks(result)
         self.assertEqual(checks["fp32, matrix product"]["verdict"], "ok")
         self.assertEqual(checks["model"]["verdict"], "ok")
         self.assert_one_line_error(self.doctor("--check", "--save", saved), 2, "is there already")
@@ -38,7 +38,7 @@ class Doctor(ProgramTest):
     def test_a_slower_or_other_machine_fails(self):
         result = self.expecting("gpus: 1\ncpu: {fp32_product: 1.0e9, threads: 4096, model: another, memory_gb: 0.001}\n")
         self.assert_one_line_error(result, 1, "4 of")
-        checks = checks_of(result)
+        checks = get_checks(result)
         failed = {what for what, check in checks.items() if check["verdict"] == "FAIL"}
         self.assertEqual(failed, {"GPUs", "model", "compute threads", "fp32, matrix product"})
         self.assertEqual(checks["memory"]["verdict"], "ok")
@@ -54,7 +54,7 @@ class Doctor(ProgramTest):
     def test_load_is_held_and_reported(self):
         result = self.doctor("--burn-in", "0.05", "--drift", "99", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        checks = checks_of(result)
+        checks = get_checks(result)
         self.assertEqual(checks["results"]["verdict"], "ok")
         self.assertIn("Gop/s", checks["rate, last third against first"]["found"])
         self.assertEqual(checks["throttling under load"]["verdict"], "skipped")

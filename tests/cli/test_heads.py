@@ -6,7 +6,7 @@ import random
 import re
 import unittest
 
-from program import ROOT, ProgramTest, figures_of, run
+from program import ROOT, ProgramTest, get_figures, run
 
 WORDS = ["a", "man", "dog", "is", "eating", "running", "food", "fast", "the", "cat"]
 HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
@@ -40,13 +40,13 @@ class Regression(ProgramTest):
         trained = self.train("own", *self.quick, "-o", "output.predictions=true")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")
-        accuracy = figures_of(report)
+        accuracy = get_figures(report)
         self.assertEqual((sorted(accuracy), report["evaluation"]["eval_samples"]), (["loss", "mse", "pearson", "spearman"], 37))
         self.assertGreater(accuracy["spearman"], 0.8, "the first word tells the score")
         self.assertAlmostEqual(accuracy["mse"], accuracy["loss"])
         self.assertNotIn("classification", {key for key, value in report.items() if value})
         self.assertEqual(report["best"]["metric"], "spearman")
-        best = max(figures_of(one)["spearman"] for one in report["evaluations"])
+        best = max(get_figures(one)["spearman"] for one in report["evaluations"])
         self.assertAlmostEqual(report["best"]["value"], best)
         self.assertIn("Pearson 0.", trained.stdout)
         answers = [json.loads(line) for line in (self.folder / "own/predictions.jsonl").read_text().splitlines()]
@@ -86,15 +86,15 @@ class Regression(ProgramTest):
         constant = ("-o", "train.schedule.name=constant", "-o", "train.schedule.warmup_ratio=0")
         steps = (*constant, "-o", "train.steps=12")
         self.assertEqual(self.train("whole", *self.quick, *steps).returncode, 0)
-        figures = figures_of(self.report("whole"))
+        figures = get_figures(self.report("whole"))
         ranks = self.train("ranks", *self.quick, *steps, "-o", "dist.ranks=2", "-o", "data.batch_size=8")
         self.assertEqual(ranks.returncode, 0, ranks.stderr)
-        self.assertAlmostEqual(figures_of(self.report("ranks"))["pearson"], figures["pearson"], places=3)
+        self.assertAlmostEqual(get_figures(self.report("ranks"))["pearson"], figures["pearson"], places=3)
         self.assertEqual(self.train("parts", *self.quick, *constant, "-o", "train.steps=5").returncode, 0)
         resumed = self.train("parts", *self.quick, *steps, "--resume", "auto")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(self.losses("parts"), self.losses("whole"))
-        self.assertEqual(figures_of(self.report("parts")), figures)
+        self.assertEqual(get_figures(self.report("parts")), figures)
 
     def test_what_is_wrong_is_said_in_one_line(self):
         for key, parts in {"data.labels=[a, b]": ("data.labels", "regression"),
@@ -155,7 +155,7 @@ class RunningText(ProgramTest):
         trained = self.train("own", "-o", "output.keep_best=perplexity")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")
-        accuracy = figures_of(report)
+        accuracy = get_figures(report)
         self.assertAlmostEqual(accuracy["perplexity"], math.exp(accuracy["loss"]), places=6)
         self.assertLess(accuracy["perplexity"], 8, "uniform over the bytes that occur would be 18")
         self.assertGreater(accuracy["perplexity"], 1.4, "what the words' choice leaves open; less: it sees what it tells")

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from data_files import TEN_CLASSES, write_cifar, write_idx
-from program import ProgramTest, figures_of, run
+from program import ProgramTest, get_figures, run
 from trained import COLOURS, TrainedModels, sentence
 
 
@@ -31,7 +31,7 @@ class Infer(TrainedModels, ProgramTest):
     def test_class_folders_give_the_accuracy_of_the_evaluation(self):
         out = self.folder / "report.json"
         answers = self.answers("images", self.data / "images/val", "--report", out)
-        trained = figures_of(json.loads((self.runs / "images/report.json").read_text()))
+        trained = get_figures(json.loads((self.runs / "images/report.json").read_text()))
         report = json.loads(out.read_text())
         self.assertEqual(report["schema"], "ptrain.infer/2")
         self.assertAlmostEqual(report["evaluation"]["metrics"]["top1"]["value"], trained["top1"])
@@ -48,7 +48,7 @@ class Infer(TrainedModels, ProgramTest):
     def test_tables_give_the_accuracy_of_the_evaluation(self):
         out = self.folder / "report.json"
         self.answers("texts", self.data / "texts/dev.tsv", "--report", out, "--batch", 7)
-        trained = figures_of(json.loads((self.runs / "texts/report.json").read_text()))
+        trained = get_figures(json.loads((self.runs / "texts/report.json").read_text()))
         self.assertAlmostEqual(json.loads(out.read_text())["evaluation"]["metrics"]["top1"]["value"], trained["top1"])
 
     def test_sentences_and_standard_input_are_answered_alike(self):

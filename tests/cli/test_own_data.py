@@ -8,7 +8,7 @@ import random
 import shutil
 import unittest
 
-from program import ROOT, ProgramTest, figures_of, run
+from program import ROOT, ProgramTest, get_figures, run
 from test_data import png
 
 GOOD, BAD = ("很好看", "真不错", "值得看"), ("太难看", "很无聊", "不推荐")
@@ -101,7 +101,7 @@ class OwnData(ProgramTest):
         self.assertEqual(report["data"], {"training_samples": 96, "evaluation_samples": 24, "unknown_tokens": 0,
                                           "split": {"dev": 0.2, "seed": 42}})
         self.assertTrue(any("data.split.dev 0.2: 96 samples train, 24 evaluate" in note for note in report["notes"]))
-        accuracy = figures_of(report)
+        accuracy = get_figures(report)
         self.assertEqual(accuracy["top1"], 1.0, "the words of the classes are told apart")
         self.assertAlmostEqual(accuracy["majority"], 14 / 24)
         self.assertEqual((accuracy["macro_f1"], accuracy["mcc"], accuracy["auc"]), (1.0, 1.0, 1.0))

@@ -1,4 +1,4 @@
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "tests/test_backend.h"
 
 namespace ptrain::testing {

@@ -1,6 +1,6 @@
 #include "tests/device/agreement.h"
 
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -130,7 +130,7 @@ TEST(Agreement, GatherToken) {
 TEST(Agreement, GatherTokenOfPackedSequences) {
   for (const DType dtype : floating_dtypes) {
     const HostTensor x = random_tensor(dtype, Shape{25, 72}, 1);
-    expect_agreement({std::make_shared<GatherToken>(), {x, offsets_of({9, 1, 3, 8})}, {}, {0}}, dtype);
+    expect_agreement({std::make_shared<GatherToken>(), {x, get_offsets({9, 1, 3, 8})}, {}, {0}}, dtype);
   }
 }
 
@@ -238,7 +238,7 @@ OpCase packed_bert_embedding_case(std::int64_t width) {
   std::vector<double> lengths{128, 1, 2, 3, 127, 33};
   for (double rest = 12 * 128 - 36 - 294; rest > 0; rest -= lengths.back()) lengths.push_back(std::min(rest, 100.0));
   for (const int tokens : {0, 1}) c.inputs[static_cast<std::size_t>(tokens)].desc.shape = Shape{12 * 128};
-  c.inputs.push_back(offsets_of(lengths));
+  c.inputs.push_back(get_offsets(lengths));
   return c;
 }
 

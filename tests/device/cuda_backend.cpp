@@ -1,4 +1,4 @@
-#include "core/cuda/backend.h"
+#include "core/cuda/cuda_backend.h"
 #include "tests/test_backend.h"
 
 namespace ptrain::testing {

@@ -1,5 +1,5 @@
 // Images that the GPU decodes: a data set read so is the one that the CPU decodes, and what is wrong with it the same.
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/tensor_names.h"
 #include "core/train/input/image_decoders.h"
@@ -95,7 +95,7 @@ TEST_F(DeviceDecoder, GivesWhatAWholeImageDecodedByTheCpuGives) {
     for (const Augmentation augment :
          {Augmentation::none, Augmentation::crop_flip, Augmentation::random_resized_crop}) {
       for (const int size : {32, 96, 224, 300}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind), choice_name(augment), size));
+        SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind), enum_name(augment), size));
         const ImageTransform transform(size, augment);
         std::vector<std::uint8_t> a(static_cast<std::size_t>(size * size * 3)), b(a.size());
         SampleRandom first(5, 0, size), second(5, 0, size);
@@ -158,7 +158,7 @@ TEST_F(DeviceDecoder, SaysWhatTheHostSaysOfADamagedJpeg) {
     const std::span<const std::uint8_t> part(jpeg.data(), keep);
     const auto message = [&](Scratch& scratch) {
       SampleRandom random(1, 0, 0);
-      return message_of(
+      return get_error_message(
           [&] { ImageTransform(224, Augmentation::none).apply_encoded(part, "cut.jpg", random, scratch, out); });
     };
     const std::string expected = message(host);

@@ -1,11 +1,11 @@
 // A deployed model answers on a GPU as it does on the CPU, whichever kind of model it is.
-#include "core/cpu/backend.h"
-#include "core/cuda/backend.h"
+#include "core/cpu/cpu_backend.h"
+#include "core/cuda/cuda_backend.h"
 #include "core/data/tensor_names.h"
 #include "core/runtime/deployed_model.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/weights.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/wide_deep.h"
 #include "tests/device/agreement.h"
@@ -31,7 +31,7 @@ void write_weights(const Model& model, const std::filesystem::path& file) {
   save_weights(file, model, variables, 1);
 }
 
-DatasetInfo info_of(const Model& model) {
+DatasetInfo get_info(const Model& model) {
   DatasetInfo info;
   info.kind = model.reads();
   info.image_size = 32;
@@ -44,17 +44,17 @@ DatasetInfo info_of(const Model& model) {
 }
 
 std::vector<float> answers(Backend& backend, const Model& model, const std::filesystem::path& file, AmpLevel level) {
-  const DatasetInfo info = info_of(model);
+  const DatasetInfo info = get_info(model);
   DeployOptions options;
   options.batch_size = rows;
   options.max_length = model.is_text() ? info.max_length : 0;
   options.amp.level = level;
   options.amp.dtype = DType::f16;
   options.kernels.exhaustive_search = false;
-  const std::unique_ptr<Task> task = task_of(model);
+  const std::unique_ptr<Task> task = get_task(model);
   Predictor ready(backend, model, *task, file, options);
-  Batch batch = made_up_batch(info, rows);
-  return floats_of(ready.run(batch).at(tensor_names::logits));
+  Batch batch = make_synthetic_batch(info, rows);
+  return get_floats(ready.run(batch).at(tensor_names::logits));
 }
 
 void expect_same_answers(const Model& model, AmpLevel level, float tolerance) {
@@ -71,7 +71,7 @@ void expect_same_answers(const Model& model, AmpLevel level, float tolerance) {
     worst = std::max(worst, std::abs(found[i] - expected[i]));
   }
   EXPECT_GT(largest, 0);
-  EXPECT_LE(worst, tolerance * largest) << model.name() << " at " << choice_name(level);
+  EXPECT_LE(worst, tolerance * largest) << model.name() << " at " << enum_name(level);
 }
 
 std::vector<std::unique_ptr<Model>> models() {

@@ -7,7 +7,7 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/text/attention.h"
 #include "tests/device/agreement.h"
-#include "tests/ops/asked_for_kernel.h"
+#include "tests/ops/forced_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -194,7 +194,7 @@ OpCase attention_case(DType dtype, AttentionAttributes attributes) {
   } else if (packed) {
     c.inputs.push_back(absent_tensor());
   }
-  if (packed) c.inputs.push_back(offsets_of(lengths));
+  if (packed) c.inputs.push_back(get_offsets(lengths));
   c.gradient_inputs = {0};
   return with_long_sums(c, dtype);
 }

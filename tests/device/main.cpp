@@ -1,5 +1,5 @@
 // Runs the device tests, or says why it cannot and returns what ctest takes for skipped.
-#include "core/cuda/backend.h"
+#include "core/cuda/cuda_backend.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>

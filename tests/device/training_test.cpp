@@ -1,7 +1,7 @@
 // Whole training runs on the GPU: they follow the CPU's, repeat, and do not depend on how the launches are made; a step
 // takes no memory; what does not fit is refused with the plan's figure.
-#include "core/config/choices.h"
-#include "core/cpu/backend.h"
+#include "core/config/config_enums.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/train/evaluator.h"
 #include "tests/unit/train/training_run.h"
 
@@ -34,7 +34,7 @@ TEST(DeviceTraining, FollowsTheCpu) {
       EXPECT_LE(difference(losses(config), expected), 2e-3);
       for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
         for (const AmpDType dtype : {AmpDType::bf16, AmpDType::fp16}) {
-          SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, choice_name(level), choice_name(dtype)));
+          SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, enum_name(level), enum_name(dtype)));
           Config low = config;
           low.amp.level = level;
           low.amp.dtype = dtype;
@@ -154,7 +154,7 @@ int count_kernels(const RunResult& result, std::string_view type, std::string_vi
   return count;
 }
 
-OptionEffects effects_of(const Config& config, const RunResult& result) {
+OptionEffects get_effects(const Config& config, const RunResult& result) {
   std::vector<KernelRecord> kernels;
   for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
   return make_test_backend()->kernels().effects(plan_options(config).kernels, kernels);
@@ -172,7 +172,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
     EXPECT_EQ(count_kernels(result, "batch_norm", "persistent cudnn:"), persistent ? norms : 0);
     EXPECT_EQ(count_kernels(result, "batch_norm", "native:spatial"), persistent ? 0 : norms);
     EXPECT_EQ(count_kernels(result, "conv2d", "cudnn:"), norms);
-    EXPECT_EQ(effects_of(config, result).persistent_batch_norm.value, persistent);
+    EXPECT_EQ(get_effects(config, result).persistent_batch_norm.value, persistent);
   }
   config.flags.cudnn_batchnorm_spatial_persistent = true;
   config.fusion = Fusion::always;
@@ -181,7 +181,7 @@ TEST(DeviceTraining, TheReportSaysOfTheFlagsWhatTheKernelsRan) {
   const int convolutions = count_kernels(fused, "conv2d_batch_norm", "");
   EXPECT_EQ(count_kernels(fused, "conv2d_batch_norm", "fused cudnn:"), convolutions - 1);
   EXPECT_EQ(count_kernels(fused, "batch_norm_finalize", ""), convolutions);
-  const std::string reason = effects_of(config, fused).persistent_batch_norm.reason;
+  const std::string reason = get_effects(config, fused).persistent_batch_norm.reason;
   EXPECT_NE(reason.find(fmt::format("{} batch norms are fused into convolutions", convolutions)), std::string::npos)
       << reason;
 }

@@ -52,7 +52,7 @@ void write(void* memory, cudaDataType_t dtype, std::int64_t at, float value) {
   }
 }
 
-std::size_t bytes_of(cudaDataType_t dtype) { return dtype == CUDA_R_32F ? 4 : 2; }
+std::size_t get_bytes(cudaDataType_t dtype) { return dtype == CUDA_R_32F ? 4 : 2; }
 
 /// Matrix `number` of a batch, as [outer][inner] floats.
 std::vector<float> dense(const void* memory, const Matrix& m, std::int32_t number, bool inner_is_row) {
@@ -162,18 +162,18 @@ auto* parts(Descriptor descriptor) {
 /// As far as its last column, for all of a batch.
 void require_matrix(const char* what, const void* memory, const Matrix& m, std::uint64_t alignment) {
   const auto elements = static_cast<std::size_t>((m.batch - 1) * m.stride + (m.columns - 1) * m.ld + m.rows);
-  emulation::require_device_memory(what, memory, elements * bytes_of(m.dtype), alignment);
+  emulation::require_device_memory(what, memory, elements * get_bytes(m.dtype), alignment);
 }
 
 void require_epilogue(const Operation& o, const Matrix& d) {
   const auto rows = static_cast<std::size_t>(d.rows), columns = static_cast<std::size_t>(d.columns);
   if (o.bias != nullptr) {
     const bool is_of_b = o.epilogue == CUBLASLT_EPILOGUE_BGRADB;
-    emulation::require_device_memory("an epilogue's bias", o.bias, (is_of_b ? columns : rows) * bytes_of(d.dtype), 16);
+    emulation::require_device_memory("an epilogue's bias", o.bias, (is_of_b ? columns : rows) * get_bytes(d.dtype), 16);
   }
   if (o.aux != nullptr) {
     const std::size_t elements = (columns - 1) * static_cast<std::size_t>(o.aux_ld) + rows;
-    emulation::require_device_memory("an epilogue's matrix", o.aux, elements * bytes_of(d.dtype), 16);
+    emulation::require_device_memory("an epilogue's matrix", o.aux, elements * get_bytes(d.dtype), 16);
   }
 }
 

@@ -77,14 +77,14 @@ void for_elements(const State& state, const Bound& b, const Values& values, Visi
 }
 
 /// Where bit `at` of a mask lies in its byte.
-int bit_of(Index at) { return static_cast<int>(emulation::fails("order of masks") ? 7 - at % 8 : at % 8); }
+int get_bit(Index at) { return static_cast<int>(emulation::fails("order of masks") ? 7 - at % 8 : at % 8); }
 
 void read(State& state, const Bound& b, const void* memory) {
   Values values(extents(b.layout));
   if (b.layout.is_mask) {
     const auto* bytes = static_cast<const std::uint8_t*>(memory);
     for_elements(state, b, values, [&](Index at, std::size_t i) {
-      values.data[i] = static_cast<float>(bytes[at / 8] >> bit_of(at) & 1);
+      values.data[i] = static_cast<float>(bytes[at / 8] >> get_bit(at) & 1);
     });
     state[b.tensor] = std::move(values);
     return;
@@ -102,7 +102,7 @@ void write(const State& state, const Bound& b, void* memory) {
   if (b.layout.is_mask) {
     auto* bytes = static_cast<std::uint8_t*>(memory);
     for_elements(state, b, values, [&](Index at, std::size_t i) {
-      const int bit = 1 << bit_of(at);
+      const int bit = 1 << get_bit(at);
       bytes[at / 8] = static_cast<std::uint8_t>(values.data[i] != 0 ? bytes[at / 8] | bit : bytes[at / 8] & ~bit);
     });
     return;
@@ -337,7 +337,7 @@ std::array<CudnnGraph::Tensor, 5> CudnnGraph::batch_norm_grad_sums(Tensor dy, Te
 }
 
 /// Why cuDNN would have no plan, as its documentation says.
-std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
+std::optional<std::string> CudnnGraph::plan(const EngineRules& rules) {
   const DType io = parts_->io;
   const Index channel_multiple = io == DType::f32 ? 4 : 8;
   for (const TensorLayout& layout : parts_->bound_layouts) {

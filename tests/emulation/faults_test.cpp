@@ -1,5 +1,5 @@
 // What a library refuses when it is first asked does not end a run: another way is taken, and a note says so.
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/train/input/image_decoders.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
@@ -128,7 +128,7 @@ TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
   config.data.decoder = Decoder::gpu;
   const auto backend = make_test_backend();
   const Fault fault("no nvJPEG");
-  const std::string message = error_of([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage);
+  const std::string message = get_error([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage);
   EXPECT_TRUE(message.starts_with("data.decoder: expected cpu or auto, got gpu: libnvjpeg.so.")) << message;
   EXPECT_NE(message.find("pip install nvidia-nvjpeg"), std::string::npos) << message;
 }

@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<long> calls{0};
 
-long number_of(const char* variable) {
+long get_number(const char* variable) {
   const char* text = std::getenv(variable);
   return text == nullptr ? 0 : std::atol(text);
 }
@@ -31,7 +31,7 @@ long number_of(const char* variable) {
 bool fails(std::string_view name) {
   static const char* const wanted = std::getenv("FAULT_CALL");
   if (wanted == nullptr || name != wanted) return false;
-  static const long number = number_of("FAULT_NUMBER"), error = number_of("FAULT_ERRNO");
+  static const long number = get_number("FAULT_NUMBER"), error = get_number("FAULT_ERRNO");
   if (++calls != number) return false;
   errno = static_cast<int>(error);
   return true;

@@ -1,9 +1,9 @@
 // Any bytes as the body of an inference request: answered with JSON, 200 or 400.
 #include "core/base/parallel.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/runtime/predictor.h"
 #include "core/serve/model_service.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "tests/fuzz/small_models.h"
 #include "tests/temporary_directory.h"
 
@@ -47,7 +47,7 @@ class Service {
     predictor_->prepare(opened_.trained.data);
   }
 
-  OpenedModel opened_;
+  LoadedModel opened_;
   std::unique_ptr<Backend> backend_ = cpu::make_backend();
   std::optional<Predictor> predictor_;
   ServeMetrics metrics_;

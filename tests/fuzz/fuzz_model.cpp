@@ -2,13 +2,13 @@
 // are repaired first, or no input would ever reach the code behind them.
 #include "core/base/errors.h"
 #include "core/base/hash.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/data/tensor_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/text_encoder.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "tests/fuzz/small_models.h"
 #include "tests/temporary_directory.h"
 
@@ -35,7 +35,7 @@ struct Folders {
   fs::path texts = root / "texts", int8 = root / "int8", images = root / "images";
 };
 
-const fs::path& folder_of(const Folders& folders, const json& document) {
+const fs::path& get_folder(const Folders& folders, const json& document) {
   if (document.contains("quantization")) return folders.int8;
   return document.contains("image") && document["image"].is_object() ? folders.images : folders.texts;
 }
@@ -54,14 +54,14 @@ void repair(json& document, const fs::path& folder) {
 }
 
 void open_and_ask(const fs::path& folder) {
-  const OpenedModel opened = open_model(folder, model_entries(), make_model);
+  const LoadedModel opened = open_model(folder, model_entries(), make_model);
   if (opened.trained.has_vocabulary()) TextEncoder{opened.trained};
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   DeployOptions options;
   options.max_length = opened.trained.data.max_length;
   options.kernels.exhaustive_search = false;
   Predictor predictor(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
-  Batch batch = made_up_batch(opened.trained.data, 1);
+  Batch batch = make_synthetic_batch(opened.trained.data, 1);
   const Batch scores = predictor.run(batch);
   if (scores.at(tensor_names::logits).shape().count() !=
       static_cast<std::int64_t>(opened.trained.data.class_names.size()))
@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fs::path folder = folders.texts;
   try {
     if (document.is_object()) {
-      folder = folder_of(folders, document);
+      folder = get_folder(folders, document);
       repair(document, folder);
       text = document.dump();
     }

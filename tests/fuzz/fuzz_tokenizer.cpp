@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::int32_t> first, second, ids(24), types(24);
     tokenizer->tokenize(text.substr(0, size / 2), first);
     tokenizer->tokenize(text.substr(size / 2), second);
-    const std::int32_t length = tokenizer->assemble(first, second, true, ids, types);
+    const std::int32_t length = tokenizer->encode_pair(first, second, true, ids, types);
     if (length < 3 || length > 24) std::abort();
     for (const std::int32_t id : ids) {
       if (id < 0 || id >= tokenizer->vocab_size()) std::abort();

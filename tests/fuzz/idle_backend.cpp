@@ -1,6 +1,6 @@
 // Stands for the CPU's backend: answers are zeros, since arithmetic is no part of what is fuzzed.
 #include "core/base/errors.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 
 #include <cstdlib>
 #include <cstring>

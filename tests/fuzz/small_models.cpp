@@ -1,11 +1,11 @@
 #include "tests/fuzz/small_models.h"
 
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
 #include "core/runtime/deployed_model.h"
 #include "core/runtime/weights.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "models/text/bert.h"
 
 namespace ptrain::fuzzing {
@@ -67,7 +67,7 @@ void make_texts_model(const std::filesystem::path& folder) {
 }
 
 void make_int8_model(const std::filesystem::path& texts, const std::filesystem::path& folder) {
-  const OpenedModel opened = open_model(texts, model_entries(), make_model);
+  const LoadedModel opened = open_model(texts, model_entries(), make_model);
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   DeployOptions options;
   options.max_length = opened.trained.data.max_length;

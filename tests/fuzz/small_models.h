@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/model.h"
-#include "core/runtime/opened_model.h"
+#include "core/runtime/loaded_model.h"
 
 namespace ptrain::fuzzing {
 

@@ -6,7 +6,7 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/small_models.h"
@@ -22,7 +22,7 @@
 namespace ptrain::golden {
 namespace {
 
-WideDeepSpec clicks_of(const nlohmann::json& json) {
+WideDeepSpec get_clicks(const nlohmann::json& json) {
   WideDeepSpec spec;
   if (!json.contains("clicks")) return spec;
   const nlohmann::json& sizes = json.at("clicks");
@@ -47,14 +47,14 @@ void read_sizes(const nlohmann::json& json, Spec& spec) {
   spec.dropout = 0;
 }
 
-Gpt2Spec gpt2_spec_of(const nlohmann::json& json) {
+Gpt2Spec get_gpt2_spec(const nlohmann::json& json) {
   Gpt2Spec spec;
   read_sizes(json, spec);
   return spec;
 }
 
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
-  if (json.contains("clicks")) return make_wide_deep(clicks_of(json));
+  if (json.contains("clicks")) return make_wide_deep(get_clicks(json));
   if (json.at("bert").empty()) {
     Config config;
     config.model.entry = find_model(json.value("model", json.at("case").get<std::string>()));
@@ -70,7 +70,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     data.stddev = PixelScale{}.deviation;
     return ptrain::make_model(config, data);
   }
-  if (json.at("case") == "gpt2") return make_gpt2(gpt2_spec_of(json));
+  if (json.at("case") == "gpt2") return make_gpt2(get_gpt2_spec(json));
   BertSpec spec;
   if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
   if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);
@@ -93,7 +93,7 @@ OptimizerSettings make_optimizer(const nlohmann::json& json) {
 }
 
 /// Where a variable's gradient lies, in elements: the optimizer's node pairs the flat buffers.
-const ParameterSegment& segment_of(const Graph& graph, std::string_view variable) {
+const ParameterSegment& get_segment(const Graph& graph, std::string_view variable) {
   const ValueId id = graph.find_value(variable);
   if (id == no_value) throw std::logic_error(fmt::format("the graph has no {}", variable));
   const std::int64_t master_offset = graph.value(id).byte_offset / static_cast<std::int64_t>(sizeof(float));
@@ -108,7 +108,7 @@ const ParameterSegment& segment_of(const Graph& graph, std::string_view variable
 }
 
 /// The node that updates the rows of a table; null where all of the variable is.
-const Node* row_update_of(const Graph& graph, std::string_view variable) {
+const Node* get_row_update(const Graph& graph, std::string_view variable) {
   const ValueId table = graph.root(graph.find_value(variable));
   for (const Node& node : graph.nodes()) {
     const bool updates_rows = dynamic_cast<const SparseUpdate*>(node.op.get()) != nullptr;
@@ -152,7 +152,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.classes = json.at("classes");
   golden.frames = json.value("frames", 1);
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
-  golden.clicks = clicks_of(json);
+  golden.clicks = get_clicks(json);
   golden.optimizer = make_optimizer(json.at("optimizer"));
   golden.learning_rate = json.at("optimizer").at("lr");
   golden.gradient_tolerance = json.at("gradient_tolerance");
@@ -169,7 +169,7 @@ Golden load_golden(const std::string& name, Padding padding) {
 namespace {
 
 Graph forward_graph(const Golden& golden, const Bucket& bucket, Mode mode) {
-  return build_with_losses(*golden.model, *testing::task_of(*golden.model), bucket, mode).graph;
+  return build_with_losses(*golden.model, *testing::get_task(*golden.model), bucket, mode).graph;
 }
 
 }  // namespace
@@ -205,7 +205,7 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
                   values);
     variables_.write(mapping.variable, values.data(), values.size() * sizeof(float));
   }
-  refresh_low_precision(variables_, LowCopies::all);
+  refresh_low_precision(variables_, LowPrecisionCopies::all);
 }
 
 Batch GoldenRun::batch(int step) const {
@@ -232,7 +232,7 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
   }
-  testing::task_of(*golden_.model)->collate(batch);
+  testing::get_task(*golden_.model)->collate(batch);
   return batch;
 }
 
@@ -242,7 +242,7 @@ float GoldenRun::step(int step) {
   feed(*plan_, fed);
   const float lr = golden_.learning_rate * golden_.steps.at(static_cast<std::size_t>(step)).lr_factor;
   plan_->write_input(flat::learning_rate, &lr, sizeof lr);
-  plan_->run(Phase::forward, Phase::update);
+  plan_->run(Pass::forward, Pass::update);
   float loss = 0;
   plan_->read_output(loss_output, &loss, sizeof loss);
   return loss;
@@ -262,8 +262,8 @@ std::vector<float> GoldenRun::evaluate() {
   plans.bind(memory);
   Plan& plan = plans.for_batch(fed).plan;
   feed(plan, fed);
-  plan.run(Phase::forward, Phase::forward);
-  return testing::floats_of(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
+  plan.run(Pass::forward, Pass::forward);
+  return testing::get_floats(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
 }
 
 void GoldenRun::save(const std::filesystem::path& path) const {
@@ -275,10 +275,10 @@ std::vector<float> GoldenRun::gradient(std::string_view name) const {
                                     [&](const WeightMapping& candidate) { return candidate.external == name; });
   if (mapping == weights_.end()) throw std::logic_error(fmt::format("no weight is called {}", name));
   const Shape& shape = variables_.at(mapping->variable).desc.shape;
-  if (const Node* update = row_update_of(plan_->graph(), mapping->variable)) {
+  if (const Node* update = get_row_update(plan_->graph(), mapping->variable)) {
     return to_external(*mapping, shape, spread_rows(*plan_, *update, shape));
   }
-  const ParameterSegment& segment = segment_of(plan_->graph(), mapping->variable);
+  const ParameterSegment& segment = get_segment(plan_->graph(), mapping->variable);
   const Variables::Entry& gradients = variables_.at(segment.low_offset < 0 ? flat::grad : flat::grad_low);
   const std::size_t width = element_size(gradients.desc.dtype);
   std::vector<std::byte> bytes(static_cast<std::size_t>(shape.count()) * width);

@@ -30,7 +30,7 @@ std::vector<float> filled(const Shape& shape, const std::function<float(int)>& v
   return values;
 }
 
-OptimizerSettings settings_of(const nlohmann::json& json) {
+OptimizerSettings get_settings(const nlohmann::json& json) {
   OptimizerSettings s;
   s.kind = choice_from_name<OptimizerKind>(json.at("kind").get<std::string>()).value();
   s.momentum = json.value("momentum", s.momentum);
@@ -72,7 +72,7 @@ std::map<std::string, std::vector<float>> train(const OptimizerSettings& setting
       const std::vector<float> values = filled(shape, [step](int i) { return gradient_value(step, i); });
       plan.write_input(name + ".grad", values.data(), values.size() * sizeof(float));
     }
-    plan.run(Phase::forward, Phase::update);
+    plan.run(Pass::forward, Pass::update);
   }
   std::map<std::string, std::vector<float>> result;
   for (const auto& [name, shape] : shapes()) result[name] = variables.read_f32(name);
@@ -88,7 +88,7 @@ const nlohmann::json& golden() {
 TEST(OptimizerGolden, EveryOptimizerIsPyTorchs) {
   for (const auto& [name, expected] : golden().at("cases").items()) {
     SCOPED_TRACE(name);
-    const OptimizerSettings settings = settings_of(expected);
+    const OptimizerSettings settings = get_settings(expected);
     const auto actual = train(settings, golden().at("steps"));
     for (const auto& [parameter, values] : actual) {
       const auto reference = expected.at("expected").at(parameter).get<std::vector<double>>();

@@ -63,7 +63,7 @@ def round_trip(case, ours, folder):
     if set(loaded.missing_keys) - TIED or loaded.unexpected_keys:
         print(f"{case.name}: weights: missing {loaded.missing_keys}, unexpected {loaded.unexpected_keys}")
         return float("inf")
-    logits = reference.logits_of(case, model.eval(), reference.batches(case), 0, torch.float32).flatten()
+    logits = reference.get_logits(case, model.eval(), reference.batches(case), 0, torch.float32).flatten()
     return ((logits - ours["logits"]).abs().max() / logits.abs().max()).item()
 
 
@@ -92,7 +92,7 @@ def gradients_of_autocast(case):
     """Of the first step, in fp32 but for what torch.autocast computes in bf16."""
     model, batch = reference.build(case, torch.float32), reference.batches(case)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = reference.loss_of(case, model, batch, 0, torch.float32)
+        loss = reference.get_loss(case, model, batch, 0, torch.float32)
     loss.backward()
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 

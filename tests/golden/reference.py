@@ -137,7 +137,7 @@ def weight(name, shape):
     return torch.from_numpy(values.reshape(shape))
 
 
-def step_of(name, step, count):
+def get_step(name, step, count):
     """Step `step`'s part of the hashes of `name` when every step has `count`."""
     return hashes(name, (step + 1) * count)[step * count:]
 
@@ -146,8 +146,8 @@ def image_batches(case):
     labels, images = [], []
     for step, (batch, size, _) in enumerate(case.steps):
         blocks, count = size // 8, batch * case.frames
-        labels.append((step_of("labels", step, batch) % np.uint64(case.classes)).astype(np.int32))
-        pixels = (step_of("images", step, count * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
+        labels.append((get_step("labels", step, batch) % np.uint64(case.classes)).astype(np.int32))
+        pixels = (get_step("images", step, count * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
         pixels = pixels.reshape(count, blocks, blocks, 3)
         images.append(np.ascontiguousarray(pixels.repeat(8, axis=1).repeat(8, axis=2)))
     return {"labels": labels, "images": images}
@@ -155,7 +155,7 @@ def image_batches(case):
 
 def click_batches(case):
     def rows(name, width):
-        return [step_of(name, step, case.batch * width).reshape(case.batch, width) for step in range(STEPS)]
+        return [get_step(name, step, case.batch * width).reshape(case.batch, width) for step in range(STEPS)]
     labels = [(hashed[:, 0] % np.uint64(case.classes)).astype(np.int32) for hashed in rows("labels", 1)]
     words = [(hashed % np.uint64(case.clicks["hash_buckets"])).astype(np.int32)
              for hashed in rows("categories", case.clicks["categories"])]
@@ -237,7 +237,7 @@ def build(case, dtype):
     return model.to(dtype).train()
 
 
-def logits_of(case, model, batch, step, dtype):
+def get_logits(case, model, batch, step, dtype):
     if case.clicks:
         return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
     if case.name == "gpt2":  # blocks have no padding
@@ -253,8 +253,8 @@ def logits_of(case, model, batch, step, dtype):
     return model(((images - mean) / deviation).permute(0, 3, 1, 2))
 
 
-def loss_of(case, model, batch, step, dtype):
-    logits = logits_of(case, model, batch, step, dtype)
+def get_loss(case, model, batch, step, dtype):
+    logits = get_logits(case, model, batch, step, dtype)
     if case.clicks:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))
     if case.name == "gpt2":  # not transformers' own loss, which is of logits in fp32
@@ -307,7 +307,7 @@ def train(case, dtype):
     for step, (_, _, lr_factor) in enumerate(case.steps):
         for group in optimizer.param_groups:
             group["lr"] = case.optimizer["lr"] * lr_factor
-        loss = loss_of(case, model, batch, step, dtype)
+        loss = get_loss(case, model, batch, step, dtype)
         model.zero_grad(set_to_none=True)
         loss.backward()
         losses.append(loss.item())

@@ -1,7 +1,7 @@
 // What the all-reduce kernels ask of the collectives, and batch norms that ask them for statistics.
 #include "core/ops/training/all_reduce.h"
 
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "core/exec/all_reduce_kernels.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "tests/ops/op_case.h"

@@ -41,13 +41,13 @@ OpCase make_case(const Layer& layer, DType dtype) {
   c.op = std::make_shared<Attention>(attributes);
   c.inputs = {random_tensor(dtype, packed ? Shape{tokens, width} : Shape{batch, longest, width}, 11, -1.5, 1.5),
               tensor(DType::i32, Shape{batch}, layer.lengths), tensor(DType::i64, Shape{3}, layer.rng)};
-  if (packed) c.inputs.push_back(offsets_of(layer.lengths));
+  if (packed) c.inputs.push_back(get_offsets(layer.lengths));
   c.gradient_inputs = {0};
   return c;
 }
 
 /// What the op multiplies each weight by: [B,heads,S,S], NaN where a query does not see a key.
-std::vector<double> factors_of(const OpCase& c) {
+std::vector<double> get_factors(const OpCase& c) {
   const AttentionAttributes& a = static_cast<const Attention&>(*c.op).attrs();
   const AttentionDims dims(a, c.inputs[0].desc, c.inputs[1].desc);
   const auto batch = static_cast<std::size_t>(dims.batch), length = static_cast<std::size_t>(dims.length);
@@ -97,7 +97,7 @@ TEST_P(AttentionDropout, DropsTheSameWeightsForwardAndBackward) {
     for (const Layout layout : {Layout::padded, Layout::causal, Layout::packed}) {
       OpCase c = make_case({{9, 1, 6}, 16, GetParam(), layout}, dtype);
       const AttentionAttributes a = static_cast<const Attention&>(*c.op).attrs();
-      c.reference = [a, factors = factors_of(c)](const auto& in) {
+      c.reference = [a, factors = get_factors(c)](const auto& in) {
         return attention_reference(in, a, [&](std::int64_t row, std::int64_t key) {
           return factors[static_cast<std::size_t>(row * 9 + key)] > 0 ? scale : 0.0;
         });
@@ -111,7 +111,7 @@ TEST_P(AttentionDropout, KeepsItsShareAndLeavesTheExpectation) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const Layout layout : {Layout::padded, Layout::causal, Layout::packed}) {
       double kept = 0, all = 0;
-      for (const double factor : factors_of(make_case({{64, 40}, 64, GetParam(), layout}, dtype))) {
+      for (const double factor : get_factors(make_case({{64, 40}, 64, GetParam(), layout}, dtype))) {
         if (std::isnan(factor)) continue;
         if (factor > 0) {
           ASSERT_NEAR(factor, scale, scale * tolerance(dtype));
@@ -128,15 +128,15 @@ TEST_P(AttentionDropout, DropsOthersInEveryLayerRunStepPartSequenceAndHead) {
   constexpr double by_chance = p * p + (1 - p) * (1 - p);
   const Layer layer{{64, 64}, 64, GetParam()};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    const std::vector<double> factors = factors_of(make_case(layer, dtype));
-    EXPECT_EQ(factors_of(make_case(layer, dtype)), factors);
+    const std::vector<double> factors = get_factors(make_case(layer, dtype));
+    EXPECT_EQ(get_factors(make_case(layer, dtype)), factors);
     Layer other = layer;
     other.stream = 6;
-    expect_agreement(factors, factors_of(make_case(other, dtype)), by_chance);
+    expect_agreement(factors, get_factors(make_case(other, dtype)), by_chance);
     for (const std::size_t number : {0, 1, 2}) {
       other = layer;
       other.rng[number] += 1;
-      expect_agreement(factors, factors_of(make_case(other, dtype)), by_chance);
+      expect_agreement(factors, get_factors(make_case(other, dtype)), by_chance);
     }
     const std::span<const double> all = factors;
     const std::size_t head = all.size() / 4;

@@ -33,7 +33,7 @@ OpCase make_packed_case(Problem p, DType dtype) {
   p.attributes.max_length = static_cast<std::int64_t>(*std::max_element(p.lengths.begin(), p.lengths.end())) + 2;
   OpCase c = make_case(p, dtype);
   c.op = std::make_shared<Attention>(p.attributes);
-  const HostTensor offsets = offsets_of(p.lengths);
+  const HostTensor offsets = get_offsets(p.lengths);
   const auto tokens = static_cast<std::int64_t>(offsets.values.back()) + p.length;
   c.inputs[0] = random_tensor(dtype, Shape{tokens, 3 * p.attributes.heads * p.depth}, 11, -1.5, 1.5);
   if (p.attributes.dropout <= 0) c.inputs.push_back(absent_tensor());

@@ -60,7 +60,7 @@ TEST(BertEmbedding, CountsPositionsInEachPackedSequence) {
               random_tensor(DType::f32, Shape{7, 33}, 1),
               random_tensor(DType::f32, Shape{6, 33}, 2),
               random_tensor(DType::f32, Shape{2, 33}, 3),
-              offsets_of({2, 1, 4})};  // and two tokens of no sequence
+              get_offsets({2, 1, 4})};  // and two tokens of no sequence
   c.reference = [](const std::vector<HostTensor>& in) {
     std::vector<double> y(9 * 33);
     const auto valid = [](std::vector<double> values) {

@@ -31,7 +31,7 @@ TEST(GatherToken, PicksTheFirstTokenOfPackedSequences) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     OpCase c;
     c.op = std::make_shared<GatherToken>();
-    c.inputs = {random_tensor(dtype, Shape{9, 5}, 1), offsets_of({3, 1, 4})};  // and a token of no sequence
+    c.inputs = {random_tensor(dtype, Shape{9, 5}, 1), get_offsets({3, 1, 4})};  // and a token of no sequence
     c.reference = [](const std::vector<HostTensor>& in) {
       std::vector<double> y;
       for (const std::ptrdiff_t row : {0, 3, 4}) {

@@ -12,7 +12,7 @@ namespace grad_norm_test {
 
 using namespace testing;
 
-std::vector<double> norm_of(const HostTensor& grad, const HostTensor& low, const HostTensor& scale) {
+std::vector<double> get_norm(const HostTensor& grad, const HostTensor& low, const HostTensor& scale) {
   std::vector<HostTensor> inputs{grad, low, scale};
   return run_op(std::make_shared<GradNorm>(), inputs).at(0).values;
 }
@@ -26,10 +26,10 @@ TEST(GradNorm, IsTheUnscaledNormOfBothBuffers) {
     for (const double v : grad.values) squares += v * v;
     const double alone = std::sqrt(squares);
     for (const double v : low.values) squares += v * v;
-    const std::vector<double> both = norm_of(grad, low, scale);
+    const std::vector<double> both = get_norm(grad, low, scale);
     EXPECT_NEAR(both[0], std::sqrt(squares) / 8, 1e-5 * std::sqrt(squares));
     EXPECT_EQ(both[1], 0.0);
-    EXPECT_NEAR(norm_of(grad, absent_tensor(), absent_tensor())[0], alone, 1e-5 * alone);
+    EXPECT_NEAR(get_norm(grad, absent_tensor(), absent_tensor())[0], alone, 1e-5 * alone);
   }
 }
 
@@ -39,14 +39,14 @@ TEST(GradNorm, FlagsAnyElementThatIsNotFinite) {
     for (const std::size_t place : {std::size_t{0}, std::size_t{70000}, std::size_t{99999}}) {
       HostTensor grad = random_tensor(DType::f32, {100000}, 1);
       grad.values[place] = bad;
-      EXPECT_EQ(norm_of(grad, absent_tensor(), absent_tensor())[1], 1.0);
+      EXPECT_EQ(get_norm(grad, absent_tensor(), absent_tensor())[1], 1.0);
     }
-    EXPECT_EQ(norm_of(absent_tensor(), tensor(DType::f16, {3}, {1, bad, 1}), absent_tensor())[1], 1.0);
+    EXPECT_EQ(get_norm(absent_tensor(), tensor(DType::f16, {3}, {1, bad, 1}), absent_tensor())[1], 1.0);
   }
 }
 
 TEST(GradNorm, LargeFiniteGradientsAreNoOverflow) {
-  EXPECT_EQ(norm_of(tensor(DType::f32, {2}, {1e30, 1e30}), absent_tensor(), absent_tensor())[1], 0.0);
+  EXPECT_EQ(get_norm(tensor(DType::f32, {2}, {1e30, 1e30}), absent_tensor(), absent_tensor())[1], 0.0);
 }
 
 }  // namespace grad_norm_test

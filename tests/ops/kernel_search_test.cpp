@@ -1,4 +1,4 @@
-#include "core/cpu/kernel_search.h"
+#include "core/cpu/implementation_search.h"
 
 #include "core/ops/elementwise.h"
 #include "tests/temporary_directory.h"

@@ -58,7 +58,7 @@ Matrix orthogonalized(Matrix x) {
   return tall ? transposed(x) : x;
 }
 
-Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns) {
+Matrix get_matrix(const std::vector<double>& values, std::size_t rows, std::size_t columns) {
   Matrix m(rows, std::vector<double>(columns));
   for (std::size_t i = 0; i < rows * columns; ++i) m[i / columns][i % columns] = values[i];
   return m;
@@ -107,14 +107,14 @@ void expect_definition(const OptimizerSettings& s, std::int64_t rows, std::int64
   if (low != DType::f32) segment.low_offset = 0;
   const auto op = std::make_shared<MuonUpdate>(MuonUpdateAttributes{s, segment, rows, columns});
   std::vector<HostTensor> inputs = inputs_for(count, low);
-  Expected expected{matrix_of(inputs[OptimizerUpdate::master].values, r, c), Matrix(r, std::vector<double>(c))};
+  Expected expected{get_matrix(inputs[OptimizerUpdate::master].values, r, c), Matrix(r, std::vector<double>(c))};
   for (std::uint64_t step = 0; step < 3; ++step) {
     const HostTensor gradient = random_tensor(low, Shape{count}, 10 + step);
     inputs[low == DType::f32 ? OptimizerUpdate::grad_f32 : OptimizerUpdate::grad_low] = gradient;
     run_op(op, inputs);
     std::vector<double> unscaled = gradient.values;
     for (double& value : unscaled) value /= static_cast<double>(scale);
-    take_step(expected, s, matrix_of(unscaled, r, c));
+    take_step(expected, s, get_matrix(unscaled, r, c));
   }
   expect_close(inputs[OptimizerUpdate::master].values, flat_values(expected.p), 1e-4, "weight");
   expect_close(inputs[OptimizerUpdate::moment1].values, flat_values(expected.momentum), 1e-6, "momentum");
@@ -148,8 +148,8 @@ TEST(MuonUpdate, MakesNearlyOrthogonalSteps) {
   inputs[OptimizerUpdate::grad_f32] = random_tensor(DType::f32, Shape{segment.count}, 5);
   const std::vector<double> before = inputs[OptimizerUpdate::master].values;
   run_op(std::make_shared<MuonUpdate>(MuonUpdateAttributes{s, segment, 6, 20}), inputs);
-  Matrix step = matrix_of(inputs[OptimizerUpdate::master].values, 6, 20);
-  step = combined(-20, step, 20, matrix_of(before, 6, 20));  // 1 / lr
+  Matrix step = get_matrix(inputs[OptimizerUpdate::master].values, 6, 20);
+  step = combined(-20, step, 20, get_matrix(before, 6, 20));  // 1 / lr
   const Matrix gram = product(step, transposed(step));
   for (std::size_t i = 0; i < gram.size(); ++i) {
     for (std::size_t j = 0; j < gram.size(); ++j) EXPECT_NEAR(gram[i][j], i == j ? 1 : 0, 0.6) << i << " " << j;

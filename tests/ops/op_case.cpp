@@ -84,7 +84,7 @@ class Bench {
       visit_any(t.desc.dtype, [&, &values = t.values](auto zero) { store<decltype(zero)>(bytes, values); });
       variables_.write(name, bytes.data(), bytes.size());
     }
-    plan_->run(Phase::forward, Phase::update);
+    plan_->run(Pass::forward, Pass::update);
   }
   HostTensor read(ValueId id) const {
     HostTensor t{graph.desc(id), {}};
@@ -196,7 +196,7 @@ HostTensor random_tensor(DType dtype, Shape shape, std::uint64_t seed, double lo
 
 HostTensor absent_tensor() { return {absent_input(), {}, true}; }
 
-HostTensor offsets_of(const std::vector<double>& lengths) {
+HostTensor get_offsets(const std::vector<double>& lengths) {
   std::vector<double> offsets(lengths.size() + 1);
   std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
   return tensor(DType::i32, Shape{static_cast<std::int64_t>(offsets.size())}, offsets);

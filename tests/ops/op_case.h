@@ -26,7 +26,7 @@ HostTensor random_tensor(DType dtype, Shape shape, std::uint64_t seed, double lo
 HostTensor tensor(DType dtype, Shape shape, std::vector<double> values);
 HostTensor absent_tensor();
 /// The offsets of packed sequences.
-HostTensor offsets_of(const std::vector<double>& lengths);
+HostTensor get_offsets(const std::vector<double>& lengths);
 
 /// What the op's outputs should be, from its inputs; all arithmetic in double. An output that it leaves empty
 /// (no values) is not checked.

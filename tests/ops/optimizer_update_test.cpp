@@ -39,10 +39,10 @@ std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCoun
   segment.count = static_cast<std::int64_t>(elements);
   segment.decay = decay;
   graph.add_node("update", std::make_shared<OptimizerUpdate>(settings, std::vector{segment}, counted), inputs,
-                 Phase::update);
+                 Pass::update);
   if (counted == UpdateCount::later) {
     graph.add_node("count", std::make_shared<OptimizerUpdate>(settings, std::vector<ParameterSegment>{}), inputs,
-                   Phase::update);
+                   Pass::update);
   }
   Plan plan(graph, *backend, variables, {});
   variables.allocate();
@@ -56,7 +56,7 @@ std::vector<float> run(const OptimizerSettings& settings, bool decay, UpdateCoun
     plan.write_input("lr", &lr, sizeof lr);
     for (std::size_t i = 0; i < elements; ++i) values[i] = gradient(step, i);
     variables.write("grad", values.data(), sizeof(float) * elements);
-    plan.run(Phase::update, Phase::update);
+    plan.run(Pass::update, Pass::update);
   }
   return variables.read_f32("master");
 }
@@ -152,10 +152,10 @@ void expect_as_published(OptimizerSettings settings, Expected formula = expected
     const std::vector<double> reference = formula(settings, decay);
     for (std::size_t i = 0; i < elements; ++i) {
       EXPECT_NEAR(static_cast<double>(actual[i]), reference[i], 2e-5)
-          << choice_name(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay "
+          << enum_name(settings.kind) << (settings.nesterov ? " nesterov" : "") << " element " << i << " decay "
           << decay;
     }
-    EXPECT_EQ(run(settings, decay, UpdateCount::later), actual) << choice_name(settings.kind);
+    EXPECT_EQ(run(settings, decay, UpdateCount::later), actual) << enum_name(settings.kind);
   }
 }
 
@@ -189,7 +189,7 @@ TEST(OptimizerUpdate, ScalesItsLearningRate) {
   for (const OptimizerKind kind :
        {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::adagrad}) {
     const std::vector<float> none = run({.kind = kind, .lr_scale = 0.0f}, true);
-    for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(none[i], start(i)) << choice_name(kind);
+    for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(none[i], start(i)) << enum_name(kind);
   }
   const OptimizerSettings half{.kind = OptimizerKind::sgd, .lr_scale = 0.5f};
   const std::vector<float> whole = run({.kind = OptimizerKind::sgd}, true), scaled = run(half, true);

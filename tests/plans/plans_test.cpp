@@ -7,8 +7,8 @@
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
 #include "core/data/tensor_names.h"
 #include "core/passes/pipeline.h"
-#include "core/tasks/registry.h"
-#include "models/registry.h"
+#include "core/tasks/task_registry.h"
+#include "models/model_registry.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/vision/resnet.h"
@@ -28,7 +28,7 @@ namespace {
 
 CudnnTarget target() { return CudnnTarget::described(described_h200, 90); }
 
-PlanRules rules(DType dtype, std::size_t workspace_mib) {
+EngineRules rules(DType dtype, std::size_t workspace_mib) {
   return {is_low_precision(dtype), /*deterministic=*/false, workspace_mib << 20};
 }
 
@@ -45,7 +45,7 @@ Graph training_graph(const Model& model, std::int64_t batch, AmpLevel level, DTy
 }
 
 /// cuDNN's graph of a node; empty for ops that do not go through one.
-std::optional<CudnnGraph> graph_of(const Graph& graph, const Node& node) {
+std::optional<CudnnGraph> get_graph(const Graph& graph, const Node& node) {
   const std::vector<TensorDesc> in = graph.input_descs(node), out = graph.output_descs(node);
   const std::string_view type = node.op->type();
   if (type == "conv2d") {
@@ -111,7 +111,7 @@ std::size_t check_nodes(const Graph& graph, std::string_view prefix, std::size_t
   std::set<std::string> seen;
   for (const Node& node : graph.nodes()) {
     if (!node.op->type().starts_with(prefix) || !seen.insert(describe(graph, node)).second) continue;
-    std::optional<CudnnGraph> planned = graph_of(graph, node);
+    std::optional<CudnnGraph> planned = get_graph(graph, node);
     EXPECT_TRUE(planned.has_value()) << describe(graph, node);
     if (!planned) continue;
     const auto reason = planned->plan(rules(graph.input_descs(node)[0].dtype, workspace_mib));
@@ -194,7 +194,7 @@ TEST(ConvBatchNormPlans, AllOfResNetButTheStemAreFused) {
     int fused = 0, separate = 0;
     for (const Node& node : graph.nodes()) {
       if (!node.op->type().starts_with("conv2d_batch_norm")) continue;
-      std::optional<CudnnGraph> planned = graph_of(graph, node);
+      std::optional<CudnnGraph> planned = get_graph(graph, node);
       const auto reason = planned->plan(rules(DType::f16, 512));
       ++(reason ? separate : fused);
       EXPECT_TRUE(reason || builds_any(*planned)) << describe(graph, node);
@@ -207,7 +207,7 @@ TEST(ConvBatchNormPlans, AllOfResNetButTheStemAreFused) {
 
 /// The graphs that a convolution's kernel is made of where cuDNN has no plan for all of it: without what follows, or
 /// with a weight gradient in the data's dtype.
-CudnnGraph plain_graph_of(const Graph& graph, const Node& node) {
+CudnnGraph get_plain_graph(const Graph& graph, const Node& node) {
   const std::vector<TensorDesc> in = graph.input_descs(node), out = graph.output_descs(node);
   if (node.op->type() == "conv2d_grad_weight") {
     const auto& attrs = static_cast<const Conv2dGradWeight&>(*node.op).attrs();
@@ -229,11 +229,11 @@ TEST_P(ImagePlans, EveryConvolutionHasAPlanOneWayOrAnother) {
   for (const Node& node : graph.nodes()) {
     if (!node.op->type().starts_with("conv2d") || node.op->type() == "conv2d_grad_bias") continue;
     if (!seen.insert(describe(graph, node)).second) continue;
-    std::optional<CudnnGraph> planned = graph_of(graph, node);
+    std::optional<CudnnGraph> planned = get_graph(graph, node);
     ASSERT_TRUE(planned.has_value()) << describe(graph, node);
     if (!planned->plan(rules(DType::bf16, 512))) continue;
     ASSERT_NE(node.op->type(), "conv2d_grad_input") << describe(graph, node);
-    CudnnGraph plain = plain_graph_of(graph, node);
+    CudnnGraph plain = get_plain_graph(graph, node);
     const auto reason = plain.plan(rules(DType::bf16, 512));
     EXPECT_FALSE(reason.has_value()) << describe(graph, node) << ": " << reason.value_or("");
   }
@@ -264,7 +264,7 @@ TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndDropout) {
   for (const AttentionAlgorithm form : flash_forms) {
     for (const Padding padding : {Padding::max_length, Padding::none}) {
       for (const std::int64_t length : {64, 128, 192, 384, 512}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", choice_name(form), choice_name(padding), length));
+        SCOPED_TRACE(fmt::format("{} {} {}", enum_name(form), enum_name(padding), length));
         BertSpec spec = bert_base_layer(length, padding);
         spec.attention = form;
         check(*make_bert(spec), 16);
@@ -278,7 +278,7 @@ TEST_P(BertPlans, AttentionHasFlashPlansWithPaddingAndDropout) {
 
 TEST_P(BertPlans, CausalAttentionHasFlashPlans) {
   for (const AttentionAlgorithm form : flash_forms) {
-    SCOPED_TRACE(choice_name(form));
+    SCOPED_TRACE(enum_name(form));
     Gpt2Spec spec;
     spec.layers = 1;
     spec.vocab_size = 1000;
@@ -349,7 +349,7 @@ TEST(SavedPlans, AreRestoredWithoutCompiling) {
     const auto& nodes = graph->nodes();
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return n.op->type() == type; });
     ASSERT_NE(node, nodes.end());
-    CudnnGraph compiled = *graph_of(*graph, *node), restored = *graph_of(*graph, *node);
+    CudnnGraph compiled = *get_graph(*graph, *node), restored = *get_graph(*graph, *node);
     EXPECT_EQ(compiled.structure(), restored.structure());
     const Stopwatch watch;
     ASSERT_FALSE(compiled.plan(rules(DType::f16, unbounded_mib)).has_value());

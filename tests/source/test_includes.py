@@ -12,7 +12,7 @@ def cmake_lists():
     return {path.rpartition("/")[0]: tree.read(path) for path in paths if path != "core/CMakeLists.txt"}
 
 
-def folder_of(path, folders):
+def get_folder(path, folders):
     """The library's folder that `path` lies in, or None."""
     return next((folder for folder in folders if path.startswith(folder + "/")), None)
 
@@ -22,9 +22,9 @@ class Includes(unittest.TestCase):
         graph = tree.link_graph(cmake_lists())
         offences = []
         for path in tree.files(tree.PRODUCT):
-            allowed = tree.reachable(graph, folder_of(path, graph))
+            allowed = tree.reachable(graph, get_folder(path, graph))
             for line, included in tree.includes(tree.read(path)):
-                folder = folder_of(included, graph)
+                folder = get_folder(included, graph)
                 if folder not in allowed:
                     offences.append(f"{path}:{line}: {included}: its folder does not link {folder or 'that'}")
         self.assertEqual(offences, [])

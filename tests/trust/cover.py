@@ -60,7 +60,7 @@ def centre_interval(values):
     return min(mean - reach, estimate), max(mean + reach, estimate)
 
 
-def rest_of(cells, blocks):
+def get_rest(cells, blocks):
     """What is left of every run after its case's mean (and its round's), and its degrees of freedom."""
     rest = [[v - statistics.mean(cell) for v in cell] for cell in cells]
     freedom = sum(map(len, cells)) - len(cells)
@@ -73,7 +73,7 @@ def rest_of(cells, blocks):
 
 def effect_interval(cells, weights):
     """As core/analysis/effects.cpp."""
-    rest, freedom = rest_of(cells, blocks=True)
+    rest, freedom = get_rest(cells, blocks=True)
     error = math.sqrt(sum(v * v for v in rest) / freedom * sum(w * w / len(c) for w, c in zip(weights, cells)))
     estimate = sum(w * centre(c) for w, c in zip(weights, cells))
     mean = sum(w * statistics.mean(c) for w, c in zip(weights, cells))
@@ -82,7 +82,7 @@ def effect_interval(cells, weights):
 
 def bootstrap_interval(cells, weights, chance):
     """What it was: residuals drawn again with replacement, percentiles."""
-    rest, freedom = rest_of(cells, blocks=len(cells) > 2)
+    rest, freedom = get_rest(cells, blocks=len(cells) > 2)
     rest = [v * math.sqrt(len(rest) / freedom) for v in rest]
     estimate = sum(w * statistics.mean(c) for w, c in zip(weights, cells))
     drawn = sorted(estimate + sum(w * sum(chance.choices(rest, k=len(c))) / len(c) for w, c in zip(weights, cells))

@@ -40,7 +40,7 @@ STEP, NEAR = 1.05, 3
 BEGIN, END = "<!-- history -->", "<!-- /history -->"
 
 
-def changes_of(points):
+def get_changes(points):
     """Where `ptrain history` finds changes of throughput in sweeps whose runs have these step times."""
     with tempfile.TemporaryDirectory() as folder:
         for day, runs in enumerate(points):
@@ -61,9 +61,9 @@ def trial(task):
 
     def found_near(at):
         slower = [[ms * STEP for ms in point] if i >= at else point for i, point in enumerate(points)]
-        return any(abs(change - at) <= NEAR for change in changes_of(slower))
+        return any(abs(change - at) <= NEAR for change in get_changes(slower))
 
-    return bool(changes_of(points)), found_near(middle), found_near(length - 1 - NEAR)
+    return bool(get_changes(points)), found_near(middle), found_near(length - 1 - NEAR)
 
 
 def table(histories, jobs):
@@ -80,7 +80,7 @@ def table(histories, jobs):
 def in_recorded_order():
     """Changes in one history: the sessions as they followed each other over hours, ten runs of each."""
     points = [session[:10] for session in SESSIONS if len(session) >= 10]
-    return f"{len(changes_of(points))} in {len(points)} sessions in the order in which they were recorded"
+    return f"{len(get_changes(points))} in {len(points)} sessions in the order in which they were recorded"
 
 
 def main():

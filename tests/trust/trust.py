@@ -45,7 +45,7 @@ def neighbour(seed):
         time.sleep(chance.uniform(0.1, 4))
 
 
-def runs_of(folder, side):
+def get_runs(folder, side):
     """Figures of every good run of one side, by name: typical and mean step (ms), wall time (s)."""
     records = [json.loads(path.read_text()) for path in sorted((folder / "runs" / side).glob("*/record.json"))]
     good = [record for record in records if record["status"] == "ok"]
@@ -69,7 +69,7 @@ def compare(arguments, kind, seed, core):
         return {"kind": kind, "seed": seed, "noise": arguments.noise, "budget": arguments.budget,
                 "verdict": case["verdict"], "percent": case["step_time_percent"], "pairs": case["runs"],
                 "seconds": time.monotonic() - started,
-                "base": runs_of(pathlib.Path(temporary), "base"), "new": runs_of(pathlib.Path(temporary), "new")}
+                "base": get_runs(pathlib.Path(temporary), "base"), "new": get_runs(pathlib.Path(temporary), "new")}
 
 
 def outside_steps(arguments, every, folder, core):

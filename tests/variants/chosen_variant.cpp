@@ -1,6 +1,6 @@
 // Says which variant of the backend core/cpu/variants.cpp takes, and fails where this processor and the cap that
 // ONEDNN_MAX_CPU_ISA sets would have another. Every variant here is one that only notes that it was made.
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 
 #include <cstdio>
 #include <cstdlib>

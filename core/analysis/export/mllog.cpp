@@ -1,6 +1,6 @@
 // MLPerf's log: ":::MLLOG {json}" lines, with times put together from the report's start and the measured steps.
 #include "core/analysis/export/export.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ void write_setup(Log& log, const Report& report) {
   log.event(0, "seed", config.seed);
   log.event(0, "global_batch_size", report.global_batch_size);
   log.event(0, "gradient_accumulation_steps", config.train.accumulate_steps);
-  log.event(0, "opt_name", choice_name(optimizer.name));
+  log.event(0, "opt_name", enum_name(optimizer.name));
   log.event(0, "opt_base_learning_rate", optimizer.lr);
   log.event(0, "opt_weight_decay", optimizer.weight_decay);
   log.event(0, "opt_learning_rate_warmup_steps", config.train.schedule.warmup_steps);

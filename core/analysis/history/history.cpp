@@ -63,7 +63,7 @@ std::string work_difference(const json& before, const json& now) {
 
 /// The case's history that `sweep` goes on with, or a new one.
 CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHistory& wanted, const SavedSweep& sweep,
-                        std::vector<std::string>& notes) {
+                                 std::vector<std::string>& notes) {
   CaseHistory* earlier = nullptr;
   for (CaseHistory& item : cases) {
     if (item.suite != wanted.suite || item.machine != wanted.machine || item.name != wanted.name) continue;
@@ -134,7 +134,7 @@ Runs with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
 }
 
 HistorySeries make_series(const CaseHistory& item, Response response, const std::optional<MetricInfo>& metric,
-                        std::vector<const SavedSweep*>& sweeps) {
+                          std::vector<const SavedSweep*>& sweeps) {
   HistorySeries series;
   series.suite = item.suite;
   series.machine = item.machine;

@@ -9,7 +9,7 @@
 namespace ptrain::html {
 namespace {
 
-Series loss_of(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
+Series make_loss_series(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
 
 /// A metric of every evaluation that has it.
 Series metric_by_step(const MeasuredRun& run, const std::string& metric) {
@@ -79,7 +79,7 @@ std::optional<MetricInfo> find_metric(const CaseGroup& group) {
 }
 
 std::vector<Curve> sweep_curves(const CaseGroup& group) {
-  std::vector<Curve> curves = {{"loss", "Training loss", "", loss_of}};
+  std::vector<Curve> curves = {{"loss", "Training loss", "", make_loss_series}};
   const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return curves;
   const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";

@@ -52,7 +52,7 @@ std::string classification_section(const Report& report) {
                  {}};
   HtmlTable crossed{"Confusion matrix: truth by row, answer by column", {{""}}, {}};
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
-  for (const ConfusionCell& cell : report.classification->confusion) counts[{cell.truth, cell.answer}] = cell.count;
+  for (const ConfusionCell& cell : report.classification->confusion) counts[{cell.label, cell.answer}] = cell.count;
   for (const ClassReport& one : classes) {
     each.rows.push_back({one.name, std::to_string(one.samples), std::to_string(one.answers),
                          fmt::format("{:.4f}", one.precision), fmt::format("{:.4f}", one.recall),

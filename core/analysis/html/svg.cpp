@@ -11,23 +11,23 @@ std::string light(const InkColour& colour) { return colour.light; }
 
 using ColourOf = std::string (*)(const InkColour&);
 
-std::string ink(Ink ink, ColourOf colour_of) {
-  return ink == Ink::none ? "none" : colour_of(ink_colours[static_cast<std::size_t>(ink)]);
+std::string ink(Ink ink, ColourOf find_colour) {
+  return ink == Ink::none ? "none" : find_colour(ink_colours[static_cast<std::size_t>(ink)]);
 }
 
-std::string text_element(const Shape& shape, ColourOf colour_of) {
+std::string text_element(const Shape& shape, ColourOf find_colour) {
   static constexpr const char* anchor_words[] = {"start", "middle", "end"};
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" style="fill:{};font-size:{:g}px;text-anchor:{}{}">{}</text>)",
-                     shape.points[0].x, shape.points[0].y, ink(shape.fill, colour_of), shape.size,
+                     shape.points[0].x, shape.points[0].y, ink(shape.fill, find_colour), shape.size,
                      anchor_words[static_cast<std::size_t>(shape.anchor)], shape.bold ? ";font-weight:600" : "",
                      escaped(shape.content));
 }
 
-std::string element(const Shape& shape, ColourOf colour_of) {
-  if (shape.kind == Shape::Kind::text) return text_element(shape, colour_of);
-  std::string style = "fill:" + ink(shape.fill, colour_of);
+std::string element(const Shape& shape, ColourOf find_colour) {
+  if (shape.kind == Shape::Kind::text) return text_element(shape, find_colour);
+  std::string style = "fill:" + ink(shape.fill, find_colour);
   if (shape.stroke != Ink::none)
-    style += fmt::format(";stroke:{};stroke-width:{:g}", ink(shape.stroke, colour_of), shape.size);
+    style += fmt::format(";stroke:{};stroke-width:{:g}", ink(shape.stroke, find_colour), shape.size);
   if (shape.dash > 0) style += fmt::format(";stroke-dasharray:{}", fmt::join(dash_pattern(shape.dash), " "));
   std::string form;
   if (shape.kind == Shape::Kind::circle) {
@@ -43,10 +43,10 @@ std::string element(const Shape& shape, ColourOf colour_of) {
   return fmt::format("<{} style=\"{}\"><title>{}</title></{}>", form, style, escaped(shape.tip), name);
 }
 
-std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf colour_of) {
+std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour) {
   std::string text = fmt::format(R"(<svg{} viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">)", attributes,
                                  drawing.width, drawing.height, escaped(drawing.description));
-  for (const Shape& shape : drawing.shapes) text += element(shape, colour_of);
+  for (const Shape& shape : drawing.shapes) text += element(shape, find_colour);
   return text + "</svg>\n";
 }
 

@@ -1,7 +1,7 @@
 #include "core/ops/training/accumulate.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 namespace ptrain::cpu {
 namespace {

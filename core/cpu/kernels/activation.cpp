@@ -1,6 +1,6 @@
 #include "core/ops/activation.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/convert.h"
 #include "core/ops/math/activation.h"
 

@@ -3,7 +3,7 @@
 #include "core/ops/image/avg_pool2d.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/vector.h"
 
 namespace ptrain::cpu {

@@ -1,7 +1,7 @@
 // One number a row: too little work for more than one thread.
 #include "core/ops/binary_cross_entropy.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/math/binary_cross_entropy.h"
 #include "core/ops/softmax_cross_entropy.h"
 

@@ -3,7 +3,7 @@
 #include "core/ops/image/blur_pool2d.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/vector.h"
 #include "core/ops/math/blur_pool.h"
 

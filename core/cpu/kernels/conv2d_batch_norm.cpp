@@ -2,7 +2,7 @@
 // before one for the sums. What the fused kernels of other backends are compared with.
 #include "core/ops/image/conv2d_batch_norm.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/normalization/batch_norm_parts.h"

@@ -1,6 +1,6 @@
 #include "core/ops/dropout.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/convert.h"
 #include "core/cpu/simd/dropout_factors.h"
 

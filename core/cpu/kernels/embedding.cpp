@@ -4,7 +4,7 @@
 #include "core/ops/math/sequences.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 #include <algorithm>
 #include <cstring>

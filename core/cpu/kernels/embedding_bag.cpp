@@ -2,7 +2,7 @@
 #include "core/ops/sparse/embedding_bag.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/ops/text/gather_token.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/math/sequences.h"
 
 #include <cstring>

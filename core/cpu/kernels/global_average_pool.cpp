@@ -2,7 +2,7 @@
 #include "core/ops/image/global_average_pool.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/vector.h"
 
 namespace ptrain::cpu {

@@ -1,6 +1,6 @@
 // Sum of squares over the flat gradients; one pass gives both the norm and the overflow flag.
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/training/loss_scale_update.h"
 
 #include <cmath>

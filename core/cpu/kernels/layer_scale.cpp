@@ -1,7 +1,7 @@
 // A factor for each channel, and its gradient, in one pass over the data each.
 #include "core/ops/normalization/layer_scale.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/row_blocks.h"
 
 namespace ptrain::cpu {

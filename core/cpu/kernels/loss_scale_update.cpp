@@ -1,6 +1,6 @@
 #include "core/ops/training/loss_scale_update.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include "core/ops/image/max_pool2d.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/vector.h"
 
 #include <limits>

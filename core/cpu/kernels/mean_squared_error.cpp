@@ -1,7 +1,7 @@
 // One number a row: too little work for more than one thread.
 #include "core/ops/mean_squared_error.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 #include <cmath>
 

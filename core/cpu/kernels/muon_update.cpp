@@ -2,7 +2,7 @@
 #include "core/ops/training/muon_update.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/onednn/onednn_operation.h"
 #include "core/ops/math/muon.h"
 #include "core/ops/training/optimizer_buffers.h"

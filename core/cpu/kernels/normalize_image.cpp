@@ -2,7 +2,7 @@
 #include "core/ops/image/normalize_image.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 #include <array>
 

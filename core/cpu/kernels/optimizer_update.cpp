@@ -2,7 +2,7 @@
 #include "core/ops/training/optimizer_update.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/training/optimizer_buffers.h"
 
 #include <stdexcept>

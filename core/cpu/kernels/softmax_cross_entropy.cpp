@@ -1,7 +1,7 @@
 #include "core/ops/softmax_cross_entropy.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/math/exp.h"
 #include "core/ops/math/mixed_label.h"
 
@@ -83,7 +83,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
+    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::mixup_labels);
     auto* losses = static_cast<float*>(args.workspace);
     auto* probabilities = static_cast<float*>(args.outputs[1]);
     const std::int64_t rows = rows_, classes = classes_;
@@ -126,7 +126,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     const auto* probabilities = static_cast<const float*>(args.inputs[0]);
     const MixedLabels labels =
-        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
+        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::mixup_labels);
     const std::int64_t classes = shape_[-1];
     const std::int64_t rows = shape_.count() / classes;
     const auto counted = static_cast<float>(counted_rows(labels, rows));

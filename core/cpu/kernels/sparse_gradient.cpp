@@ -2,7 +2,7 @@
 // the additions themselves cost, and in an order that no number of threads changes.
 #include "core/ops/sparse/sparse_gradient.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 
 #include <bit>
 #include <cstring>

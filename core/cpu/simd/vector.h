@@ -75,14 +75,14 @@ struct Registers {
 
 using f32x16 = std::conditional_t<register_lanes == lanes, Register<float, lanes>, Registers>;
 /// Register p of a vector.
-PTRAIN_INLINE auto& register_of(Register<float, lanes>& v, int) { return v; }
-PTRAIN_INLINE auto& register_of(Registers& v, int p) { return v.parts[p]; }
+PTRAIN_INLINE auto& get_register(Register<float, lanes>& v, int) { return v; }
+PTRAIN_INLINE auto& get_register(Registers& v, int p) { return v.parts[p]; }
 
 /// function(register...) of each register of vectors: what operators do not say, comparisons above all.
 template <typename Function, typename... V>
 PTRAIN_INLINE f32x16 by_registers(Function function, V... v) {
   f32x16 result;
-  for (int p = 0; p < Registers::count; ++p) register_of(result, p) = function(register_of(v, p)...);
+  for (int p = 0; p < Registers::count; ++p) get_register(result, p) = function(get_register(v, p)...);
   return result;
 }
 
@@ -90,12 +90,12 @@ PTRAIN_INLINE f32x16 by_registers(Function function, V... v) {
 template <typename Load>
 PTRAIN_INLINE f32x16 load_registers(Load load) {
   f32x16 v;
-  for (int p = 0; p < Registers::count; ++p) register_of(v, p) = load(p * register_lanes);
+  for (int p = 0; p < Registers::count; ++p) get_register(v, p) = load(p * register_lanes);
   return v;
 }
 template <typename Store>
 PTRAIN_INLINE void store_registers(f32x16 v, Store store) {
-  for (int p = 0; p < Registers::count; ++p) store(p * register_lanes, register_of(v, p));
+  for (int p = 0; p < Registers::count; ++p) store(p * register_lanes, get_register(v, p));
 }
 
 /// Of a register of T from memory, aligned or not, and to it.

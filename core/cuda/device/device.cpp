@@ -2,8 +2,8 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/device/check.h"
+#include "core/cuda/library/compiled_graph.h"
 #include "core/cuda/library/gpu_description.h"
-#include "core/cuda/library/planned_graph.h"
 
 #include <cublasLt.h>
 #include <cudnn.h>
@@ -16,15 +16,15 @@ namespace ptrain::cuda {
 Device::Device(int index) : index_(index) {
   CUDA_CHECK(cudaSetDevice(index));
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
-  planned_graphs_ = std::make_unique<PlannedGraphs>(PlannedGraphs{{}, cached_plans(properties_.name)});
+  planned_graphs_ = std::make_unique<CompiledGraphs>(CompiledGraphs{{}, cached_plans(properties_.name)});
   // Not blocking on the default stream: nothing runs there.
   CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }
 
-Device::Device(const GpuDescription& gpu, PlanStore plans)
+Device::Device(const GpuDescription& gpu, EngineCache plans)
     : index_(0),
       described_(std::make_unique<CudnnTarget>(CudnnTarget::described(gpu.json, gpu.compute_capability))),
-      planned_graphs_(std::make_unique<PlannedGraphs>(PlannedGraphs{{}, std::move(plans), PlanStore()})) {
+      planned_graphs_(std::make_unique<CompiledGraphs>(CompiledGraphs{{}, std::move(plans), EngineCache()})) {
   gpu.name.copy(properties_.name, sizeof properties_.name - 1);
   properties_.major = gpu.compute_capability / 10;
   properties_.minor = gpu.compute_capability % 10;

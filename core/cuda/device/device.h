@@ -21,9 +21,9 @@ typedef struct cublasLtContext* cublasLtHandle_t;
 namespace ptrain::cuda {
 
 class CudnnTarget;
-class PlanStore;
+class EngineCache;
 struct GpuDescription;
-struct PlannedGraphs;
+struct CompiledGraphs;
 
 /// Used from the thread that made it, but for cudnn() (CUDA's current device belongs to a thread).
 class Device {
@@ -32,7 +32,7 @@ class Device {
   explicit Device(int index);
   /// A GPU that is only described. Kernels' graphs are planned for it and compiled into `plans`; nothing runs, and
   /// whatever else a kernel asks the CUDA libraries for throws Error{failed}.
-  Device(const GpuDescription& gpu, PlanStore plans);
+  Device(const GpuDescription& gpu, EngineCache plans);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -50,7 +50,7 @@ class Device {
   const cudaDeviceProp& properties() const { return properties_; }
   int multiprocessors() const { return properties_.multiProcessorCount; }
   /// The cuDNN graphs that were planned for this device.
-  PlannedGraphs& planned_graphs() const { return *planned_graphs_; }
+  CompiledGraphs& planned_graphs() const { return *planned_graphs_; }
   /// Keeps a line for Backend::take_notes, each text once.
   void note(const std::string& line);
   std::vector<std::string> take_notes();
@@ -66,7 +66,7 @@ class Device {
   mutable std::mutex cudnn_mutex_;
   mutable std::map<std::thread::id, cudnnHandle_t> cudnn_;
   mutable cublasLtHandle_t cublas_lt_ = nullptr;
-  std::unique_ptr<PlannedGraphs> planned_graphs_;
+  std::unique_ptr<CompiledGraphs> planned_graphs_;
   std::vector<std::string> notes_;
   std::size_t notes_taken_ = 0;
   mutable std::optional<Stopwatch> busy_;  // since it was

@@ -1,6 +1,6 @@
 #include "core/ops/activation.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"
 #include "core/ops/math/activation.h"
 

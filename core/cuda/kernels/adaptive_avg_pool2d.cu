@@ -1,7 +1,7 @@
 // Means over a grid of windows, and their gradient; a thread has a pack of channels of one window or pixel.
 #include "core/ops/image/adaptive_avg_pool2d.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/pixels.cuh"

@@ -2,7 +2,7 @@
 // is added atomically.
 #include "core/ops/image/blur_pool2d.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/pixels.cuh"

@@ -1,7 +1,7 @@
 // A launch for each part: a thread per element, on either side.
 #include "core/ops/concat.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/element_size.h"

@@ -1,6 +1,6 @@
 #include "core/ops/dropout.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/dropout.cuh"
 #include "core/cuda/primitives/launch.cuh"

@@ -1,7 +1,7 @@
 #include "core/ops/elementwise.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/primitives/convert.h"
 #include "core/cuda/primitives/elementwise.cuh"
 

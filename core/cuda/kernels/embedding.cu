@@ -3,8 +3,8 @@
 // rows of all tokens that share it.
 #include "core/ops/text/embedding.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"

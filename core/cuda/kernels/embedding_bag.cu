@@ -1,7 +1,7 @@
 // A thread per element of the result adds up its bag's rows in order.
 #include "core/ops/sparse/embedding_bag.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
 

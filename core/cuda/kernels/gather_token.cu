@@ -1,8 +1,8 @@
 // Copies of single rows, whose places packed sequences give on the device.
 #include "core/ops/text/gather_token.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"

@@ -1,7 +1,7 @@
 // The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
 #include "core/ops/image/global_average_pool.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/pixels.cuh"

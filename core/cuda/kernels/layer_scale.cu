@@ -1,7 +1,7 @@
 // A factor for each channel, and its gradient: dgamma by sums that are always taken in the same order.
 #include "core/ops/normalization/layer_scale.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/channel_sums.cuh"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"

@@ -1,6 +1,6 @@
 #include "core/ops/training/loss_gradient.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/ops/training/loss_scale_update.h"
 

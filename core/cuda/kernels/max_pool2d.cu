@@ -2,7 +2,7 @@
 // gathers for one input pixel from the windows that hold it, so nothing is added atomically.
 #include "core/ops/image/max_pool2d.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/pixels.cuh"

@@ -1,7 +1,7 @@
 // One number a row: one block adds them up, in order.
 #include "core/ops/mean_squared_error.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"

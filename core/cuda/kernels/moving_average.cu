@@ -1,6 +1,6 @@
 #include "core/ops/training/moving_average.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"
 
 namespace ptrain::cuda {

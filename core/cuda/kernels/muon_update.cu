@@ -2,7 +2,7 @@
 // skipped runs the products on what lies there, to no effect.
 #include "core/ops/training/muon_update.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/library/gemm.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"

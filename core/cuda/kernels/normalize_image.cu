@@ -2,7 +2,7 @@
 // memory; a thread has four pixels, whose bytes are three words.
 #include "core/ops/image/normalize_image.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"

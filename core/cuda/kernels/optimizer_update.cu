@@ -2,8 +2,8 @@
 // and LAMB need norms per parameter first: chunks leave partial sums, which are added in order.
 #include "core/ops/training/optimizer_update.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/device_array.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/step_state.cuh"

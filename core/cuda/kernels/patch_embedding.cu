@@ -1,7 +1,7 @@
 // Tokens from patches, and the gradient: a thread has a pack of a position's channels, of all images in their order.
 #include "core/ops/image/patch_embedding.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"

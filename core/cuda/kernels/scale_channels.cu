@@ -1,7 +1,7 @@
 // Each channel of an image times its factor, and the gradient of that; a thread has a pack of channels.
 #include "core/ops/image/scale_channels.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"

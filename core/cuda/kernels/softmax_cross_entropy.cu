@@ -1,7 +1,7 @@
 // A warp per row; the losses of the rows are added by one block, in order.
 #include "core/ops/softmax_cross_entropy.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
@@ -121,7 +121,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
 
   void run(const KernelArgs& args) override {
-    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::other_labels);
+    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::mixup_labels);
     auto* losses = static_cast<float*>(args.workspace);
     const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
@@ -150,7 +150,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels =
-        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::other_labels);
+        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::mixup_labels);
     auto* factors = static_cast<BatchFactors*>(args.workspace);
     const std::int64_t classes = shape_[-1], rows = shape_.count() / classes;
     launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,

@@ -2,8 +2,8 @@
 // leave zeros. So no id is sorted and every run gives the same bits.
 #include "core/ops/sparse/sparse_gradient.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/launch.cuh"
 

@@ -2,7 +2,7 @@
 // sum.
 #include "core/ops/sparse/sparse_update.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/step_state.cuh"

@@ -281,7 +281,7 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
   return {parts_->add(results[0]), parts_->add(results[1]), parts_->add(results[2])};
 }
 
-std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
+std::optional<std::string> CudnnGraph::plan(const EngineRules& rules) {
   fe::graph::Graph& graph = parts_->graph;
   fe::error_t status = graph.validate();
   if (status.is_good()) status = graph.build_operation_graph(parts_->handle);

@@ -36,7 +36,7 @@ class CudnnTarget {
 };
 
 /// Which of the plans that cuDNN offers may be used.
-struct PlanRules {
+struct EngineRules {
   bool tensor_cores = true;     // false: fp32 stays fp32, not TF32
   bool deterministic = false;   // no sums in an order that varies
   std::size_t workspace_limit;  // bytes
@@ -77,7 +77,7 @@ class CudnnGraph {
   Tensor relu(Tensor a);
   /// dy where x > 0.
   Tensor relu_grad(Tensor dy, Tensor x);
-  /// 1 where a > b, as a truth value.
+  /// 1 where a > b, as a label value.
   Tensor greater(Tensor a, Tensor b);
 
   struct Normalized {
@@ -126,7 +126,7 @@ class CudnnGraph {
                                     bool deterministic);
 
   /// Lists the plans that the rules allow, cuDNN's order of preference first. Returns why there is none, if so.
-  std::optional<std::string> plan(const PlanRules& rules);
+  std::optional<std::string> plan(const EngineRules& rules);
   /// Names of the plans, by index: engine and knobs.
   const std::vector<std::string>& plan_names() const;
   /// Compiles a plan; false when cuDNN cannot after all.

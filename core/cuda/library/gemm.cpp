@@ -4,7 +4,7 @@
 #include "core/cuda/device/check.h"
 #include "core/cuda/device/event_timer.h"
 #include "core/cuda/library/scratch.h"
-#include "core/exec/trial.h"
+#include "core/exec/kernel_timing.h"
 
 #include <cublasLt.h>
 
@@ -185,7 +185,8 @@ struct Gemm::Parts {
     const std::uint32_t out = compute_alignment(product.rows * product.columns, product.out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
         compute_alignment(product.columns * product.inner, product.in));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, compute_alignment(product.rows * product.inner, product.in));
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        compute_alignment(product.rows * product.inner, product.in));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, out);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
@@ -238,7 +239,7 @@ struct Gemm::Parts {
     const ScratchMemory workspace(device, workspace_limit, DType::u8);
     const Operands operands{left.data(), right.data(), out.data(), bias.data(), extra.data()};
     bind(operands.bias, operands.extra);
-    std::vector<TrialLaunch> launches;
+    std::vector<KernelLaunch> launches;
     for (const auto& result : results) {
       launches.push_back([&] { CUBLAS_CHECK(launch(operands, result.algo, workspace.data(), workspace_limit)); });
     }
@@ -257,8 +258,8 @@ struct Gemm::Parts {
       cudaGetLastError();  // the failed launch's, not left for the next call to find
       if (launch(operands, other.algo, workspace, workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
       algorithm = other.algo;
-      device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}", describe_algorithm(algorithm),
-                              cublasLtGetStatusString(status)));
+      device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}",
+                              describe_algorithm(algorithm), cublasLtGetStatusString(status)));
       status = CUBLAS_STATUS_SUCCESS;
       break;
     }
@@ -270,8 +271,8 @@ struct Gemm::Parts {
     return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}>{} epilogue={} tf32={}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
                        product.left_transposed ? 't' : 'n', product.right_transposed ? 't' : 'n', product.batch,
-                       describe_algorithm(product.in), describe_algorithm(product.out), static_cast<int>(product.epilogue),
-                       context.options.tf32);
+                       describe_algorithm(product.in), describe_algorithm(product.out),
+                       static_cast<int>(product.epilogue), context.options.tf32);
   }
 
   /// False when there is no algorithm.

@@ -1,8 +1,8 @@
-#include "core/cuda/library/kernel_search.h"
+#include "core/cuda/library/algorithm_search.h"
 
 #include "core/cuda/device/event_timer.h"
 #include "core/cuda/library/scratch.h"
-#include "core/exec/kernel_choice.h"
+#include "core/exec/autotune.h"
 
 namespace ptrain::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/cuda/device/check.h"
-#include "core/exec/trial.h"
+#include "core/exec/kernel_timing.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ ScratchMemory::ScratchMemory(const Device& device, std::size_t bytes, DType dtyp
     throw OutOfMemory(fmt::format("out of memory while searching kernels: cannot allocate {} MiB", bytes >> 20));
   }
   CUDA_CHECK(status);
-  const std::vector<std::byte> values = trial_values(dtype);
+  const std::vector<std::byte> values = benchmark_values(dtype);
   const auto copy = [&](std::size_t at, const void* from, std::size_t size, cudaMemcpyKind kind) {
     CUDA_CHECK(cudaMemcpyAsync(static_cast<std::byte*>(memory_) + at, from, size, kind, device.stream()));
   };

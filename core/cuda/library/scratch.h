@@ -14,7 +14,7 @@ namespace ptrain::cuda {
 
 class ScratchMemory {
  public:
-  /// Filled with trial_values. Throws OutOfMemory.
+  /// Filled with benchmark_values. Throws OutOfMemory.
   ScratchMemory(const Device& device, std::size_t bytes, DType dtype);
   ScratchMemory(ScratchMemory&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
   ScratchMemory& operator=(ScratchMemory&&) = delete;

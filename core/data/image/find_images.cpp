@@ -58,7 +58,7 @@ FoundData find_photos(const fs::path& path, SampleFile form) {
   DataSettings settings;
   settings.path = path.string();
   settings.image_size = choose_photo_size(list_images(path, Split::train, form));
-  if (find_split(path, Split::eval).empty()) settings.dev_share = usual_dev_share;
+  if (find_split(path, Split::eval).empty()) settings.dev_fraction = default_dev_fraction;
   return settings;
 }
 

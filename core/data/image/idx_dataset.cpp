@@ -24,7 +24,7 @@ fs::path find_file(const fs::path& directory, const std::string& stem) {
   return {};
 }
 
-fs::path find_file(const fs::path& directory, const std::string& stem) {
+fs::path require_file(const fs::path& directory, const std::string& stem) {
   if (fs::path path = find_file(directory, stem); !path.empty()) return path;
   fail("{}: not found, nor with .gz (expected train- and t10k- images-idx3-ubyte and labels-idx1-ubyte there)",
        (directory / stem).string());
@@ -41,8 +41,8 @@ class IdxDataset : public Dataset {
   IdxDataset(const DataSettings& settings, Split split, const fs::path& directory)
       : transform_(settings.image_size.value_or(28), resolve_augment(settings, split, Augmentation::none)) {
     const std::string prefix = split == Split::train ? "train" : "t10k";
-    const fs::path images_path = find_file(directory, prefix + "-images-idx3-ubyte");
-    const fs::path labels_path = find_file(directory, prefix + "-labels-idx1-ubyte");
+    const fs::path images_path = require_file(directory, prefix + "-images-idx3-ubyte");
+    const fs::path labels_path = require_file(directory, prefix + "-labels-idx1-ubyte");
     path_ = images_path.string();
     images_ = read_idx(images_path, 3);
     labels_ = read_idx(labels_path, 1).values;
@@ -96,7 +96,7 @@ class IdxDataset : public Dataset {
   /// The training labels decide, for both splits.
   int count_classes(const fs::path& directory, Split split) const {
     const std::vector<std::uint8_t> labels =
-        split == Split::train ? labels_ : read_idx(find_file(directory, "train-labels-idx1-ubyte"), 1).values;
+        split == Split::train ? labels_ : read_idx(require_file(directory, "train-labels-idx1-ubyte"), 1).values;
     return labels.empty() ? 1 : *std::max_element(labels.begin(), labels.end()) + 1;
   }
 

@@ -95,12 +95,13 @@ ImageList list_images(const fs::path& root, Split split, SampleFile form) {
 }
 
 ImageList list_part(const DataSettings& settings, Split split, SampleFile form) {
-  if (!is_parted(settings)) return list_images(settings.path, split, form);
-  if (const fs::path other = find_split(settings.path, Split::eval); !other.empty()) refuse_parting(other);
+  if (!has_dev_split(settings)) return list_images(settings.path, split, form);
+  if (const fs::path other = find_split(settings.path, Split::eval); !other.empty()) reject_dev_split(other);
   ImageList list = list_images(settings.path, Split::train, form);
   std::vector<std::int32_t> labels;
   for (const ImageList::File& file : list.files) labels.push_back(file.label);
-  list.files = gathered(std::move(list.files), stratified_part(labels, settings, split, list.directory.string()));
+  list.files =
+      gathered(std::move(list.files), select_stratified_split(labels, settings, split, list.directory.string()));
   return list;
 }
 

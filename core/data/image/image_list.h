@@ -37,7 +37,7 @@ std::filesystem::path find_split(const std::filesystem::path& root, Split split)
 /// what was expected.
 ImageList list_images(const std::filesystem::path& root, Split split, SampleFile form = SampleFile::image);
 
-/// The same of settings.path, with settings.dev_share's part of the training samples where that is asked for.
+/// The same of settings.path, with settings.dev_fraction's part of the training samples where that is asked for.
 ImageList list_part(const DataSettings& settings, Split split, SampleFile form);
 
 }  // namespace ptrain

@@ -39,8 +39,8 @@ Box random_area(int width, int height, float aspect, float smallest, SampleRando
 }
 
 /// Resizes until the image just covers `target`, and takes the centre.
-ImagePlan centre_crop(int width, int height, ImageSize target, ImageSize size) {
-  ImagePlan plan;
+CropDraw centre_crop(int width, int height, ImageSize target, ImageSize size) {
+  CropDraw plan;
   plan.crop = {0, 0, width, height};
   const std::int64_t by_width = std::int64_t{target.width} * height, by_height = std::int64_t{target.height} * width;
   const bool width_fits = by_width >= by_height;  // and the height covers the target
@@ -63,7 +63,7 @@ void shift_pixels(const std::uint8_t* from, ImageSize size, int shift_x, int shi
 }
 
 /// The largest reduction inside the decoder that leaves at least `oversampling` times the resized size.
-int decoder_reduction(const ImagePlan& plan, int oversampling) {
+int decoder_reduction(const CropDraw& plan, int oversampling) {
   for (const int denominator : {8, 4, 2}) {
     if (plan.crop.width / denominator >= plan.resized_width * oversampling &&
         plan.crop.height / denominator >= plan.resized_height * oversampling) {
@@ -93,9 +93,9 @@ ImageTransform ImageTransform::in_form(const ImageForm& form) const {
   return other;
 }
 
-ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) const {
+CropDraw ImageTransform::plan(int width, int height, SampleRandom& random) const {
   if (augment_ == Augmentation::random_resized_crop) {
-    ImagePlan plan;
+    CropDraw plan;
     const float aspect = static_cast<float>(size_.width) / static_cast<float>(size_.height);
     plan.crop = random_area(width, height, aspect, smallest_crop_, random);
     plan.resized_width = size_.width;
@@ -104,7 +104,7 @@ ImagePlan ImageTransform::plan(int width, int height, SampleRandom& random) cons
     return plan;
   }
   const bool crops_flip = augment_ == Augmentation::crop_flip;
-  ImagePlan plan = centre_crop(width, height, crops_flip ? size_ : resized_to(), size_);
+  CropDraw plan = centre_crop(width, height, crops_flip ? size_ : resized_to(), size_);
   if (crops_flip) {
     plan.shift_x = random.below(2 * reach_.width + 1) - reach_.width;
     plan.shift_y = random.below(2 * reach_.height + 1) - reach_.height;
@@ -118,7 +118,7 @@ ImageSize ImageTransform::resized_to() const {
   return size_.is_small() ? size_ : ImageSize(with_margin(size_.height), with_margin(size_.width));
 }
 
-void ImageTransform::finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal,
+void ImageTransform::finish(const ImageView& source, const CropDraw& plan, const ResizeAxis& horizontal,
                             const ResizeAxis& vertical, Scratch& scratch, std::span<std::uint8_t> out) const {
   if (plan.shift_x == 0 && plan.shift_y == 0) {
     resize_bilinear(source, horizontal, vertical, plan.mirror, scratch, out.data());
@@ -131,7 +131,7 @@ void ImageTransform::finish(const ImageView& source, const ImagePlan& plan, cons
 
 void ImageTransform::apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
                            std::span<std::uint8_t> out) const {
-  const ImagePlan drawn = plan(width, height, random);
+  const CropDraw drawn = plan(width, height, random);
   ImageView crop = source;
   crop.x -= drawn.crop.x;
   crop.y -= drawn.crop.y;
@@ -161,7 +161,7 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
                    out);
     }
   }
-  const ImagePlan drawn = plan(decoder.width(), decoder.height(), random);
+  const CropDraw drawn = plan(decoder.width(), decoder.height(), random);
   // Evaluation keeps twice the pixels, so that its result stays that of a full decode and resize.
   const int reduction = decoder_reduction(drawn, augment_ == Augmentation::random_resized_crop ? 1 : 2);
   decoder.set_scale(reduction);

@@ -14,7 +14,7 @@ namespace ptrain {
 
 /// The randomness of one sample, already drawn: `crop` of the source is resized to resized_width x resized_height, of
 /// which the pixels of the wanted size at (left, top) are the result, mirrored, then moved by shift (zeros come in).
-struct ImagePlan {
+struct CropDraw {
   Box crop;
   int resized_width = 0;
   int resized_height = 0;
@@ -39,7 +39,7 @@ class ImageTransform {
 
   /// The same for images of another form; shifts reach as far in proportion.
   ImageTransform in_form(const ImageForm& form) const;
-  ImagePlan plan(int width, int height, SampleRandom& random) const;
+  CropDraw plan(int width, int height, SampleRandom& random) const;
   /// What an image covers when an evaluation's plan has resized it.
   ImageSize resized_to() const;
   /// From RGB8 pixels; `source` holds the whole image.
@@ -54,7 +54,7 @@ class ImageTransform {
  private:
   void apply_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random, Scratch& scratch,
                   std::span<std::uint8_t> out) const;
-  void finish(const ImageView& source, const ImagePlan& plan, const ResizeAxis& horizontal, const ResizeAxis& vertical,
+  void finish(const ImageView& source, const CropDraw& plan, const ResizeAxis& horizontal, const ResizeAxis& vertical,
               Scratch& scratch, std::span<std::uint8_t> out) const;
 
   ImageSize size_;

@@ -36,8 +36,8 @@ void warp(Pixels pixels, ImageSize size, const Affine& m, std::vector<std::uint8
 }
 
 /// A shear leaves the upper left corner of the image where it is.
-Affine shear(ImageChange change, double share, ImageSize size) {
-  if (change == ImageChange::shear_x) return {1, share, share * (size.height / 2.0), 0, 1, 0};
+Affine shear(AugmentOp change, double share, ImageSize size) {
+  if (change == AugmentOp::shear_x) return {1, share, share * (size.height / 2.0), 0, 1, 0};
   return {1, 0, 0, share, 1, share * (size.width / 2.0)};
 }
 
@@ -115,71 +115,71 @@ Curve equalized(const std::array<std::int64_t, 256>& counts, std::int64_t pixels
   return curve;
 }
 
-void spread_values(Pixels pixels, ImageChange change) {
+void spread_values(Pixels pixels, AugmentOp change) {
   for (std::size_t channel = 0; channel < 3; ++channel) {
     std::array<std::int64_t, 256> counts{};
     for (std::size_t i = channel; i < pixels.size(); i += 3) ++counts[pixels[i]];
     const auto each = static_cast<std::int64_t>(pixels.size() / 3);
-    apply(pixels, channel, change == ImageChange::equalize ? equalized(counts, each) : stretched(counts));
+    apply(pixels, channel, change == AugmentOp::equalize ? equalized(counts, each) : stretched(counts));
   }
 }
 
 }  // namespace
 
-std::string_view to_string(ImageChange change) {
-  constexpr std::array<std::string_view, image_changes> names = {
+std::string_view to_string(AugmentOp change) {
+  constexpr std::array<std::string_view, augment_ops> names = {
       "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",
       "Color",    "Contrast", "Sharpness", "Posterize",  "Solarize",   "AutoContrast", "Equalize"};
   return names.at(static_cast<std::size_t>(change));
 }
 
-void change_image(std::span<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount, bool negative,
-                  std::vector<std::uint8_t>& scratch) {
-  const float part = static_cast<float>(amount) / (image_change_amounts - 1);
+void apply_augment_op(std::span<std::uint8_t> pixels, ImageSize size, AugmentOp change, int amount, bool negative,
+                      std::vector<std::uint8_t>& scratch) {
+  const float part = static_cast<float>(amount) / (augment_magnitudes - 1);
   const float way = negative ? -part : part;
   const double ratio = 1 + most_share * way;
   switch (change) {
-    case ImageChange::identity:
+    case AugmentOp::identity:
       return;
-    case ImageChange::shear_x:
-    case ImageChange::shear_y:
+    case AugmentOp::shear_x:
+    case AugmentOp::shear_y:
       return warp(pixels, size, shear(change, most_share * way, size), scratch);
-    case ImageChange::translate_x:
+    case AugmentOp::translate_x:
       return warp(pixels, size, {1, 0, -std::trunc(most_shift * way), 0, 1, 0}, scratch);
-    case ImageChange::translate_y:
+    case AugmentOp::translate_y:
       return warp(pixels, size, {1, 0, 0, 0, 1, -std::trunc(most_shift * way)}, scratch);
-    case ImageChange::rotate:
+    case AugmentOp::rotate:
       return warp(pixels, size, rotation(double{most_degrees} * way), scratch);
-    case ImageChange::brightness:
+    case AugmentOp::brightness:
       for (std::uint8_t& value : pixels) value = blend(value, 0, ratio);
       return;
-    case ImageChange::colour:
+    case AugmentOp::colour:
       return adjust_colour(pixels, ratio);
-    case ImageChange::contrast:
+    case AugmentOp::contrast:
       return adjust_contrast(pixels, ratio);
-    case ImageChange::sharpness:
+    case AugmentOp::sharpness:
       return adjust_sharpness(pixels, size, ratio, scratch);
-    case ImageChange::posterize: {
+    case AugmentOp::posterize: {
       const auto lost = static_cast<unsigned>(std::nearbyint(6 * part));  // bits
       for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(value >> lost << lost);
       return;
     }
-    case ImageChange::solarize:
+    case AugmentOp::solarize:
       for (std::uint8_t& value : pixels) {
         if (static_cast<float>(value) >= 255.0f * (1 - part)) value = static_cast<std::uint8_t>(255 - value);
       }
       return;
-    case ImageChange::auto_contrast:
-    case ImageChange::equalize:
+    case AugmentOp::auto_contrast:
+    case AugmentOp::equalize:
       return spread_values(pixels, change);
   }
 }
 
-void augment_trivially(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
-                       std::vector<std::uint8_t>& scratch) {
-  const auto change = static_cast<ImageChange>(random.below(image_changes));
-  const int amount = random.below(image_change_amounts);
-  change_image(pixels, size, change, amount, random.below(2) == 1, scratch);
+void apply_trivial_augment(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
+                           std::vector<std::uint8_t>& scratch) {
+  const auto change = static_cast<AugmentOp>(random.below(augment_ops));
+  const int amount = random.below(augment_magnitudes);
+  apply_augment_op(pixels, size, change, amount, random.below(2) == 1, scratch);
 }
 
 }  // namespace ptrain

@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-enum class ImageChange {
+enum class AugmentOp {
   identity,
   shear_x,
   shear_y,
@@ -24,20 +24,20 @@ enum class ImageChange {
   auto_contrast,
   equalize
 };
-constexpr int image_changes = 14;
-constexpr int image_change_amounts = 31;  // of each, from none to most
+constexpr int augment_ops = 14;
+constexpr int augment_magnitudes = 31;  // of each, from none to most
 
 /// By its name in torchvision ("ShearX", "Color").
-std::string_view to_string(ImageChange change);
+std::string_view to_string(AugmentOp change);
 
 /// Changes `pixels` [height, width, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
-/// where nothing was. `amount` is from 0 to image_change_amounts - 1; `negative` turns round the changes that have two
+/// where nothing was. `amount` is from 0 to augment_magnitudes - 1; `negative` turns round the changes that have two
 /// directions (shear to sharpness).
-void change_image(std::span<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount, bool negative,
-                  std::vector<std::uint8_t>& scratch);
+void apply_augment_op(std::span<std::uint8_t> pixels, ImageSize size, AugmentOp change, int amount, bool negative,
+                      std::vector<std::uint8_t>& scratch);
 
 /// Draws change, amount and direction, each alike often, and applies them.
-void augment_trivially(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
-                       std::vector<std::uint8_t>& scratch);
+void apply_trivial_augment(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
+                           std::vector<std::uint8_t>& scratch);
 
 }  // namespace ptrain

@@ -24,7 +24,7 @@ void change_images(std::span<std::uint8_t> pixels, ImageSize size, const Dataset
   for (std::size_t from = 0; from < pixels.size(); from += bytes) {
     const std::span<std::uint8_t> image = pixels.subspan(from, bytes);
     if (options.images.trivial_augment) {
-      augment_trivially(image, size, {options.seed, draws, index, DataStream::change}, scratch.resized);
+      apply_trivial_augment(image, size, {options.seed, draws, index, DataStream::change}, scratch.resized);
     }
     if (options.images.erasing > 0) {
       erase_randomly(image, size, options.images.erasing, mean_colour(info),

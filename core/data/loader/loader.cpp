@@ -3,8 +3,8 @@
 #include "core/data/loader/loader.h"
 
 #include "core/base/threads.h"
-#include "core/data/loader/batch_plan.h"
 #include "core/data/loader/batch_slot.h"
+#include "core/data/loader/epoch_layout.h"
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ void check(const Dataset& dataset, const LoaderOptions& options) {
     fail_usage("rank {} is not below the world size {}", options.rank, options.world_size);
   }
   if (dataset.size() == 0) fail("the data set has no samples");
-  const BatchPlan plan(count_samples(dataset, options), options);
+  const EpochLayout plan(count_samples(dataset, options), options);
   if (plan.batches_per_epoch() == 0) {
     fail_usage("the data set has {} samples, fewer than one batch of {} x {} rank(s)", dataset.size(),
                options.batch_size, options.world_size);
@@ -72,13 +72,13 @@ struct Loader::State {
   bool past_end(std::int64_t sequence) const {
     return options.epochs > 0 && sequence >= options.epochs * plan.batches_per_epoch();
   }
-  std::int64_t rows_of(std::int64_t sequence) const { return plan.count(sequence % plan.batches_per_epoch()); }
+  std::int64_t count_rows(std::int64_t sequence) const { return plan.count(sequence % plan.batches_per_epoch()); }
 
   void start(std::int64_t sequence) {
     BatchSlot& target = slot(sequence);
     target.batch.epoch = sequence / plan.batches_per_epoch();
     target.batch.index = sequence % plan.batches_per_epoch();
-    target.rows_left = rows_of(sequence);
+    target.rows_left = count_rows(sequence);
     target.order.reset();
     if (options.order != SampleOrder::sequential) {
       target.order.emplace(options.seed, static_cast<std::uint64_t>(target.batch.epoch), dataset.size(),
@@ -100,7 +100,7 @@ struct Loader::State {
 
   const Dataset& dataset;
   const LoaderOptions options;
-  const BatchPlan plan;
+  const EpochLayout plan;
   const std::int64_t claim;
   ClassSamples classes;  // balanced: what is drawn from
   std::vector<BatchSlot> slots;
@@ -133,7 +133,7 @@ void Loader::State::work(Scratch& scratch) {
     if (next_row == 0) start(filling);
     const std::int64_t sequence = filling;
     const std::int64_t first = next_row;
-    const std::int64_t rows = rows_of(sequence);
+    const std::int64_t rows = count_rows(sequence);
     const std::int64_t last = std::min(rows, first + claim);
     next_row = last;
     if (last == rows) {
@@ -195,7 +195,7 @@ const Batch& Loader::next() {
     invariant(!s.past_end(sequence), "Loader::next() past the last epoch");
     if (s.options.workers == 0) {
       s.start(sequence);
-      s.fill(sequence, 0, s.rows_of(sequence), s.scratches[0]);
+      s.fill(sequence, 0, s.count_rows(sequence), s.scratches[0]);
       s.device_decoded += std::exchange(s.scratches[0].device_decoded, 0);
     } else {
       s.batch_ready.wait(lock, [&s, sequence] { return s.filling > sequence && s.slot(sequence).rows_left == 0; });
@@ -203,7 +203,7 @@ const Batch& Loader::next() {
     ++s.delivered;
   }
   s.work_ready.notify_all();
-  const Batch& batch = s.deliver(s.slot(sequence), s.rows_of(sequence));
+  const Batch& batch = s.deliver(s.slot(sequence), s.count_rows(sequence));
   s.reader_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return batch;
 }

@@ -33,20 +33,20 @@ class ShardedImages : public Dataset {
  public:
   ShardedImages(const DataSettings& settings, Split split, const ShardForm& form)
       : form_(form),
-        shards_(find_shards(settings, is_parted(settings) ? Split::train : split, form)),
+        shards_(find_shards(settings, has_dev_split(settings) ? Split::train : split, form)),
         transform_(photo_transform(settings, split)) {
     refuse_shards_to_evaluate(settings);
     ShardIndex index = index_shards(shards_, form);
-    const bool has_all = split == Split::train || is_parted(settings);
-    const ShardClasses classes(has_all ? index : index_shards(find_shards(settings, Split::train, form), form), settings,
-                               settings.path);
-    const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
+    const bool has_all = split == Split::train || has_dev_split(settings);
+    const ShardClasses classes(has_all ? index : index_shards(find_shards(settings, Split::train, form), form),
+                               settings, settings.path);
+    const bool noted = has_dev_split(settings) && split == Split::eval;  // by the training samples' part
     for (const std::string& note : {missing_shards(shards_), has_all ? classes.note() : std::string()}) {
       if (!note.empty() && !noted) notes_.push_back(note);
     }
     samples_ = std::move(index.samples);
     number(index.labels, classes);
-    if (is_parted(settings)) keep_part(settings, split);
+    if (has_dev_split(settings)) keep_part(settings, split);
     info_ = photo_info(settings, classes.names(), settings.path);
   }
 
@@ -76,9 +76,9 @@ class ShardedImages : public Dataset {
 
  private:
   void refuse_shards_to_evaluate(const DataSettings& settings) const {
-    if (!is_parted(settings)) return;
+    if (!has_dev_split(settings)) return;
     const std::vector<fs::path> others = find_shards(settings.path, Split::eval, form_.is_shard);
-    if (!others.empty()) refuse_parting(others.front());
+    if (!others.empty()) reject_dev_split(others.front());
   }
 
   std::string describe_place(const ShardSample& sample) const {
@@ -103,7 +103,7 @@ class ShardedImages : public Dataset {
   void keep_part(const DataSettings& settings, Split split) {
     std::vector<std::int32_t> labels;
     for (const ShardSample& sample : samples_) labels.push_back(sample.label);
-    samples_ = gathered(std::move(samples_), stratified_part(labels, settings, split, settings.path));
+    samples_ = gathered(std::move(samples_), select_stratified_split(labels, settings, split, settings.path));
   }
 
   const ShardForm& form_;
@@ -121,7 +121,7 @@ FoundData find_form(const fs::path& path, const ShardForm& form) {
   if (find_shards(path, Split::train, form.is_shard).empty()) return std::nullopt;
   DataSettings settings;
   settings.path = path.string();
-  if (find_shards(path, Split::eval, form.is_shard).empty()) settings.dev_share = usual_dev_share;
+  if (find_shards(path, Split::eval, form.is_shard).empty()) settings.dev_fraction = default_dev_fraction;
   return settings;
 }
 

@@ -24,7 +24,7 @@ class TarHeader {
     }
     archive.read(position, bytes_);
     is_end_ = std::all_of(bytes_.begin(), bytes_.end(), [](std::uint8_t byte) { return byte == 0; });
-    if (!is_end_ && !has_checksum()) refuse();
+    if (!is_end_ && !has_checksum()) reject();
   }
 
   bool is_end() const { return is_end_; }
@@ -80,7 +80,7 @@ class TarHeader {
     return stated && (*stated == static_cast<std::uint64_t>(sum) || *stated == static_cast<std::uint64_t>(signed_sum));
   }
 
-  [[noreturn]] void refuse() const {
+  [[noreturn]] void reject() const {
     if (position_ == 0 && bytes_[0] == 0x1f && bytes_[1] == 0x8b) {
       fail("{}: is compressed, whose members cannot be read at their places; expected a plain tar (gunzip makes it)",
            archive_.name());

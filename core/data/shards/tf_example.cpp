@@ -44,7 +44,7 @@ struct Record {
   const std::string& place;
 
   template <typename... Args>
-  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+  [[noreturn]] void reject(fmt::format_string<Args...> format, Args&&... args) const {
     fail("{}: {}", place, fmt::format(format, std::forward<Args>(args)...));
   }
 };
@@ -71,7 +71,7 @@ class MessageReader {
       size = read_varint();
     }
     const bool is_known = wire_ == varint || wire_ == fixed64 || wire_ == length_delimited || wire_ == fixed32;
-    if (!is_known || field_ == 0 || size > end_ - at_) record_.refuse("is no tf.train.Example");
+    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is no tf.train.Example");
     content_ = {at_, at_ + size};
     at_ += size;
     return true;
@@ -87,12 +87,12 @@ class MessageReader {
   std::uint64_t read_varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) record_.refuse("is no tf.train.Example");
+      if (at_ == end_) record_.reject("is no tf.train.Example");
       const std::uint8_t byte = record_.window.at(at_++, end_);
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
-    record_.refuse("is no tf.train.Example");
+    record_.reject("is no tf.train.Example");
   }
 
  private:
@@ -162,14 +162,14 @@ class ImageFeatures {
   ImageExample example() const {
     ImageExample example;
     const Wanted& image = either(encoded, short_image);
-    if (!image.values) record_.refuse("has no image: expected a feature image/encoded or image");
+    if (!image.values) record_.reject("has no image: expected a feature image/encoded or image");
     if (image.values->byte_values != 1 || image.values->bytes.size() == 0) {
-      record_.refuse("expected one encoded image in {}", image.name);
+      record_.reject("expected one encoded image in {}", image.name);
     }
     example.image = image.values->bytes;
     const Wanted& label = either(class_label, short_label);
-    if (!label.values) record_.refuse("has no label: expected a feature image/class/label or label");
-    if (label.values->integers != 1) record_.refuse("expected one whole number in {}", label.name);
+    if (!label.values) record_.reject("has no label: expected a feature image/class/label or label");
+    if (label.values->integers != 1) record_.reject("expected one whole number in {}", label.name);
     example.label = label.values->integer;
     example.class_name = read_text(wanted_[class_text]);
     example.file_name = read_text(either(file_name, short_file_name));

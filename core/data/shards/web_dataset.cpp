@@ -52,10 +52,10 @@ class SampleReader {
       key_ = name.key;
       begin_ = begin;
     }
-    if (!member.is_file) refuse("is no file; archives keep a link's file with tar --dereference --hard-dereference");
+    if (!member.is_file) reject("is no file; archives keep a link's file with tar --dereference --hard-dereference");
     if (is_image(name.ending)) {
-      if (!sample_.name.empty()) refuse("is a second image of its sample");
-      if (member.size == 0) refuse("is an empty image");
+      if (!sample_.name.empty()) reject("is a second image of its sample");
+      if (member.size == 0) reject("is an empty image");
       sample_ = {.name = member.path, .offset = member.offset, .length = member.size};
     } else if (name.ending == "json") {
       json_label_ = label_of_json(read_text(member, longest_json));
@@ -72,9 +72,9 @@ class SampleReader {
  private:
   void finish() {
     if (!open_) return;
-    if (sample_.name.empty()) refuse("has no image (.jpg, .jpeg or .png directly after its other members)");
+    if (sample_.name.empty()) reject("has no image (.jpg, .jpeg or .png directly after its other members)");
     const std::string& label = !class_label_.empty() ? class_label_ : !json_label_.empty() ? json_label_ : text_label_;
-    if (label.empty()) refuse("has no class (.cls, .json with a label, or .txt, directly after its image)");
+    if (label.empty()) reject("has no class (.cls, .json with a label, or .txt, directly after its image)");
     index_.add(std::move(sample_), {label});
     sample_ = {};
     class_label_ = json_label_ = text_label_ = "";
@@ -82,24 +82,24 @@ class SampleReader {
   }
 
   std::string read_text(const TarMember& member, std::uint64_t longest) const {
-    if (member.size > longest) refuse(fmt::format("has a label of {} bytes", member.size));
+    if (member.size > longest) reject(fmt::format("has a label of {} bytes", member.size));
     std::string text(member.size, '\0');
     shard_.read(member.offset, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-    if (!is_utf8(text) || text.find('\0') != text.npos) refuse("has a label that is no UTF-8 text");
+    if (!is_utf8(text) || text.find('\0') != text.npos) reject("has a label that is no UTF-8 text");
     return text;
   }
 
   /// Empty where there is none.
   std::string label_of_json(const std::string& text) const {
     const nlohmann::json object = parse_json(text);
-    if (!object.is_object()) refuse("has a .json that is no JSON object");
+    if (!object.is_object()) reject("has a .json that is no JSON object");
     const auto label = object.find("label");
     if (label == object.end() || label->is_null()) return "";
-    if (!label->is_string() && !label->is_number_integer()) refuse("has a label in .json that is no text or number");
+    if (!label->is_string() && !label->is_number_integer()) reject("has a label in .json that is no text or number");
     return label->is_string() ? trimmed(label->get<std::string>()) : label->dump();
   }
 
-  [[noreturn]] void refuse(std::string_view what) const {
+  [[noreturn]] void reject(std::string_view what) const {
     fail("{}: byte {}: sample {} {}", shard_.name(), begin_, quoted_name(key_), what);
   }
 

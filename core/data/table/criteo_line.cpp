@@ -20,7 +20,7 @@ constexpr std::array<float, criteo_numbers> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0,
 constexpr std::array<float, criteo_numbers> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
 
 template <typename... Args>
-[[noreturn]] void refuse(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
+[[noreturn]] void reject(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
   throw BadSample(fmt::format("{}:{}: {}", place.file, place.line, fmt::format(format, std::forward<Args>(args)...)));
 }
 
@@ -48,7 +48,7 @@ float scaled_number(std::string_view field, int index, const LinePlace& place) {
   const char* end = field.data() + field.size();
   const auto [stop, error] = std::from_chars(field.data(), end, value);
   if (error != std::errc() || stop != end) {
-    refuse(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown_field(field));
+    reject(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown_field(field));
   }
   const auto at = static_cast<std::size_t>(index);
   return (static_cast<float>(value) - smallest[at]) / ranges[at];
@@ -59,7 +59,7 @@ bool is_hexadecimal(std::string_view word) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
 }
 
-std::ptrdiff_t fields_of(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
+std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
                    std::span<std::int32_t> ids) {
@@ -70,7 +70,7 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
   for (int i = 0; i < criteo_categories; ++i) {
     const std::string_view word = rest.next();
     if (word.size() > longest_word || !is_hexadecimal(word)) {
-      refuse(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
+      reject(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
              longest_word, shown_field(word));
     }
     ids[static_cast<std::size_t>(i)] = category_id(i, word, hash_buckets);
@@ -86,13 +86,13 @@ std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_b
 
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
                                std::span<float> numbers, std::span<std::int32_t> ids) {
-  if (const auto found = fields_of(line); found != 1 + features) {
-    refuse(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", 1 + features,
+  if (const auto found = count_fields(line); found != 1 + features) {
+    reject(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", 1 + features,
            criteo_numbers, criteo_categories, found);
   }
   Fields rest(line);
   const std::string_view label = rest.next();
-  if (label != "0" && label != "1") refuse(place, "label: expected 0 or 1, got {}", shown_field(label));
+  if (label != "0" && label != "1") reject(place, "label: expected 0 or 1, got {}", shown_field(label));
   read_features(rest, place, hash_buckets, numbers, ids);
   return label == "1" ? 1 : 0;
 }
@@ -100,7 +100,7 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
 std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
                                                   std::int64_t hash_buckets, std::span<float> numbers,
                                                   std::span<std::int32_t> ids) {
-  if (fields_of(line) != features) return parse_criteo_line(line, place, hash_buckets, numbers, ids);
+  if (count_fields(line) != features) return parse_criteo_line(line, place, hash_buckets, numbers, ids);
   Fields rest(line);
   read_features(rest, place, hash_buckets, numbers, ids);
   return std::nullopt;

@@ -135,10 +135,11 @@ void ByteBpe::find_marks(const Ids& ids, const std::string& name) {
   const auto find_id = [&](const char* mark) {
     return required(ids, has_one_mark ? std::string(end_of_text) : mark, name);
   };
-  marks_ = {.first = find_id("<s>"), .separator = find_id("</s>"), .pad = find_id("<pad>"), .between = 2, .second_type = 0};
+  special_tokens_ = {
+      .first = find_id("<s>"), .separator = find_id("</s>"), .pad = find_id("<pad>"), .between = 2, .second_type = 0};
   unknown_ = find_id("<unk>");
   if (has_one_mark) {
-    marks_.between = 1;
+    special_tokens_.between = 1;
     written_.emplace_back(end_of_text, unknown_);
     return;
   }

@@ -30,7 +30,7 @@ FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
   settings.path = folder.empty() ? "." : folder.string();
   settings.columns = columns;
   if (fs::path(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
-  if (settings.dev_file.empty()) settings.dev_share = usual_dev_share;
+  if (settings.dev_file.empty()) settings.dev_fraction = default_dev_fraction;
   return settings;
 }
 

@@ -29,7 +29,7 @@ class Converter {
       : handle_(iconv_open("UTF-8", iconv_names[static_cast<std::size_t>(from)])) {
     if (handle_ == iconv_t(-1)) {
       fail("{}: is {}, which this system's iconv does not convert (glibc's modules for it are not installed)", name,
-           choice_name(from));
+           enum_name(from));
     }
   }
   ~Converter() { iconv_close(handle_); }
@@ -100,7 +100,7 @@ bool looks_like_chinese(std::string_view bytes) {
 std::string decode_as(std::string_view bytes, const std::string& name, TextEncoding encoding, const char* said_by) {
   Conversion done = Converter(name, encoding).convert(bytes);
   if (done.failed_at) {
-    fail("{}:{}: not {}, which {} says it is", name, count_line(bytes, *done.failed_at), choice_name(encoding), said_by);
+    fail("{}:{}: not {}, which {} says it is", name, count_line(bytes, *done.failed_at), enum_name(encoding), said_by);
   }
   return std::move(done.text);
 }
@@ -112,7 +112,7 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
   if (encoding != TextEncoding::automatic) return {decode_as(bytes, name, encoding, "data.encoding"), {}};
   const auto noted = [&](std::string text, TextEncoding found) {
     return DecodedText{std::move(text), fmt::format("{}: is not UTF-8, read as {} (data.encoding names another)", name,
-                                                    choice_name(found))};
+                                                    enum_name(found))};
   };
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) {
     return noted(decode_as(bytes, name, TextEncoding::utf16, "its byte order mark"), TextEncoding::utf16);

@@ -1,7 +1,7 @@
 // Text files that are not UTF-8.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 
 #include <string>
 

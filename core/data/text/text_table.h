@@ -1,7 +1,7 @@
 // Text classification in tables: TSV, CSV and JSON lines.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -48,7 +48,7 @@ struct ColumnNames {
 /// Parses a table. With a header (GLUE's names: sentence, sentence1/2, question1/2, premise/hypothesis, text, ...,
 /// label, gold_label, is_duplicate, Quality, or those in `columns`) its names decide. Without one: two columns are
 /// sentence and label in either order, three are two sentences and a label, four are CoLA's source, label, mark,
-/// sentence. TSV takes quotes literally, as GLUE does; CSV follows RFC 4180; in JSON, numbers and truth stand for their
+/// sentence. TSV takes quotes literally, as GLUE does; CSV follows RFC 4180; in JSON, numbers and label stand for their
 /// text. Empty lines are skipped. Throws Error with `name`:line when a row has the wrong number of columns or lacks one
 /// that is read, when a column that `columns` names is not there, and when there are no rows.
 TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form,

@@ -27,10 +27,10 @@ std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::siz
 
 }  // namespace
 
-std::int32_t Tokenizer::assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
-                                 std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const {
-  const std::size_t around = has_second ? 2 + marks_.between : 2;
-  invariant(ids.size() >= 5 && token_types.size() == ids.size(), "assemble needs room for five tokens");
+std::int32_t Tokenizer::encode_pair(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                                    std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const {
+  const std::size_t around = has_second ? 2 + special_tokens_.between : 2;
+  invariant(ids.size() >= 5 && token_types.size() == ids.size(), "encode_pair needs room for five tokens");
   const auto [keep_a, keep_b] = share(a.size(), has_second ? b.size() : 0, ids.size() - around);
   std::fill(token_types.begin(), token_types.end(), 0);
   std::size_t at = 0;
@@ -38,18 +38,18 @@ std::int32_t Tokenizer::assemble(std::span<const std::int32_t> a, std::span<cons
     std::copy(tokens.begin(), tokens.end(), ids.begin() + static_cast<std::ptrdiff_t>(at));
     at += tokens.size();
   };
-  ids[at++] = marks_.first;
+  ids[at++] = special_tokens_.first;
   write(a.first(keep_a));
-  ids[at++] = marks_.separator;
+  ids[at++] = special_tokens_.separator;
   if (has_second) {
-    for (std::size_t i = 1; i < marks_.between; ++i) ids[at++] = marks_.separator;
+    for (std::size_t i = 1; i < special_tokens_.between; ++i) ids[at++] = special_tokens_.separator;
     const std::size_t second = at;
     write(b.first(keep_b));
-    ids[at++] = marks_.separator;
+    ids[at++] = special_tokens_.separator;
     std::fill(token_types.begin() + static_cast<std::ptrdiff_t>(second),
-              token_types.begin() + static_cast<std::ptrdiff_t>(at), marks_.second_type);
+              token_types.begin() + static_cast<std::ptrdiff_t>(at), special_tokens_.second_type);
   }
-  std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), marks_.pad);
+  std::fill(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.end(), special_tokens_.pad);
   return static_cast<std::int32_t>(at);
 }
 

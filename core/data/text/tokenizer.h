@@ -14,7 +14,7 @@ namespace ptrain {
 enum class TextCase { lower, keep };
 
 /// What stands around sentences: first a separator [between - 1 more separators b separator].
-struct SentenceMarks {
+struct SpecialTokens {
   std::int32_t first = 0, separator = 0, pad = 0;
   std::size_t between = 1;       // separators between two sentences
   std::int32_t second_type = 1;  // token type of a second sentence
@@ -33,15 +33,15 @@ class Tokenizer {
 
   /// Writes one sentence, or two when has_second, with their marks, cut to ids.size() longest sentence first, and pads.
   /// Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the length.
-  std::int32_t assemble(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
-                        std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
+  std::int32_t encode_pair(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
+                           std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
 
-  std::int32_t pad_id() const { return marks_.pad; }
+  std::int32_t pad_id() const { return special_tokens_.pad; }
   /// What stands behind a text's last token.
-  std::int32_t end_id() const { return marks_.separator; }
+  std::int32_t end_id() const { return special_tokens_.separator; }
 
  protected:
-  SentenceMarks marks_;
+  SpecialTokens special_tokens_;
 };
 
 /// The files that a vocabulary is: itself, and the merges.txt beside a byte-level BPE's vocab.json.

@@ -32,9 +32,9 @@ fs::path table_path(const DataSettings& settings, Split split) {
 /// The file that the samples of a split lie in.
 fs::path find_table(const DataSettings& settings, Split split) {
   fs::path own = table_path(settings, split);
-  if (is_parted(settings)) {
+  if (has_dev_split(settings)) {
     const fs::path other = table_path(settings, Split::eval);
-    if (!other.empty() && fs::exists(other)) refuse_parting(other);
+    if (!other.empty() && fs::exists(other)) reject_dev_split(other);
     if (split == Split::eval) return find_table(settings, Split::train);
   }
   if (!own.empty() && (split == Split::train || fs::exists(own))) return own;
@@ -76,13 +76,13 @@ class TextDataset : public Dataset {
         table_(read_table(settings, split)),
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
-    const bool noted = is_parted(settings) && split == Split::eval;  // by the training samples' part
+    const bool noted = has_dev_split(settings) && split == Split::eval;  // by the training samples' part
     if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_->vocab_size();
     settings.targets == std::vector<std::string>{tensor_names::values} ? read_values() : read_labels(settings, split);
-    if (is_parted(settings)) keep_part(settings, split);
+    if (has_dev_split(settings)) keep_part(settings, split);
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(table_.rows.size()); }
@@ -93,10 +93,10 @@ class TextDataset : public Dataset {
     scratch.second_ids.clear();
     tokenizer_->tokenize(row.first, scratch.first_ids);
     if (table_.has_second) tokenizer_->tokenize(row.second, scratch.second_ids);
-    out.set<std::int32_t>(
-        tensor_names::lengths,
-        tokenizer_->assemble(scratch.first_ids, scratch.second_ids, table_.has_second,
-                             out.at<std::int32_t>(tensor_names::ids), out.at<std::int32_t>(tensor_names::token_types)));
+    out.set<std::int32_t>(tensor_names::lengths,
+                          tokenizer_->encode_pair(scratch.first_ids, scratch.second_ids, table_.has_second,
+                                                  out.at<std::int32_t>(tensor_names::ids),
+                                                  out.at<std::int32_t>(tensor_names::token_types)));
     if (values_.empty()) {
       out.set<std::int32_t>(tensor_names::labels, label(index));
     } else {
@@ -130,7 +130,7 @@ class TextDataset : public Dataset {
 
  private:
   void read_labels(const DataSettings& settings, Split split) {
-    const bool has_all = split == Split::train || is_parted(settings);
+    const bool has_all = split == Split::train || has_dev_split(settings);
     info_.class_names = labels_are_given_ ? settings.labels
                         : has_all         ? collect_class_names(table_)
                                           : collect_class_names(read_table(settings, Split::train));
@@ -158,7 +158,7 @@ class TextDataset : public Dataset {
   }
 
   void keep_part(const DataSettings& settings, Split split) {
-    const std::vector<std::int64_t> part = stratified_part(labels_, settings, split, table_.name);
+    const std::vector<std::int64_t> part = select_stratified_split(labels_, settings, split, table_.name);
     table_.rows = gathered(std::move(table_.rows), part);
     labels_ = gathered(std::move(labels_), part);
     if (!values_.empty()) values_ = gathered(std::move(values_), part);

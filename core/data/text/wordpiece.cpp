@@ -57,7 +57,8 @@ WordPiece::WordPiece(std::vector<std::string> tokens, TextCase text_case, const 
     whole_[tokens_[i]] = id;
     if (tokens_[i].size() > 2 && tokens_[i].starts_with("##")) inside_[tokens_[i].substr(2)] = id;
   }
-  marks_ = {.first = required("[CLS]", name), .separator = required("[SEP]", name), .pad = required("[PAD]", name)};
+  special_tokens_ = {
+      .first = required("[CLS]", name), .separator = required("[SEP]", name), .pad = required("[PAD]", name)};
   unknown_ = required("[UNK]", name);
 }
 

@@ -55,7 +55,7 @@ ProtoMessage model_message(const ProtoMessage& graph, const ModelDocument& docum
 
 }  // namespace
 
-void write_onnx(const std::filesystem::path& path, DeployedModel& model, const TrainedModel& trained) {
+void write_onnx(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained) {
   const Graph& graph = model.graph();
   Translation translation(graph, model.variables());
   add_inputs(trained.data, translation);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/runtime/deployed_model.h"
-#include "core/runtime/trained_model.h"
+#include "core/runtime/model_artifact.h"
 
 namespace ptrain {
 
@@ -10,6 +10,6 @@ namespace ptrain {
 /// [N,H,W,3], resized and cropped as model.json says; or input_ids, attention_mask and token_type_ids i64 [N,S].
 /// Output: logits f32 [N,classes]. The file's metadata has class names, preprocessing and the hash of model.json.
 /// Throws Error{failed} naming an op that has no ONNX form, a model of more than protobuf's 2 GiB, or the file.
-void write_onnx(const std::filesystem::path& path, DeployedModel& model, const TrainedModel& trained);
+void write_onnx(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained);
 
 }  // namespace ptrain

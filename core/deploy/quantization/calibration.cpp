@@ -44,13 +44,13 @@ std::string add_batch(const Plan& plan, const Batch& batch, std::int64_t rows,
 
 }  // namespace
 
-Answers answer_all(DeployedModel& model, const InputSet& inputs, int workers,
-                   const std::function<void(const Batch&)>& seen) {
+Answers predict_all(DeployedModel& model, const InferenceDataset& inputs, int workers,
+                    const std::function<void(const Batch&)>& seen) {
   const InterruptibleWork interruptible;
   LoaderOptions options = every_input_once(model, inputs, workers);
   options.max_bad_samples = 0;
   Loader loader(inputs, options);
-  const AnswerForm form{.class_names = inputs.info().class_names};
+  const PredictionOptions form{.class_names = inputs.info().class_names};
   Answers answers;
   for_each_batch(loader, inputs.size(), model.batch_size(), [&](const Batch& batch, std::int64_t done) {
     InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
@@ -67,13 +67,14 @@ Answers answer_all(DeployedModel& model, const InputSet& inputs, int workers,
   return answers;
 }
 
-Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names, const InputSet& inputs, int workers) {
+Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names, const InferenceDataset& inputs,
+                      int workers) {
   Calibration calibration;
   for (const std::string& name : names) calibration.values[name];
   std::vector<std::pair<const std::string, Distribution>*> values;
   for (auto& entry : calibration.values) values.push_back(&entry);
   std::uint64_t hash = 0;
-  calibration.answers = answer_all(precise, inputs, workers, [&](const Batch& batch) {
+  calibration.answers = predict_all(precise, inputs, workers, [&](const Batch& batch) {
     if (calibration.first.count == 0) calibration.first = batch;
     const std::string bad = add_batch(precise.last_plan(), batch, precise.batch_size(), values);
     if (!bad.empty()) {

@@ -22,7 +22,8 @@ double rate(DeployedModel& model, const Batch& batch, double seconds) {
 
 }  // namespace
 
-SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const InputSet& inputs, double seconds) {
+SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, const InferenceDataset& inputs,
+                                  double seconds) {
   Loader loader(inputs, every_input_once(before, inputs, 1));
   return compare_speed(before, after, loader.next(), seconds);
 }

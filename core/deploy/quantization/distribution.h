@@ -1,7 +1,7 @@
 // How the elements of a value are distributed over calibration samples, and the 8-bit formats that this suggests.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/ops/quantization/quantized_format.h"
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace ptrain {
 /// the three to a comparison.
 enum class CalibrationMethod { automatic, minmax, percentile, mse };
 template <>
-struct Choices<CalibrationMethod> {
+struct EnumNames<CalibrationMethod> {
   static constexpr std::array<std::string_view, 4> names{"auto", "minmax", "percentile", "mse"};
 };
 

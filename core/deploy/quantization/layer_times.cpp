@@ -1,8 +1,8 @@
 #include "core/deploy/quantization/layer_times.h"
 
 #include "core/base/signals.h"
-#include "core/exec/trial.h"
-#include "core/exec/trial_op.h"
+#include "core/exec/benchmark_op.h"
+#include "core/exec/kernel_timing.h"
 
 #include <algorithm>
 #include <limits>
@@ -15,11 +15,11 @@ struct LayerTimes::Problem {
   std::vector<TensorDesc> inputs;
 
   /// Weights packed as in a deployed model.
-  std::unique_ptr<TrialOp> make_trial(Backend& backend) const {
+  std::unique_ptr<BenchmarkOp> make_trial(Backend& backend) const {
     KernelOptions options;
     options.exhaustive_search = false;
     options.constant_weights = true;
-    return std::make_unique<TrialOp>(backend, op, inputs, options);
+    return std::make_unique<BenchmarkOp>(backend, op, inputs, options);
   }
 };
 
@@ -34,7 +34,7 @@ bool depends_on_scheme(const Graph& graph, const Node& node) {
 }
 
 /// All sampled by turns, several trials' best: a busy machine disturbs one and the other alike.
-std::vector<double> time_by_turns(Stream& stream, const std::vector<TrialLaunch>& launches) {
+std::vector<double> time_by_turns(Stream& stream, const std::vector<KernelLaunch>& launches) {
   constexpr int trials = 3;
   const std::unique_ptr<LapTimer> timer = stream.make_lap_timer();
   std::vector<double> best(launches.size(), std::numeric_limits<double>::infinity());

@@ -17,11 +17,11 @@ constexpr std::array methods{CalibrationMethod::minmax, CalibrationMethod::perce
 
 class Quantizer {
  public:
-  Quantizer(Backend& backend, const OpenedModel& opened, const DeployOptions& deploy, const QuantizeOptions& options,
+  Quantizer(Backend& backend, const LoadedModel& opened, const DeployOptions& deploy, const QuantizeOptions& options,
             const TellProgress& tell)
       : backend_(backend), opened_(opened), deploy_(deploy), options_(options), tell_(tell) {}
 
-  QuantizedModel run(const InputSet& calibration, const InputSet& evaluation) {
+  QuantizedModel run(const InferenceDataset& calibration, const InferenceDataset& evaluation) {
     deploy_precise();
     tell_(fmt::format("calibrating {} layers on {} samples", layers_.size(), calibration.size()));
     const std::set<std::string> names = values_to_calibrate(precise_->graph(), names_of_layers());
@@ -29,10 +29,10 @@ class Quantizer {
     choose_formats(calibrated);
     if (options_.layers == LayerChoice::faster) leave_slower_layers(calibrated.first);
     const Answers before = &evaluation == &calibration ? std::move(calibrated.answers)
-                                                       : answer_all(*precise_, evaluation, options_.workers, {});
+                                                       : predict_all(*precise_, evaluation, options_.workers, {});
     QuantizedModel result;
     fit_to_accuracy(before, evaluation, result);
-    result.report.method = result.record.method = choice_name(options_.method);
+    result.report.method = result.record.method = enum_name(options_.method);
     result.report.calibration_hash = result.record.calibration_hash = calibrated.hash;
     result.report.calibration_samples = result.record.calibration_samples = calibration.size();
     fill(result.record);
@@ -108,7 +108,7 @@ class Quantizer {
     }
     for (QuantizedLayer& layer : layers_) {
       const std::string& read = graph.value(format_owner(graph, find_node(graph, layer.name).inputs.front())).name;
-      layer.method = choice_name(chosen_.at(read));
+      layer.method = enum_name(chosen_.at(read));
       layer.input = scheme_.formats.at(read).to_string();
       layer.error = std::sqrt(of_layer.at(layer.name)[to_index(chosen_.at(read))]);
     }
@@ -147,7 +147,7 @@ class Quantizer {
 
   /// The faster of two choices of layers as whole models, whose values lie in other caches than those of layers alone.
   std::set<std::string> choose_faster(const std::set<std::string>& a, const std::set<std::string>& b,
-                                  const Batch& batch) const {
+                                      const Batch& batch) const {
     constexpr double round_seconds = 0.1;
     if (a.empty() || a == b) return a;
     const auto deployed = [&](const std::set<std::string>& layers) {
@@ -166,14 +166,14 @@ class Quantizer {
   }
 
   /// Gives back 1, 2, 4... layers of the largest error, but half of those left at most, until what is lost is allowed.
-  void fit_to_accuracy(const Answers& before, const InputSet& evaluation, QuantizedModel& result) {
+  void fit_to_accuracy(const Answers& before, const InferenceDataset& evaluation, QuantizedModel& result) {
     for (std::size_t give_back = 1;; give_back *= 2) {
       scheme_.layers = names_of_layers();
       if (scheme_.layers.empty()) fail_without_layers(result.report);
       result.model = std::make_unique<DeployedModel>(backend_, *precise_, scheme_, deploy_);
       tell_(fmt::format("evaluating {} of {} layers in 8 bits on {} samples", scheme_.layers.size(), layers_.size(),
                         evaluation.size()));
-      const Answers after = answer_all(*result.model, evaluation, options_.workers, {});
+      const Answers after = predict_all(*result.model, evaluation, options_.workers, {});
       result.report.accuracy = pair_accuracy(before, after);
       result.report.logits = compare_logits(before, after);
       if (allowed(result.report)) return;
@@ -213,7 +213,7 @@ class Quantizer {
   }
 
   Backend& backend_;
-  const OpenedModel& opened_;
+  const LoadedModel& opened_;
   const DeployOptions& deploy_;
   const QuantizeOptions& options_;
   const TellProgress& tell_;
@@ -226,9 +226,9 @@ class Quantizer {
 
 }  // namespace
 
-QuantizedModel quantize_model(Backend& backend, const OpenedModel& opened, const DeployOptions& deploy,
-                              const QuantizeOptions& options, const InputSet& calibration, const InputSet& evaluation,
-                              const TellProgress& tell) {
+QuantizedModel quantize_model(Backend& backend, const LoadedModel& opened, const DeployOptions& deploy,
+                              const QuantizeOptions& options, const InferenceDataset& calibration,
+                              const InferenceDataset& evaluation, const TellProgress& tell) {
   return Quantizer(backend, opened, deploy, options, tell).run(calibration, evaluation);
 }
 

@@ -1,4 +1,4 @@
-#include "core/deploy/quantization/report.h"
+#include "core/deploy/quantization/quantize_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,7 +75,7 @@ std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers
   std::int64_t right_before = 0, right_after = 0;
   for (std::size_t i = 0; i < before.predictions.size(); ++i) {
     const Prediction &was = before.predictions[i], &is = after.predictions[i];
-    if (!was.truth_is_known() || !was.probability) continue;
+    if (!was.has_label() || !was.probability) continue;
     ++paired.samples;
     right_before += was.is_wrong() ? 0 : 1;
     right_after += is.is_wrong() ? 0 : 1;

@@ -4,9 +4,11 @@
 namespace ptrain {
 namespace {
 
-class SampledInputs final : public InputSet {
+class SampledInputs final : public InferenceDataset {
  public:
-  SampledInputs(const InputSet& all, std::int64_t samples) : all_(all), samples_(samples) { info_ = all.info(); }
+  SampledInputs(const InferenceDataset& all, std::int64_t samples) : all_(all), samples_(samples) {
+    info_ = all.info();
+  }
 
   std::int64_t size() const override { return samples_; }
   const std::string& name(std::int64_t index) const override { return all_.name(place(index)); }
@@ -18,13 +20,13 @@ class SampledInputs final : public InputSet {
  private:
   std::int64_t place(std::int64_t index) const { return index * all_.size() / samples_; }
 
-  const InputSet& all_;
+  const InferenceDataset& all_;
   std::int64_t samples_;
 };
 
 }  // namespace
 
-std::unique_ptr<InputSet> sample_evenly(const InputSet& inputs, std::int64_t samples) {
+std::unique_ptr<InferenceDataset> sample_evenly(const InferenceDataset& inputs, std::int64_t samples) {
   return std::make_unique<SampledInputs>(inputs, std::min(samples, inputs.size()));
 }
 

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-TensorDesc channels_of(const TensorDesc& desc) { return {DType::f32, {desc.shape[-1]}}; }
+TensorDesc make_channel_desc(const TensorDesc& desc) { return {DType::f32, {desc.shape[-1]}}; }
 
 /// A prologue's multiplication, addition and ReLU.
 double prologue_flops(const TensorDesc& x) { return 3 * static_cast<double>(x.count()); }
@@ -16,8 +16,8 @@ std::vector<TensorDesc> Conv2dBatchNorm::infer(std::span<const TensorDesc> input
   require_count(inputs, 4, 4);
   std::vector<TensorDesc> outputs = Conv2d(attributes_).infer(inputs.first(2));
   require(is_absent(inputs[scale]) == is_absent(inputs[offset]), "expected a scale and an offset, or neither");
-  if (!is_absent(inputs[scale])) require_channels(inputs, scale, offset, channels_of(inputs[x]));
-  outputs.insert(outputs.end(), 2, channels_of(outputs[0]));
+  if (!is_absent(inputs[scale])) require_channels(inputs, scale, offset, make_channel_desc(inputs[x]));
+  outputs.insert(outputs.end(), 2, make_channel_desc(outputs[0]));
   return outputs;
 }
 
@@ -32,8 +32,8 @@ std::vector<TensorDesc> Conv2dBatchNormGradInput::infer(std::span<const TensorDe
   require_count(inputs, 7, 7);
   std::vector<TensorDesc> outputs = Conv2dGradInput({attributes_, inputs[x].shape}).infer(inputs.first(2));
   require_desc(inputs[x], outputs[0], "x");
-  require_channels(inputs, saved_mean, beta, channels_of(inputs[x]));
-  outputs.insert(outputs.end(), 2, channels_of(inputs[x]));
+  require_channels(inputs, saved_mean, beta, make_channel_desc(inputs[x]));
+  outputs.insert(outputs.end(), 2, make_channel_desc(inputs[x]));
   return outputs;
 }
 
@@ -44,7 +44,7 @@ Cost Conv2dBatchNormGradInput::cost(std::span<const TensorDesc> inputs, std::spa
 
 std::vector<TensorDesc> Conv2dBatchNormGradWeight::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 4, 4);
-  require_channels(inputs, scale, offset, channels_of(inputs[x]));
+  require_channels(inputs, scale, offset, make_channel_desc(inputs[x]));
   return Conv2dGradWeight(attributes_).infer(inputs.first(2));
 }
 

@@ -8,12 +8,12 @@
 
 namespace ptrain {
 
-/// A batch's labels i32 [B]; `other` and `own_share` are null where none is mixed, `class_weights` [C] where all
+/// A batch's labels i32 [B]; `other` and `mixup_lambda` are null where none is mixed, `class_weights` [C] where all
 /// classes weigh 1.
 struct MixedLabels {
   const std::int32_t* own = nullptr;
   const std::int32_t* other = nullptr;
-  const float* own_share = nullptr;
+  const float* mixup_lambda = nullptr;
   const float* class_weights = nullptr;
 
   PTRAIN_HD float class_weight(std::int64_t c) const { return class_weights == nullptr ? 1.0f : class_weights[c]; }
@@ -30,13 +30,13 @@ struct MixedLabels {
   PTRAIN_HD float weight(std::int64_t r, std::int64_t c) const {
     const float of_own = c == own[r] ? 1.0f : 0.0f;
     if (other == nullptr) return of_own;
-    return *own_share * of_own + (1.0f - *own_share) * (c == other[r] ? 1.0f : 0.0f);
+    return *mixup_lambda * of_own + (1.0f - *mixup_lambda) * (c == other[r] ? 1.0f : 0.0f);
   }
   /// The mean of `values` [classes] under these weights.
   template <typename Load>
   PTRAIN_HD float mean(std::int64_t r, const Load& value) const {
     const float of_own = value(own[r]);
-    return other == nullptr ? of_own : *own_share * of_own + (1.0f - *own_share) * value(other[r]);
+    return other == nullptr ? of_own : *mixup_lambda * of_own + (1.0f - *mixup_lambda) * value(other[r]);
   }
 };
 
@@ -45,7 +45,7 @@ inline MixedLabels get_labels(std::span<void* const> inputs, std::size_t own, st
   MixedLabels labels{static_cast<const std::int32_t*>(inputs[own])};
   if (inputs.size() > other) {
     labels.other = static_cast<const std::int32_t*>(inputs[other]);
-    labels.own_share = static_cast<const float*>(inputs[other + 1]);
+    labels.mixup_lambda = static_cast<const float*>(inputs[other + 1]);
   }
   if (inputs.size() > other + 2) labels.class_weights = static_cast<const float*>(inputs[other + 2]);
   return labels;

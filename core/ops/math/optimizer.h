@@ -1,7 +1,7 @@
 // The parameter updates, one element at a time; both backends iterate over these.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/base/host_device.h"
 
 #include <cmath>

@@ -26,13 +26,13 @@ bool updates_rows(OptimizerKind kind) {
 }
 
 std::string SparseUpdate::attributes() const {
-  return fmt::format("{} weight_decay={} clip_norm={}", choice_name(attributes_.settings.kind),
+  return fmt::format("{} weight_decay={} clip_norm={}", enum_name(attributes_.settings.kind),
                      attributes_.decay ? attributes_.settings.weight_decay : 0.0f, attributes_.settings.clip_norm);
 }
 
 std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, count, count);
-  require(updates_rows(attributes_.settings.kind), "{} updates no single rows", choice_name(attributes_.settings.kind));
+  require(updates_rows(attributes_.settings.kind), "{} updates no single rows", enum_name(attributes_.settings.kind));
   require(inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2, "table: expected f32 [rows,H], got {}",
           inputs[table].to_string());
   require(inputs[rows].dtype == DType::i32 && inputs[rows].shape.rank() == 1, "rows: expected i32 [n], got {}",

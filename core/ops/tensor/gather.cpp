@@ -32,8 +32,8 @@ std::span<const std::int64_t> picked_axes(const GatherAttributes& attributes, co
 
 GatherExtent gather_extent(const GatherAttributes& attributes, const Shape& x, const Shape& indices) {
   const int axis = resolve_axis(attributes.axis, x.rank()), batch_axes = attributes.batch_axes;
-  return {count_elements(x, 0, batch_axes), count_elements(x, batch_axes, axis), x[axis], count_elements(x, axis + 1, x.rank()),
-          count_elements(indices, batch_axes, indices.rank())};
+  return {count_elements(x, 0, batch_axes), count_elements(x, batch_axes, axis), x[axis],
+          count_elements(x, axis + 1, x.rank()), count_elements(indices, batch_axes, indices.rank())};
 }
 
 std::string Gather::attributes() const { return format_attributes(attrs()); }

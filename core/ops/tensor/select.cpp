@@ -51,7 +51,8 @@ std::vector<TensorDesc> Where::infer(std::span<const TensorDesc> inputs) const {
     if (!has_input(inputs, operand)) continue;
     const TensorDesc& desc = inputs[static_cast<std::size_t>(operand)];
     require_comparable(desc, operand == a ? "a" : "b");
-    require(shapes.size() == 1 || desc.dtype == dtype, "a: expected {} as b, got {}", to_string(dtype), desc.to_string());
+    require(shapes.size() == 1 || desc.dtype == dtype, "a: expected {} as b, got {}", to_string(dtype),
+            desc.to_string());
     dtype = desc.dtype;
     shapes.push_back(desc.shape);
   }

@@ -7,7 +7,7 @@ namespace ptrain {
 namespace {
 
 std::string describe(const AttentionAttributes& a) {
-  std::string text = fmt::format("heads={} algorithm={}", a.heads, choice_name(a.algorithm));
+  std::string text = fmt::format("heads={} algorithm={}", a.heads, enum_name(a.algorithm));
   if (a.dropout > 0) text += fmt::format(" dropout={} stream={}", a.dropout, a.stream);
   if (a.max_length > 0) text += fmt::format(" max_length={}", a.max_length);
   if (a.causal) text += " causal";

@@ -2,7 +2,7 @@
 // of those up to each query's own, and its gradient.
 #pragma once
 
-#include "core/base/choices.h"
+#include "core/base/enums.h"
 #include "core/graph/op.h"
 
 namespace ptrain {

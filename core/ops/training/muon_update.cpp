@@ -8,7 +8,7 @@ namespace ptrain {
 std::string MuonUpdate::attributes() const {
   const OptimizerSettings& s = attributes_.settings;
   return fmt::format("{}x{} {} momentum={} weight_decay={} clip_norm={}", attributes_.rows, attributes_.columns,
-                     choice_name(s.muon_scale), s.momentum, attributes_.segment.decay ? s.weight_decay : 0.0f,
+                     enum_name(s.muon_scale), s.momentum, attributes_.segment.decay ? s.weight_decay : 0.0f,
                      s.clip_norm);
 }
 

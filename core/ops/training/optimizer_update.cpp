@@ -29,7 +29,7 @@ int moment_count(const OptimizerSettings& settings) {
 
 std::string OptimizerUpdate::attributes() const {
   const std::string scale = settings_.lr_scale == 1.0f ? "" : fmt::format(" lr_scale={}", settings_.lr_scale);
-  return fmt::format("{} parameters={} weight_decay={} clip_norm={}{}{}", choice_name(settings_.kind), segments_.size(),
+  return fmt::format("{} parameters={} weight_decay={} clip_norm={}{}{}", enum_name(settings_.kind), segments_.size(),
                      settings_.weight_decay, settings_.clip_norm, scale,
                      counted_ == UpdateCount::later ? " not_last" : "");
 }

@@ -63,7 +63,7 @@ class PointwiseFuser {
   }
 
   bool can_join(const Node& node, const Node& last) const {
-    if (!is_pointwise_step(*node.op) || node.phase != last.phase || node.phase == Phase::update) return false;
+    if (!is_pointwise_step(*node.op) || node.phase != last.phase || node.phase == Pass::update) return false;
     if (graph_.desc(node.outputs.front()) != graph_.desc(last.outputs.front())) return false;
     if (graph_.value(node.outputs.front()).base != no_value) return false;
     // What is written in place may have other values by the time that the last one reads it.

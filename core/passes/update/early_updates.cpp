@@ -68,7 +68,7 @@ Graph move_early_updates(const Graph& graph, const std::map<std::size_t, EarlyUp
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (early.contains(i) || late.contains(i)) continue;
-    const bool ends_backward = nodes[i].phase == Phase::update;
+    const bool ends_backward = nodes[i].phase == Pass::update;
     std::erase_if(late, [&](std::size_t node) {
       const bool due = ends_backward || reads_from(nodes[i], nodes[node]);
       if (!due) return false;

@@ -12,9 +12,9 @@
 
 namespace ptrain {
 
-void Classification::check(const Config& config, const RefuseKey& refuse) const {
+void Classification::check(const Config& config, const RejectKey& reject) const {
   if (config.model.classes != 1) return;
-  refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
+  reject("model.classes", "expected at least 2, or 0 to take the data's, got 1; one value is model.head regression");
 }
 
 std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
@@ -25,8 +25,8 @@ std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
   std::vector<ValueId> inputs{logits, graph.add_input(tensor_names::labels, {DType::i32, rows})};
   if (mixed || weighted) inputs.insert(inputs.end(), {no_value, no_value});
   if (mixed) {
-    inputs[SoftmaxCrossEntropy::other_labels] = graph.add_input(tensor_names::other_labels, {DType::i32, rows});
-    inputs[SoftmaxCrossEntropy::own_share] = graph.add_input(tensor_names::own_share, {DType::f32, Shape{1}});
+    inputs[SoftmaxCrossEntropy::mixup_labels] = graph.add_input(tensor_names::mixup_labels, {DType::i32, rows});
+    inputs[SoftmaxCrossEntropy::mixup_lambda] = graph.add_input(tensor_names::mixup_lambda, {DType::f32, Shape{1}});
   }
   if (weighted) inputs.push_back(graph.add_input(tensor_names::class_weights, {DType::f32, Shape{shape[-1]}}));
   const auto op = std::make_shared<SoftmaxCrossEntropy>(smoothing);
@@ -53,7 +53,7 @@ Batch Classification::answers(Batch scores) const {
   return scores;
 }
 
-std::vector<std::string> Classification::columns(const AnswerForm& form) const {
+std::vector<std::string> Classification::columns(const PredictionOptions& form) const {
   std::vector<std::string> columns;
   for (std::size_t i = 1; i <= std::min(form.top, form.class_names.size()); ++i) {
     columns.push_back(fmt::format("class{}", i));
@@ -64,7 +64,8 @@ std::vector<std::string> Classification::columns(const AnswerForm& form) const {
 
 namespace {
 
-Prediction make_prediction(std::span<const float> logits, std::optional<std::int32_t> truth, const AnswerForm& form) {
+Prediction make_prediction(std::span<const float> logits, std::optional<std::int32_t> label,
+                           const PredictionOptions& form) {
   const auto name = [&](std::int32_t index) { return form.class_names.at(static_cast<std::size_t>(index)); };
   const std::vector<float> probabilities = softmax(logits);
   const auto probability = [&](std::int32_t index) { return double{probabilities[static_cast<std::size_t>(index)]}; };
@@ -73,10 +74,10 @@ Prediction make_prediction(std::span<const float> logits, std::optional<std::int
   Prediction made;
   made.answer = name(best);
   made.probability = probability(best);
-  if (truth) {
-    made.truth = name(*truth);
-    made.probability_of_truth = probability(*truth);
-    made.error = *truth == best ? 0 : *made.probability;
+  if (label) {
+    made.label = name(*label);
+    made.label_probability = probability(*label);
+    made.error = *label == best ? 0 : *made.probability;
   }
   made.details = {{"classes", Prediction::Json::array()}};
   for (const RankedClass& one : ranked) {
@@ -92,14 +93,14 @@ Prediction make_prediction(std::span<const float> logits, std::optional<std::int
 }  // namespace
 
 std::vector<Prediction> Classification::predictions(const Batch& batch, const Batch& scores,
-                                                    const AnswerForm& form) const {
+                                                    const PredictionOptions& form) const {
   const HostTensor& logits = scores.at(tensor_names::logits);
   const HostTensor* const labels = batch.find(tensor_names::labels);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    std::optional<std::int32_t> truth;
-    if (labels != nullptr && labels->row<std::int32_t>(row)[0] >= 0) truth = labels->row<std::int32_t>(row)[0];
-    all.push_back(make_prediction(logits.row<float>(row), truth, form));
+    std::optional<std::int32_t> label;
+    if (labels != nullptr && labels->row<std::int32_t>(row)[0] >= 0) label = labels->row<std::int32_t>(row)[0];
+    all.push_back(make_prediction(logits.row<float>(row), label, form));
     all.back().index = index_of_row(batch, row);
   }
   return all;

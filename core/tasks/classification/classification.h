@@ -13,16 +13,17 @@ class Classification : public Task {
 
   std::string_view name() const override { return "classification"; }
   std::vector<std::string> targets() const override { return {tensor_names::labels}; }
-  void check(const Config& config, const RefuseKey& refuse) const override;
+  void check(const Config& config, const RejectKey& reject) const override;
   /// Softmax cross entropy of logits [N, classes] against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   /// Probabilities [N, classes] beside the logits.
   Batch answers(Batch scores) const override;
-  std::vector<std::string> columns(const AnswerForm& form) const override;
+  std::vector<std::string> columns(const PredictionOptions& form) const override;
   /// The likeliest class, of equal ones the first; a wrong one's error is its probability.
-  std::vector<Prediction> predictions(const Batch& batch, const Batch& scores, const AnswerForm& form) const override;
+  std::vector<Prediction> predictions(const Batch& batch, const Batch& scores,
+                                      const PredictionOptions& form) const override;
 
  protected:
   /// Which of the metrics is the primary one.

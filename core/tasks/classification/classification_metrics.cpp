@@ -127,9 +127,9 @@ void ClassificationMetrics::merge(std::span<const double> state) {
 std::vector<ClassCounts> ClassificationMetrics::by_class() const {
   std::vector<ClassCounts> classes(static_cast<std::size_t>(classes_));
   for (const auto& [cell, count] : confusion_) {
-    ClassCounts& truth = classes[static_cast<std::size_t>(cell.first)];
-    truth.truths += count;
-    truth.right += cell.first == cell.second ? count : 0;
+    ClassCounts& label = classes[static_cast<std::size_t>(cell.first)];
+    label.truths += count;
+    label.right += cell.first == cell.second ? count : 0;
     classes[static_cast<std::size_t>(cell.second)].answers += count;
   }
   return classes;

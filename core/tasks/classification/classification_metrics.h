@@ -49,9 +49,9 @@ class ClassificationMetrics final : public Metrics {
   std::int64_t samples() const override { return samples_; }
   double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
 
-  /// As scikit-learn defines them (zero_division=0): F1 of class 1 of two; the mean F1 of classes that occur as truth
+  /// As scikit-learn defines them (zero_division=0): F1 of class 1 of two; the mean F1 of classes that occur as label
   /// or answer; Matthews' coefficient of any number of classes (Gorodkin, "Comparing two K-category assignments by a
-  /// K-category correlation coefficient", 2004), 0 where truth or answers are of one class; the area under the ROC
+  /// K-category correlation coefficient", 2004), 0 where label or answers are of one class; the area under the ROC
   /// curve by ranks, ties counted half, with Hanley and McNeil's error ("The meaning and use of the area under a
   /// receiver operating characteristic (ROC) curve", 1982). All are absent without samples.
   std::vector<MetricValue> values() const override;
@@ -82,7 +82,7 @@ class ClassificationMetrics final : public Metrics {
   std::int64_t top5_ = 0;
   double loss_sum_ = 0;
   std::int64_t loss_samples_ = 0;                                            // 0: nothing is known of the loss
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion_;  // by truth and answer
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion_;  // by label and answer
   std::vector<Scored> scored_;                                               // of two classes
 };
 

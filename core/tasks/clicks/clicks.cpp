@@ -8,10 +8,10 @@
 
 namespace ptrain {
 
-void Clicks::check(const Config& config, const RefuseKey& refuse) const {
-  if (config.data.class_weights.any()) refuse("data.class_weights", config.model.entry.name + " weighs no classes");
+void Clicks::check(const Config& config, const RejectKey& reject) const {
+  if (config.data.class_weights.any()) reject("data.class_weights", config.model.entry.name + " weighs no classes");
   if (config.model.classes == 0 || config.model.classes == 2) return;
-  refuse("model.classes", fmt::format("clicks have 2 classes, got {}", config.model.classes));
+  reject("model.classes", fmt::format("clicks have 2 classes, got {}", config.model.classes));
 }
 
 std::vector<Loss> Clicks::add_losses(Graph& graph, Mode mode) const {

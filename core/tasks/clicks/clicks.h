@@ -10,7 +10,7 @@ class Clicks final : public Classification {
   using Classification::Classification;
 
   std::string_view name() const override { return "clicks"; }
-  void check(const Config& config, const RefuseKey& refuse) const override;
+  void check(const Config& config, const RejectKey& reject) const override;
   /// Binary cross entropy of logits [N, 1], of the second class, against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   /// The first class has the logit 0.

@@ -9,14 +9,14 @@
 
 namespace ptrain {
 
-void LanguageModel::check(const Config& config, const RefuseKey& refuse) const {
+void LanguageModel::check(const Config& config, const RejectKey& reject) const {
   const std::string& model = config.model.entry.name;
   if (config.model.classes > 1) {
-    refuse("model.classes", model + " tells the next token of running text, which has no classes");
+    reject("model.classes", model + " tells the next token of running text, which has no classes");
   }
-  refuse_class_keys(config, refuse, fmt::format("is of classes, which {} has none of", model));
+  reject_class_keys(config, reject, fmt::format("is of classes, which {} has none of", model));
   if (config.output.predictions) {
-    refuse("output.predictions", fmt::format("lists samples with a label, {} has none", model));
+    reject("output.predictions", fmt::format("lists samples with a label, {} has none", model));
   }
 }
 

@@ -11,7 +11,7 @@ class LanguageModel final : public Task {
 
   std::string_view name() const override { return "language_model"; }
   std::vector<std::string> targets() const override { return {}; }
-  void check(const Config& config, const RefuseKey& refuse) const override;
+  void check(const Config& config, const RejectKey& reject) const override;
   /// Softmax cross entropy of logits [N, S, vocabulary] against next tokens [N * S].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
@@ -19,7 +19,7 @@ class LanguageModel final : public Task {
   /// Logits of a vocabulary are by far the largest value: in training gradients take their place.
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   /// A deployed model goes on with a text.
-  bool answers_samples() const override { return false; }
+  bool predicts_samples() const override { return false; }
   /// The tokens of each row are its targets, one further on.
   void collate(Batch& batch) const override;
 };

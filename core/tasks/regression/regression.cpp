@@ -11,13 +11,13 @@
 
 namespace ptrain {
 
-void Regression::check(const Config& config, const RefuseKey& refuse) const {
+void Regression::check(const Config& config, const RejectKey& reject) const {
   constexpr const char* reason = "is of classes, which model.head regression has none of";
   if (config.model.classes > 1) {
-    refuse("model.classes", fmt::format("model.head regression has 1 value, got {}", config.model.classes));
+    reject("model.classes", fmt::format("model.head regression has 1 value, got {}", config.model.classes));
   }
-  refuse_class_keys(config, refuse, reason);
-  if (config.train.label_smoothing > 0) refuse("train.label_smoothing", reason);
+  reject_class_keys(config, reject, reason);
+  if (config.train.label_smoothing > 0) reject("train.label_smoothing", reason);
 }
 
 std::vector<Loss> Regression::add_losses(Graph& graph, Mode /*mode*/) const {
@@ -34,10 +34,10 @@ std::unique_ptr<Metrics> Regression::make_metrics(std::int64_t /*classes*/,
   return std::make_unique<RegressionMetrics>();
 }
 
-std::vector<std::string> Regression::columns(const AnswerForm& /*form*/) const { return {"value"}; }
+std::vector<std::string> Regression::columns(const PredictionOptions& /*form*/) const { return {"value"}; }
 
 std::vector<Prediction> Regression::predictions(const Batch& batch, const Batch& scores,
-                                                const AnswerForm& /*form*/) const {
+                                                const PredictionOptions& /*form*/) const {
   const HostTensor& values = scores.at(tensor_names::logits);
   const HostTensor* const truths = batch.find(tensor_names::values);
   std::vector<Prediction> all;
@@ -50,8 +50,8 @@ std::vector<Prediction> Regression::predictions(const Batch& batch, const Batch&
     made.text = fmt::format("{:.4f}", value);
     made.cells = {fmt::format("{:.6g}", value)};
     if (truths == nullptr || std::isnan(truths->row<float>(row)[0])) continue;
-    made.truth = double{truths->row<float>(row)[0]};
-    made.error = std::abs(made.truth.get<double>() - value);
+    made.label = double{truths->row<float>(row)[0]};
+    made.error = std::abs(made.label.get<double>() - value);
   }
   return all;
 }

@@ -15,12 +15,12 @@ constexpr float auxiliary_weight = 0.5f;
 
 }  // namespace
 
-void Segmentation::check(const Config& config, const RefuseKey& refuse) const {
+void Segmentation::check(const Config& config, const RejectKey& reject) const {
   constexpr const char* reason = "is of images that have one class each, here each pixel has one";
-  if (config.model.classes == 1) refuse("model.classes", "expected at least 2, or 0 to take the data's, got 1");
-  refuse_class_keys(config, refuse, reason);
-  if (config.train.mixup > 0) refuse("train.mixup", reason);
-  if (config.train.cutmix > 0) refuse("train.cutmix", reason);
+  if (config.model.classes == 1) reject("model.classes", "expected at least 2, or 0 to take the data's, got 1");
+  reject_class_keys(config, reject, reason);
+  if (config.train.mixup > 0) reject("train.mixup", reason);
+  if (config.train.cutmix > 0) reject("train.cutmix", reason);
 }
 
 std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
@@ -80,7 +80,7 @@ Batch Segmentation::answers(Batch scores) const {
   return scores;
 }
 
-std::vector<std::string> Segmentation::columns(const AnswerForm& form) const { return form.class_names; }
+std::vector<std::string> Segmentation::columns(const PredictionOptions& form) const { return form.class_names; }
 
 namespace {
 
@@ -94,7 +94,7 @@ std::vector<double> shares(std::span<const std::int32_t> labels, std::size_t cla
   return shares;
 }
 
-Prediction::Json by_name(const std::vector<double>& shares, const AnswerForm& form) {
+Prediction::Json by_name(const std::vector<double>& shares, const PredictionOptions& form) {
   Prediction::Json named = Prediction::Json::object();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i] > 0) named[form.class_names.at(i)] = shares[i];
@@ -114,7 +114,7 @@ double part_wrong(std::span<const std::int32_t> labels, std::span<const std::int
 }  // namespace
 
 std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batch& scores,
-                                                  const AnswerForm& form) const {
+                                                  const PredictionOptions& form) const {
   const HostTensor labels = likeliest_classes(scores.at(tensor_names::logits));
   const HostTensor* const masks = batch.find(tensor_names::masks);
   std::vector<Prediction> all;
@@ -129,7 +129,7 @@ std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batc
     }
     for (const double share : found) made.cells.push_back(fmt::format("{:.6g}", share));
     if (masks == nullptr) continue;
-    made.truth = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
+    made.label = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
     made.error = part_wrong(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));
   }
   return all;

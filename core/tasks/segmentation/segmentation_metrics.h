@@ -25,13 +25,13 @@ class SegmentationMetrics final : public Metrics {
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }
   double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
-  /// The mean over classes, of those that occur as truth or answer, of intersection over union (Everingham et al., "The
+  /// The mean over classes, of those that occur as label or answer, of intersection over union (Everingham et al., "The
   /// PASCAL visual object classes challenge", 2010); the part of the pixels that are right.
   std::vector<MetricValue> values() const override;
 
  private:
   std::int64_t classes_;
-  std::vector<std::int64_t> confusion_;  // [truth, answer], pixels
+  std::vector<std::int64_t> confusion_;  // [label, answer], pixels
   std::int64_t samples_ = 0;
   double loss_sum_ = 0;
   bool has_loss_ = false;

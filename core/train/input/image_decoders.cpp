@@ -1,27 +1,27 @@
 #include "core/train/input/image_decoders.h"
 
 #include "core/base/errors.h"
-#include "core/config/choices.h"
-#include "core/data/registry.h"
+#include "core/config/config_enums.h"
+#include "core/data/source_registry.h"
 
 namespace ptrain {
 namespace {
 
-[[noreturn]] void refuse(std::string_view why) { fail_usage("data.decoder: expected cpu or auto, got gpu: {}", why); }
+[[noreturn]] void reject(std::string_view why) { fail_usage("data.decoder: expected cpu or auto, got gpu: {}", why); }
 
 }  // namespace
 
 MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks) {
   if (config.data.decoder != Decoder::gpu || !find_source_row(config.data.source).entry.has_encoded_images()) return {};
   // Memory that a loader takes on a device may wait for sums that wait for other ranks.
-  if (ranks.world_size() > 1) refuse(fmt::format("it is made for one rank, here are {}", ranks.world_size()));
+  if (ranks.world_size() > 1) reject(fmt::format("it is made for one rank, here are {}", ranks.world_size()));
   MakeImageDecoder decoders;
   try {
     decoders = backend.image_decoders();
   } catch (const Error& error) {
-    refuse(error.what());
+    reject(error.what());
   }
-  if (!decoders) refuse(fmt::format("device {} decodes no images, it needs device cuda", backend.name()));
+  if (!decoders) reject(fmt::format("device {} decodes no images, it needs device cuda", backend.name()));
   return decoders;
 }
 

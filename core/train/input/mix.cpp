@@ -57,8 +57,8 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   const auto rows = static_cast<std::size_t>(batch.count);
   Batch mixed = batch;
   const auto labels = batch.values<std::int32_t>(tensor_names::labels).first(rows);
-  const auto others = mixed.add({tensor_names::other_labels, DType::i32}).values<std::int32_t>().first(rows);
-  mixed.add_common(tensor_names::own_share, DType::f32, {1}).values<float>()[0] = static_cast<float>(draw.share);
+  const auto others = mixed.add({tensor_names::mixup_labels, DType::i32}).values<std::int32_t>().first(rows);
+  mixed.add_common(tensor_names::mixup_lambda, DType::f32, {1}).values<float>()[0] = static_cast<float>(draw.share);
   std::ranges::copy(labels, others.begin());
   if (rows < 2) return mixed;
   std::rotate_copy(labels.begin(), labels.end() - 1, labels.end(), others.begin());

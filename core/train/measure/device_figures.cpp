@@ -2,7 +2,7 @@
 
 #include "core/exec/rates.h"
 #include "core/ops/math/statistics_drift.h"
-#include "core/train/measure/measuring.h"
+#include "core/train/measure/step_timer.h"
 #include "core/train/settings.h"
 
 #include <fmt/format.h>

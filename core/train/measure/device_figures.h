@@ -3,7 +3,7 @@
 
 #include "core/config/config.h"
 #include "core/runtime/plan_set.h"
-#include "core/train/measure/measuring.h"
+#include "core/train/measure/step_timer.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 

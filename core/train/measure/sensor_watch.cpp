@@ -9,7 +9,7 @@ namespace {
 
 /// Of the samples that have the value.
 std::optional<RangeReport> summarize_range(const std::vector<SensorSample>& samples,
-                                    std::optional<double> SensorSample::*value) {
+                                           std::optional<double> SensorSample::*value) {
   RangeReport range;
   double sum = 0, count = 0;
   for (const SensorSample& sample : samples) {
@@ -27,7 +27,7 @@ std::optional<RangeReport> summarize_range(const std::vector<SensorSample>& samp
 
 /// By the device's own counter, else by mean power and time.
 std::optional<double> estimate_energy(const std::vector<SensorSample>& samples, const std::optional<RangeReport>& watts,
-                                double seconds) {
+                                      double seconds) {
   if (samples.front().joules && samples.back().joules) return *samples.back().joules - *samples.front().joules;
   if (watts) return watts->mean * seconds;
   return std::nullopt;

@@ -8,7 +8,7 @@
 #include "core/report/json_file.h"
 #include "core/report/report.h"
 #include "core/train/measure/trace.h"
-#include "core/train/predictions.h"
+#include "core/train/predictions_file.h"
 
 #include <optional>
 

@@ -7,7 +7,7 @@
 #include "core/comm/launch.h"
 #include "core/comm/mpi.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/threads.h"
+#include "core/comm/thread_transport.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -10,7 +10,7 @@
 #include "core/train/amp_choice.h"
 #include "core/train/data_report.h"
 #include "core/train/input/image_decoders.h"
-#include "core/train/measure/known_rates.h"
+#include "core/train/measure/cached_device_rates.h"
 #include "core/train/run/run_environment.h"
 #include "core/train/run/run_log.h"
 #include "core/train/run/start_ranks.h"
@@ -139,7 +139,7 @@ class TrainingRun {
   }
 
   void tell_data() {
-    const Communicator::Busy busy(communicator_, "looking through the data");
+    const Communicator::BusyScope busy(communicator_, "looking through the data");
     DataFindings found = examine_data(config_, *workload_.training, workload_.evaluation.get());
     data_ = found.report;
     for (const std::string& note : found.notes) observer_.on_note(note);
@@ -148,10 +148,10 @@ class TrainingRun {
   /// Rank 0's device speaks for all. A run does without where nothing can be measured.
   std::optional<DeviceRates> measure() {
     if (!is_main()) return std::nullopt;
-    const Communicator::Busy busy(communicator_, "measuring the device");
-    observer_.on_activity("measuring the device", 0, 0);
+    const Communicator::BusyScope busy(communicator_, "timer the device");
+    observer_.on_activity("timer the device", 0, 0);
     try {
-      return known_rates(*workload_.backend, plan_options(config_).kernels);
+      return cached_device_rates(*workload_.backend, plan_options(config_).kernels);
     } catch (const Error& error) {
       observer_.on_note(fmt::format("the device's rates could not be measured: {}", error.what()));
       return std::nullopt;
@@ -168,8 +168,7 @@ class TrainingRun {
     report_.amp.requested = choice.requested;
     report_.amp.reason = choice.reason;
     if (!choice.reason.empty()) {
-      observer_.on_note(
-          fmt::format("amp.level {}: {}, {}", choice.requested, choice_name(choice.level), choice.reason));
+      observer_.on_note(fmt::format("amp.level {}: {}, {}", choice.requested, enum_name(choice.level), choice.reason));
     }
     if (!choice.note.empty()) observer_.on_note(choice.note);
   }

@@ -26,7 +26,7 @@ const MetricValue& find_metric(const EvalResult& result, const std::string& name
   return *found;
 }
 
-void BestModel::judge_by(const MetricInfo& metric) {
+void BestModel::compare_by(const MetricInfo& metric) {
   metric_ = metric.name;
   if (record_) record_->metric = metric.name;
 }

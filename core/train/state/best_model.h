@@ -24,7 +24,7 @@ class BestModel {
   explicit BestModel(const Config& config) : config_(config), metric_(config.output.keep_best) {}
 
   /// What output.keep_best names is this metric.
-  void judge_by(const MetricInfo& metric);
+  void compare_by(const MetricInfo& metric);
 
   bool wanted() const { return config_.output.keep_best != no_metric; }
   /// Whether `result` is better than all before it; a metric that is absent or not finite never is.

@@ -111,7 +111,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
 void Checkpoints::write(const Variables& variables, const TrainingState& state) {
   ranks_.require_equal_parameters(variables, state.step);
   if (!ranks_.is_main()) return;
-  const Communicator::Busy busy(ranks_.communicator(), "writing a checkpoint");
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   CheckpointInfo info;
   info.step = static_cast<std::uint64_t>(state.step);
   info.epoch = static_cast<std::uint64_t>(state.epoch);
@@ -120,7 +120,7 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
   info.state = {{"first_loss", state.first_loss},
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_samples_},
-                {"amp", {{"level", choice_name(config_.amp.level.value())}, {"dtype", choice_name(config_.amp.dtype)}}},
+                {"amp", {{"level", enum_name(config_.amp.level.value())}, {"dtype", enum_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", describe_work(config_)}};
   if (config_.train.target > 0) info.state["seconds"] = state.seconds;  // equal runs have equal checkpoints otherwise

@@ -3,7 +3,7 @@ import json
 import unittest
 
 from data_files import write_criteo
-from program import ROOT, ProgramTest, figures_of, run
+from program import ROOT, ProgramTest, get_figures, run
 
 CLICKS = """\
 model: {{name: WideDeep, hash_buckets: 5000}}
@@ -33,7 +33,7 @@ class Clicks(ProgramTest):
         report = self.report("own")
         self.assertEqual((report["model"]["name"], report["model"]["sample"]), ("wide_deep", "sample"))
         self.assertEqual(report["throughput"]["unit"], "samples/s")
-        accuracy = figures_of(report)
+        accuracy = get_figures(report)
         self.assertEqual(report["evaluation"]["eval_samples"], 500)
         self.assertGreater(accuracy["auc"], 0.75)
         self.assertLess(accuracy["loss"], 0.62, "the log loss of answers at random is 0.69")
@@ -85,7 +85,7 @@ class Clicks(ProgramTest):
         labelled = infer(clicks, "--report", self.folder / "report.json")
         self.assertEqual(labelled.returncode, 0, labelled.stderr)
         answers = [json.loads(line) for line in labelled.stdout.splitlines()]
-        accuracy = figures_of(json.loads((self.folder / "report.json").read_text()))
+        accuracy = get_figures(json.loads((self.folder / "report.json").read_text()))
         self.assertAlmostEqual(accuracy["top1"], self.report("own")["evaluation"]["metrics"]["top1"]["value"])
         self.assertEqual(answers[4]["input"], f"{clicks}:5")
         for answer in answers:

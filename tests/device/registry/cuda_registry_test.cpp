@@ -1,5 +1,5 @@
 // Every op of the list has a CUDA kernel: this links, and finds them all.
-#include "core/cuda/registry.h"
+#include "core/cuda/cuda_kernel_registry.h"
 
 #include <gtest/gtest.h>
 

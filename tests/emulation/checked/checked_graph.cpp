@@ -106,7 +106,7 @@ struct CudnnGraph::Parts {
 
   /// The inputs as `Graph` knows them.
   template <typename Graph, typename Find>
-  static typename Graph::AttentionInputs inputs_of(const AttentionInputs& inputs, Find&& find) {
+  static typename Graph::AttentionInputs get_inputs(const AttentionInputs& inputs, Find&& find) {
     typename Graph::AttentionInputs own{find(inputs.q), find(inputs.k), find(inputs.v), find(inputs.query_lengths),
                                         find(inputs.key_lengths)};
     own.scale = inputs.scale;
@@ -117,10 +117,10 @@ struct CudnnGraph::Parts {
     return own;
   }
   auto planned_inputs(const AttentionInputs& inputs) const {
-    return inputs_of<planned::CudnnGraph>(inputs, [&](Tensor tensor) { return p(tensor); });
+    return get_inputs<planned::CudnnGraph>(inputs, [&](Tensor tensor) { return p(tensor); });
   }
   auto naive_inputs(const AttentionInputs& inputs) const {
-    return inputs_of<naive::CudnnGraph>(inputs, [&](Tensor tensor) { return n(tensor); });
+    return get_inputs<naive::CudnnGraph>(inputs, [&](Tensor tensor) { return n(tensor); });
   }
 };
 
@@ -212,7 +212,7 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
   return {t.add(planned.dq, naive.dq), t.add(planned.dk, naive.dk), t.add(planned.dv, naive.dv)};
 }
 
-std::optional<std::string> CudnnGraph::plan(const PlanRules& rules) {
+std::optional<std::string> CudnnGraph::plan(const EngineRules& rules) {
   return parts_->planned.plan({rules.tensor_cores, rules.deterministic, rules.workspace_limit});
 }
 const std::vector<std::string>& CudnnGraph::plan_names() const { return parts_->planned.plan_names(); }

@@ -1,5 +1,5 @@
 // The own weight gradient of depthwise convolutions against naive sums in double precision.
-#include "tests/ops/asked_for_kernel.h"
+#include "tests/ops/forced_kernel.h"
 #include "tests/ops/reference/conv2d.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST_P(Depthwise, GivesTheWeightGradientInEveryDtype) {
       const HostTensor x = random_tensor(data, p.x, 1), dy = random_tensor(data, p.y(), 3);
       const TensorDesc w{weights, p.w};
       const Conv2dGradWeight op(Conv2dGradWeightAttributes{p.conv, w});
-      EXPECT_EQ(implementation_of(op, {x.desc, dy.desc}), name);
+      EXPECT_EQ(get_implementation(op, {x.desc, dy.desc}), name);
       const std::vector<double> expected = reference_conv2d_grad_weight(p.conv, x, dy, p.w);
       std::vector<HostTensor> inputs{x, dy};
       const HostTensor result =
@@ -46,7 +46,7 @@ TEST(DepthwiseKernel, IsForNothingElse) {
   const AskedForKernel asked(name);
   const auto chosen = [](const Conv2dProblem& p) {
     const Conv2dGradWeight op(Conv2dGradWeightAttributes{p.conv, {DType::f32, p.w}});
-    return implementation_of(op, {{DType::f32, p.x}, {DType::f32, p.y()}});
+    return get_implementation(op, {{DType::f32, p.x}, {DType::f32, p.y()}});
   };
   EXPECT_NE(chosen({{1, 8, 8, 16}, {16, 3, 3, 2}, {.padding = 1, .groups = 8}}), name);
   EXPECT_NE(chosen({{1, 8, 8, 16}, {32, 3, 3, 1}, {.padding = 1, .groups = 16}}), name);

@@ -1,6 +1,6 @@
 // Winograd's convolutions, forward and both gradients, against naive sums in double precision; each size of tiles is
 // asked for by name, whatever a search would choose.
-#include "tests/ops/asked_for_kernel.h"
+#include "tests/ops/forced_kernel.h"
 #include "tests/ops/reference/activation.h"
 #include "tests/ops/reference/conv2d.h"
 
@@ -22,7 +22,7 @@ TEST_P(Winograd, ConvolvesAndGivesBothGradients) {
   const std::vector<double> dw = reference_conv2d_grad_weight(p.conv, x, dy, p.w);
   const auto check = [&](const OpPtr& op, std::vector<HostTensor> inputs, const std::vector<double>& expected,
                          const std::string& name) {
-    EXPECT_EQ(implementation_of(*op, {inputs[0].desc, inputs[1].desc}), name);
+    EXPECT_EQ(get_implementation(*op, {inputs[0].desc, inputs[1].desc}), name);
     expect_close(run_op(op, inputs)[0].values, expected, tolerance(DType::f32), name + " " + std::string(op->type()));
   };
   for (const std::string& name : names) {
@@ -57,7 +57,7 @@ TEST(WinogradStorage, IsWidenedAndRoundedOnce) {
         const auto check = [&](const OpPtr& op, std::vector<HostTensor> inputs, const std::vector<double>& expected) {
           std::vector<TensorDesc> descs;
           for (const HostTensor& t : inputs) descs.push_back(t.absent ? absent_input() : t.desc);
-          EXPECT_EQ(implementation_of(*op, descs), name);
+          EXPECT_EQ(get_implementation(*op, descs), name);
           const HostTensor result = run_op(op, inputs)[0];
           const double limit = result.desc.dtype == DType::f32 ? tolerance(DType::f32) : tolerance(data) / 4;
           expect_close(result.values, expected, limit, name + " " + std::string(op->type()));
@@ -84,7 +84,7 @@ TEST(WinogradEpilogue, AddsBiasAndResidualAndActivates) {
         y[i] = activation_reference(activation, y[i] + bias.values[i % 48] + residual.values[i]);
       }
       const auto op = std::make_shared<Conv2d>(p.conv, activation);
-      EXPECT_EQ(implementation_of(*op, {x.desc, w.desc, bias.desc, residual.desc}), name);
+      EXPECT_EQ(get_implementation(*op, {x.desc, w.desc, bias.desc, residual.desc}), name);
       std::vector<HostTensor> inputs{x, w, bias, residual};
       expect_close(run_op(op, inputs)[0].values, y, tolerance(DType::f32), name);
     }
@@ -95,7 +95,7 @@ TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsAndOddChannels) {
   const AskedForKernel asked("winograd");
   const auto taken = [](const Conv2dProblem& p) {
     const std::vector<TensorDesc> inputs{{DType::f32, p.x}, {DType::f32, p.w}};
-    return implementation_of(Conv2d(p.conv), inputs).find("winograd") != std::string::npos;
+    return get_implementation(Conv2d(p.conv), inputs).find("winograd") != std::string::npos;
   };
   EXPECT_TRUE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.stride = 2, .padding = 1}}));

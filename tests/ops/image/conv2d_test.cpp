@@ -1,6 +1,6 @@
 #include "core/ops/image/conv2d.h"
 
-#include "core/cpu/registry.h"
+#include "core/cpu/cpu_kernel_registry.h"
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/activation.h"
 #include "tests/ops/reference/conv2d.h"
@@ -185,7 +185,7 @@ class PackingKernel {
     return {y.begin(), y.end()};
   }
 
-  void expect_result_of(const HostTensor& w, std::vector<float>& weights) {
+  void expect_result(const HostTensor& w, std::vector<float>& weights) {
     expect_close(run(weights), reference_conv2d(op_.attrs(), x_, w), tolerance(DType::f32), "packed");
   }
 
@@ -208,7 +208,7 @@ TEST(Conv2d, PacksConstantWeightsOnceAndAgainWhenTheyChange) {
     std::vector<float> weights(w.values.begin(), w.values.end());
     ConstantStore kept;
     kernel.take_weights(kept);
-    for (int run = 0; run < 2; ++run) kernel.expect_result_of(w, weights);
+    for (int run = 0; run < 2; ++run) kernel.expect_result(w, weights);
   }
 }
 
@@ -218,10 +218,10 @@ TEST(Conv2d, SharesPackedWeights) {
   std::vector<float> weights(w.values.begin(), w.values.end());
   ConstantStore kept;
   one.take_weights(kept);
-  one.expect_result_of(w, weights);
+  one.expect_result(w, weights);
   weights.assign(weights.size(), 0);  // only what was packed knows them still
   other.take_weights(kept);
-  other.expect_result_of(w, weights);
+  other.expect_result(w, weights);
 }
 
 TEST(Conv2d, CountsMultiplyAddsTwice) {

@@ -6,7 +6,7 @@
 namespace ptrain::testing {
 
 /// The place of element i along each axis.
-inline std::vector<std::int64_t> places_of(const Shape& shape, std::int64_t i) {
+inline std::vector<std::int64_t> get_places(const Shape& shape, std::int64_t i) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(shape.rank()));
   for (int axis = shape.rank(); axis-- > 0; i /= shape[axis]) places[static_cast<std::size_t>(axis)] = i % shape[axis];
   return places;
@@ -21,7 +21,7 @@ inline std::size_t element_at(const Shape& shape, const std::vector<std::int64_t
 
 /// The element of a tensor of `operand` that stands for element i of `result`, to which it is broadcast.
 inline std::size_t broadcast_element(const Shape& operand, const Shape& result, std::int64_t i) {
-  std::vector<std::int64_t> places = places_of(result, i);
+  std::vector<std::int64_t> places = get_places(result, i);
   places.erase(places.begin(), places.end() - operand.rank());
   for (int axis = 0; axis < operand.rank(); ++axis) {
     if (operand[axis] == 1) places[static_cast<std::size_t>(axis)] = 0;

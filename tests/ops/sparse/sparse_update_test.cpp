@@ -53,24 +53,24 @@ struct Element {
 };
 
 /// Rows of step `t`, each once, some places without one.
-HostTensor rows_of(int t) {
+HostTensor get_rows(int t) {
   std::vector<double> rows;
   for (std::int64_t i = 0; i < entries; ++i)
     rows.push_back(i % 4 == 1 ? -1 : static_cast<double>((i * 7 + t * 3) % table_rows));
   return tensor(DType::i32, Shape{entries}, std::move(rows));
 }
 
-HostTensor values_of(int t) { return random_tensor(DType::f32, Shape{entries, width}, static_cast<std::uint64_t>(t)); }
+HostTensor get_values(int t) { return random_tensor(DType::f32, Shape{entries, width}, static_cast<std::uint64_t>(t)); }
 
-std::vector<HostTensor> inputs_of(const OptimizerSettings& s, float found_inf = 0) {
+std::vector<HostTensor> get_inputs(const OptimizerSettings& s, float found_inf = 0) {
   const Shape shape{table_rows, width};
   const int moments = moment_count(s);
   const auto moment = [&](bool kept) {
     return kept ? tensor(DType::f32, shape, std::vector<double>(table_rows * width)) : absent_tensor();
   };
   return {tensor(DType::f32, Shape{1}, {0.1}),
-          rows_of(0),
-          values_of(0),
+          get_rows(0),
+          get_values(0),
           tensor(DType::f32, Shape{1}, {0}),
           tensor(DType::f32, Shape{2}, {1, found_inf}),
           tensor(DType::f32, Shape{4}, {scale, 0, 0, 0}),
@@ -81,13 +81,13 @@ std::vector<HostTensor> inputs_of(const OptimizerSettings& s, float found_inf = 
 }
 
 void expect_formula(const OptimizerSettings& s) {
-  SCOPED_TRACE(choice_name(s.kind));
-  std::vector<HostTensor> inputs = inputs_of(s);
+  SCOPED_TRACE(enum_name(s.kind));
+  std::vector<HostTensor> inputs = get_inputs(s);
   std::vector<Element> expected;
   for (const double p : inputs[SparseUpdate::table].values) expected.push_back({p});
   for (int step = 1; step <= 5; ++step) {
-    inputs[SparseUpdate::rows] = rows_of(step);
-    inputs[SparseUpdate::values] = values_of(step);
+    inputs[SparseUpdate::rows] = get_rows(step);
+    inputs[SparseUpdate::values] = get_values(step);
     inputs[SparseUpdate::updates].values = {static_cast<double>(step - 1)};
     run_op(std::make_shared<SparseUpdate>(SparseUpdateAttributes{s}), inputs);
     for (std::size_t i = 0; i < inputs[SparseUpdate::values].values.size(); ++i) {
@@ -121,12 +121,12 @@ TEST(SparseUpdate, KeepsOneSumForEachRowWhereAdagradIsRowWise) {
                             .weight_decay = 0.1f,
                             .initial_accumulator = 0.01f,
                             .row_wise = true};
-  std::vector<HostTensor> inputs = inputs_of(s);
+  std::vector<HostTensor> inputs = get_inputs(s);
   inputs[SparseUpdate::moment1] = tensor(DType::f32, Shape{table_rows}, std::vector<double>(table_rows));
   std::vector<double> p = inputs[SparseUpdate::table].values, sums(table_rows);
   for (int step = 1; step <= 5; ++step) {
-    inputs[SparseUpdate::rows] = rows_of(step);
-    inputs[SparseUpdate::values] = values_of(step);
+    inputs[SparseUpdate::rows] = get_rows(step);
+    inputs[SparseUpdate::values] = get_values(step);
     run_op(std::make_shared<SparseUpdate>(SparseUpdateAttributes{s}), inputs);
     for (std::size_t i = 0; i < entries; ++i) {
       if (inputs[SparseUpdate::rows].values[i] < 0) continue;
@@ -149,7 +149,7 @@ TEST(SparseUpdate, KeepsOneSumForEachRowWhereAdagradIsRowWise) {
 
 TEST(SparseUpdate, LeavesOtherRowsAndTheirMomentsAsTheyAre) {
   const OptimizerSettings s{.kind = OptimizerKind::adamw, .weight_decay = 0.5f};
-  std::vector<HostTensor> inputs = inputs_of(s);
+  std::vector<HostTensor> inputs = get_inputs(s);
   inputs[SparseUpdate::moment1] = inputs[SparseUpdate::moment2] =
       random_tensor(DType::f32, Shape{table_rows, width}, 5, 0.5, 1);
   const std::vector<HostTensor> before = inputs;
@@ -166,7 +166,7 @@ TEST(SparseUpdate, LeavesOtherRowsAndTheirMomentsAsTheyAre) {
 TEST(SparseUpdate, GivesTheSameBitsOnAnyNumberOfThreads) {
   constexpr std::int64_t many = 3000;
   const OptimizerSettings s{.kind = OptimizerKind::adamw};
-  std::vector<HostTensor> one = inputs_of(s);
+  std::vector<HostTensor> one = get_inputs(s);
   std::vector<double> rows;
   for (std::int64_t i = 0; i < many; ++i) rows.push_back(static_cast<double>(i * 7 % many));
   one[SparseUpdate::rows] = tensor(DType::i32, Shape{many}, rows);
@@ -187,7 +187,7 @@ TEST(SparseUpdate, GivesTheSameBitsOnAnyNumberOfThreads) {
 
 TEST(SparseUpdate, IsLeftOutWhereAGradientOverflowed) {
   const OptimizerSettings s{.kind = OptimizerKind::adamw};
-  std::vector<HostTensor> inputs = inputs_of(s, 1);
+  std::vector<HostTensor> inputs = get_inputs(s, 1);
   const std::vector<HostTensor> before = inputs;
   run_op(std::make_shared<SparseUpdate>(SparseUpdateAttributes{s}), inputs);
   EXPECT_EQ(inputs[SparseUpdate::table].values, before[SparseUpdate::table].values);
@@ -196,7 +196,7 @@ TEST(SparseUpdate, IsLeftOutWhereAGradientOverflowed) {
 
 TEST(SparseUpdate, ClipsByTheNormOfAllGradients) {
   OptimizerSettings s{.kind = OptimizerKind::sgd};
-  std::vector<HostTensor> free = inputs_of(s), clipped = free;
+  std::vector<HostTensor> free = get_inputs(s), clipped = free;
   const std::vector<double> start = free[SparseUpdate::table].values;
   run_op(std::make_shared<SparseUpdate>(SparseUpdateAttributes{s}), free);
   s.clip_norm = 0.25f;  // of a norm of 1
@@ -209,7 +209,7 @@ TEST(SparseUpdate, ClipsByTheNormOfAllGradients) {
 
 TEST(SparseUpdate, RefusesOptimizersOfWholeTables) {
   EXPECT_FALSE(updates_rows(OptimizerKind::lamb));
-  std::vector<HostTensor> inputs = inputs_of({.kind = OptimizerKind::lamb});
+  std::vector<HostTensor> inputs = get_inputs({.kind = OptimizerKind::lamb});
   const auto op = std::make_shared<SparseUpdate>(SparseUpdateAttributes{{.kind = OptimizerKind::lamb}});
   EXPECT_ANY_THROW(run_op(op, inputs));
 }

@@ -56,7 +56,7 @@ std::vector<std::vector<float>> run(Differentiated d) {
     const std::vector<float> values(t.values.begin(), t.values.end());
     variables.write(value.name, values.data(), values.size() * sizeof(float));
   }
-  plan.run(Phase::forward, Phase::update);
+  plan.run(Pass::forward, Pass::update);
   std::vector<std::vector<float>> results;
   for (const auto& output : d.graph.outputs()) {
     results.emplace_back(static_cast<std::size_t>(d.graph.desc(output.second).count()));

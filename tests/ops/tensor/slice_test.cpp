@@ -16,7 +16,7 @@ OpCase make_case(DType dtype, Shape shape, int axis, std::int64_t begin, std::in
     const Shape& from = in[0].desc.shape;
     std::vector<double> y;
     for (std::int64_t i = 0; i < from.count(); ++i) {
-      const std::int64_t place = places_of(from, i)[static_cast<std::size_t>(axis < 0 ? axis + from.rank() : axis)];
+      const std::int64_t place = get_places(from, i)[static_cast<std::size_t>(axis < 0 ? axis + from.rank() : axis)];
       if (place >= begin && place < end) y.push_back(in[0].values[static_cast<std::size_t>(i)]);
     }
     return std::vector<std::vector<double>>{y};

@@ -21,7 +21,7 @@ OpCase make_case(DType dtype, const Shape& shape, std::vector<int> order) {
     const Shape to(dims);
     std::vector<double> y;
     for (std::int64_t i = 0; i < to.count(); ++i) {
-      const std::vector<std::int64_t> places = places_of(to, i);
+      const std::vector<std::int64_t> places = get_places(to, i);
       std::vector<std::int64_t> source(places.size());
       for (std::size_t axis = 0; axis < order.size(); ++axis)
         source[static_cast<std::size_t>(order[axis])] = places[axis];

@@ -75,7 +75,7 @@ TEST(Compare, HoldsAccuracyToItsMargin) {
     for (MeasuredCase* side : {&base, &changed}) {
       for (MeasuredRun& run : side->runs) run.record.figures->evaluation->eval_samples = samples;
     }
-    return judge_accuracy(base.good(), changed.good(), 0.01).verdict;
+    return test_accuracy_change(base.good(), changed.good(), 0.01).verdict;
   };
   EXPECT_EQ(verdict(0.90, 1000), AccuracyVerdict::not_worse);
   EXPECT_EQ(verdict(0.90, 16), AccuracyVerdict::inconclusive);  // a fifth of them may have changed sides
@@ -95,7 +95,7 @@ MeasuredCase judged_by(const MetricValue& metric, const std::vector<double>& val
 }
 
 AccuracyChange judge(const MeasuredCase& base, const MeasuredCase& changed) {
-  return judge_accuracy(base.good(), changed.good(), 0.01);
+  return test_accuracy_change(base.good(), changed.good(), 0.01);
 }
 
 TEST(Compare, JudgesThePrimaryMetricInItsDirection) {

@@ -1,4 +1,4 @@
-// Whether 95 % intervals hold the truth 95 times of 100 for few runs, on noise recorded on a shared machine.
+// Whether 95 % intervals hold the label 95 times of 100 for few runs, on noise recorded on a shared machine.
 #include "core/analysis/effects/effects.h"
 #include "tests/unit/analysis/example_runs.h"
 #include "tests/unit/analysis/recorded_noise.h"
@@ -29,7 +29,7 @@ MeasuredRun run_of_noise(const std::string& name, int round, double step_ms) {
 }
 
 /// `rounds` of neighbouring runs in random order, one of each of `cases`, of which the second half is slowed down.
-RunSet sweep_of(const RecordedNoise& noise, std::size_t cases, int rounds, std::mt19937_64& random) {
+RunSet get_sweep(const RecordedNoise& noise, std::size_t cases, int rounds, std::mt19937_64& random) {
   RunSet set;
   set.suite.emplace().suite = "noise";
   set.suite->axes = {{"fusion", "fusion", {0, 1}}, {"seed", "seed", nlohmann::json::array()}};
@@ -55,14 +55,14 @@ RunSet sweep_of(const RecordedNoise& noise, std::size_t cases, int rounds, std::
 
 TEST(Cover, OfEffectsOnRecordedNoise) {
   const RecordedNoise noise;
-  const double truth = 100 * (1 / slowdown - 1);
+  const double label = 100 * (1 / slowdown - 1);
   for (const std::size_t cases : {std::size_t{2}, std::size_t{4}}) {
     for (const int rounds : {2, 3, 5, 10}) {
       std::mt19937_64 random(7);
       int held = 0;
       for (int t = 0; t < runs_of_cover; ++t) {
-        const Interval interval = find_effects(sweep_of(noise, cases, rounds, random)).effects.front().interval;
-        held += interval.lower <= truth && interval.upper >= truth ? 1 : 0;
+        const Interval interval = find_effects(get_sweep(noise, cases, rounds, random)).effects.front().interval;
+        held += interval.lower <= label && interval.upper >= label ? 1 : 0;
       }
       EXPECT_GE(held, fewest_held * runs_of_cover) << cases << " cases, " << rounds << " rounds";
     }
@@ -73,7 +73,7 @@ TEST(Cover, OfACasesCentreOnRecordedNoise) {
   const RecordedNoise noise;
   std::vector<double> logs;
   for (const double ms : noise.step_ms) logs.push_back(std::log(ms));
-  const double truth = signed_rank_interval(logs, 0.95).estimate;
+  const double label = signed_rank_interval(logs, 0.95).estimate;
   for (const int runs : {2, 3, 4, 5, 6, 8, 10}) {
     std::mt19937_64 random(7);
     int held = 0;
@@ -81,7 +81,7 @@ TEST(Cover, OfACasesCentreOnRecordedNoise) {
       std::vector<double> drawn;
       for (int i = 0; i < runs; ++i) drawn.push_back(logs[random() % logs.size()]);
       const Interval interval = centre_interval(drawn, 0.95);
-      held += interval.lower <= truth && interval.upper >= truth ? 1 : 0;
+      held += interval.lower <= label && interval.upper >= label ? 1 : 0;
     }
     EXPECT_GE(held, fewest_held * runs_of_cover) << runs << " runs";
   }

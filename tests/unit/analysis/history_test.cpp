@@ -24,7 +24,7 @@ struct Measured {
 };
 
 /// Sweep number `day` of one case, three runs that are equal.
-SavedSweep sweep_of(int day, const Measured& measured) {
+SavedSweep get_sweep(int day, const Measured& measured) {
   static const MeasuredRun example = example_run("base", 0, 10);
   SavedSweep sweep;
   SuiteRecord& suite = sweep.runs.suite.emplace();
@@ -49,19 +49,19 @@ SavedSweep sweep_of(int day, const Measured& measured) {
 }
 
 /// `count` sweeps of small, fixed noise; `change` alters those from the twelfth on.
-std::vector<SavedSweep> sweeps_of(int count, const std::function<void(Measured&)>& change = {}) {
+std::vector<SavedSweep> get_sweeps(int count, const std::function<void(Measured&)>& change = {}) {
   std::vector<SavedSweep> sweeps;
   std::mt19937 random(3);
   for (int day = 0; day < count; ++day) {
     const double noise = 1 + 0.001 * (static_cast<double>(random() % 1000) / 1000 - 0.5);
     Measured measured{10 * noise, 100 * noise, 0.75 * noise};
     if (change && day >= 12) change(measured);
-    sweeps.push_back(sweep_of(day, measured));
+    sweeps.push_back(get_sweep(day, measured));
   }
   return sweeps;
 }
 
-const HistorySeries& series_of(const History& history, Response response) {
+const HistorySeries& get_series(const History& history, Response response) {
   for (const HistorySeries& series : history.series) {
     if (series.response == response) return series;
   }
@@ -80,11 +80,11 @@ class Directions : public testing::TestWithParam<Direction> {};
 
 TEST_P(Directions, AreToldWithSizeAndPlace) {
   const Direction& wanted = GetParam();
-  const History history = find_history("folder", sweeps_of(24, wanted.change), {});
+  const History history = find_history("folder", get_sweeps(24, wanted.change), {});
   for (const HistorySeries& series : history.series) {
     EXPECT_EQ(series.changes.size(), series.response == wanted.response ? 1u : 0u) << to_string(series.response);
   }
-  const HistoryChange& change = series_of(history, wanted.response).changes.at(0);
+  const HistoryChange& change = get_series(history, wanted.response).changes.at(0);
   EXPECT_EQ(change.at, 12);
   EXPECT_EQ(change.before, "v11");
   EXPECT_EQ(change.after, "v12");
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(History, JudgesThePrimaryMetricInItsDirectionAndNamesIt) {
   for (const double factor : {1.1, 0.9}) {
-    std::vector<SavedSweep> sweeps = sweeps_of(24);
+    std::vector<SavedSweep> sweeps = get_sweeps(24);
     for (std::size_t day = 0; day < sweeps.size(); ++day) {
       const double value = (20 + 0.001 * static_cast<double>(day * 7 % 5)) * (day < 12 ? 1 : factor);
       for (MeasuredRun& run : sweeps[day].runs.cases.front().runs) {
@@ -119,11 +119,11 @@ TEST(History, JudgesThePrimaryMetricInItsDirectionAndNamesIt) {
       }
     }
     const History history = find_history("folder", sweeps, {});
-    const HistoryChange& change = series_of(history, Response::accuracy).changes.at(0);
+    const HistoryChange& change = get_series(history, Response::accuracy).changes.at(0);
     EXPECT_EQ(change.regression, factor > 1);
     EXPECT_NEAR(change.size.estimate, 100 * (factor - 1), 0.1);
     EXPECT_EQ(history.outcome(), factor > 1 ? ExitCode::regressed : ExitCode::ok);
-    const std::string text = change_text(series_of(history, Response::accuracy), change);
+    const std::string text = change_text(get_series(history, Response::accuracy), change);
     EXPECT_NE(text.find(factor > 1 ? "base: perplexity +10.0 %" : "base: perplexity -10.0 %"), std::string::npos)
         << text;
   }
@@ -131,20 +131,20 @@ TEST(History, JudgesThePrimaryMetricInItsDirectionAndNamesIt) {
 
 TEST(History, LeavesOutWhatIsBelowTheThreshold) {
   const auto slower = [](Measured& m) { m.step_ms *= 1.01; };
-  EXPECT_TRUE(series_of(find_history("", sweeps_of(24, slower), {}), Response::throughput).changes.empty());
+  EXPECT_TRUE(get_series(find_history("", get_sweeps(24, slower), {}), Response::throughput).changes.empty());
   HistoryRule rule;
   rule.threshold_percent = 0.5;
-  EXPECT_EQ(series_of(find_history("", sweeps_of(24, slower), rule), Response::throughput).changes.size(), 1u);
+  EXPECT_EQ(get_series(find_history("", get_sweeps(24, slower), rule), Response::throughput).changes.size(), 1u);
 }
 
 TEST(History, SaysWhenThereAreTooFewPoints) {
-  const History history = find_history("", sweeps_of(6), {});
+  const History history = find_history("", get_sweeps(6), {});
   EXPECT_EQ(history.outcome(), ExitCode::inconclusive);
   EXPECT_NE(history_text(history).find("3 series of 6: too few points"), std::string::npos) << history_text(history);
 }
 
 TEST(History, NeverMixesMachines) {
-  std::vector<SavedSweep> sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 2; });
+  std::vector<SavedSweep> sweeps = get_sweeps(24, [](Measured& m) { m.step_ms *= 2; });
   for (std::size_t i = 12; i < sweeps.size(); ++i) {
     sweeps[i].record.machine.hash = "there";  // of the same name
   }
@@ -155,7 +155,7 @@ TEST(History, NeverMixesMachines) {
 }
 
 TEST(History, BeginsAnotherSeriesWithAnotherConfiguration) {
-  std::vector<SavedSweep> sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 2; });
+  std::vector<SavedSweep> sweeps = get_sweeps(24, [](Measured& m) { m.step_ms *= 2; });
   for (std::size_t i = 12; i < sweeps.size(); ++i) sweeps[i].runs.suite->cases[0].work["train.steps"] = 40;
   const History history = find_history("", sweeps, {});
   EXPECT_EQ(history.series.size(), 6u);
@@ -165,22 +165,22 @@ TEST(History, BeginsAnotherSeriesWithAnotherConfiguration) {
 }
 
 TEST(History, HoldsNothingAgainstWhatWasBeforeALabel) {
-  const auto sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 1.05; });
+  const auto sweeps = get_sweeps(24, [](Measured& m) { m.step_ms *= 1.05; });
   HistoryRule rule;
   rule.since = "v13";
   EXPECT_EQ(find_history("", sweeps, rule).outcome(), ExitCode::ok);
   rule.since = "v12";
   EXPECT_EQ(find_history("", sweeps, rule).outcome(), ExitCode::regressed);
   rule.since = "v111";
-  EXPECT_NE(error_of([&] { find_history("", sweeps, rule); }, ExitCode::usage).find("did you mean v11?"),
+  EXPECT_NE(get_error([&] { find_history("", sweeps, rule); }, ExitCode::usage).find("did you mean v11?"),
             std::string::npos);
 }
 
 TEST(History, IsNoRegressionAnyMoreOnceItIsMadeUpFor) {
-  auto sweeps = sweeps_of(24, [](Measured& m) { m.step_ms *= 1.05; });
-  for (int day = 24; day < 30; ++day) sweeps.push_back(sweep_of(day, {10 + 0.001 * day, 100, 0.75}));
+  auto sweeps = get_sweeps(24, [](Measured& m) { m.step_ms *= 1.05; });
+  for (int day = 24; day < 30; ++day) sweeps.push_back(get_sweep(day, {10 + 0.001 * day, 100, 0.75}));
   const History history = find_history("", sweeps, {});
-  EXPECT_EQ(series_of(history, Response::throughput).changes.size(), 2u);
+  EXPECT_EQ(get_series(history, Response::throughput).changes.size(), 2u);
   EXPECT_EQ(history.outcome(), ExitCode::ok);
 }
 

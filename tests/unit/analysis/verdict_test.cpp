@@ -23,40 +23,40 @@ StepLogs noisy_changes(std::mt19937_64& random, int count, double percent, doubl
   return logs;
 }
 
-double rate_of(Verdict verdict, int pairs, double percent, double noise_percent) {
+double get_rate(Verdict verdict, int pairs, double percent, double noise_percent) {
   std::mt19937_64 random(3);
   int called = 0;
   constexpr int trials = 1000;
   for (int t = 0; t < trials; ++t) {
-    called += judge_pairs(noisy_changes(random, pairs, percent, noise_percent), {}).verdict == verdict ? 1 : 0;
+    called += test_paired_change(noisy_changes(random, pairs, percent, noise_percent), {}).verdict == verdict ? 1 : 0;
   }
   return static_cast<double>(called) / trials;
 }
 
 TEST(JudgePairs, CallsNoChangeInWhatDidNotChange) {
   for (const double noise : {0.5, 2.0, 8.0}) {
-    EXPECT_LE(rate_of(Verdict::slower, 10, 0, noise), 0.03) << noise;
-    EXPECT_LE(rate_of(Verdict::faster, 10, 0, noise), 0.03) << noise;
+    EXPECT_LE(get_rate(Verdict::slower, 10, 0, noise), 0.03) << noise;
+    EXPECT_LE(get_rate(Verdict::faster, 10, 0, noise), 0.03) << noise;
   }
 }
 
 TEST(JudgePairs, FindsThreePercentWhereTheNoiseAllows) {
-  EXPECT_GE(rate_of(Verdict::slower, 16, 3, 1.0), 0.95);
-  EXPECT_GE(rate_of(Verdict::slower, 16, 10, 2.0), 0.99);
-  EXPECT_GE(rate_of(Verdict::faster, 16, -10, 2.0), 0.99);
+  EXPECT_GE(get_rate(Verdict::slower, 16, 3, 1.0), 0.95);
+  EXPECT_GE(get_rate(Verdict::slower, 16, 10, 2.0), 0.99);
+  EXPECT_GE(get_rate(Verdict::faster, 16, -10, 2.0), 0.99);
 }
 
-TEST(JudgePairs, CallsTheSameTheSame) { EXPECT_GE(rate_of(Verdict::same, 16, 0, 0.8), 0.95); }
+TEST(JudgePairs, CallsTheSameTheSame) { EXPECT_GE(get_rate(Verdict::same, 16, 0, 0.8), 0.95); }
 
 TEST(JudgePairs, SaysHowManyMorePairsWhenTooFew) {
-  const SpeedChange change = judge_pairs({{0.10, 0.11, 0.12}, {0.10, 0.11, 0.12}}, {});
+  const SpeedChange change = test_paired_change({{0.10, 0.11, 0.12}, {0.10, 0.11, 0.12}}, {});
   EXPECT_EQ(change.verdict, Verdict::inconclusive);
   EXPECT_EQ(change.more_runs, 3);
   EXPECT_NE(change.reason.find("3 pairs more"), std::string::npos);
 }
 
 TEST(JudgePairs, SaysNothingFromNothing) {
-  const SpeedChange change = judge_pairs({}, {});
+  const SpeedChange change = test_paired_change({}, {});
   EXPECT_EQ(change.verdict, Verdict::inconclusive);
   EXPECT_EQ(change.more_runs, 6);
 }
@@ -67,7 +67,7 @@ TEST(JudgePairs, SeesStallsThatTheTypicalStepHides) {
     changes.typical.push_back(0.0005 * (i % 3));
     changes.mean.push_back(0.2 + 0.001 * i);
   }
-  const SpeedChange change = judge_pairs(changes, {});
+  const SpeedChange change = test_paired_change(changes, {});
   EXPECT_EQ(change.verdict, Verdict::slower);
   EXPECT_NE(change.reason.find("stall"), std::string::npos);
 }
@@ -80,7 +80,7 @@ TEST(JudgeGroups, WidensByTheDriftWithinEachSide) {
   }
   still.mean = still.typical;
   drifting.mean = drifting.typical;
-  const SpeedChange change = judge_groups(still, drifting, {});
+  const SpeedChange change = test_group_change(still, drifting, {});
   EXPECT_GT(change.percent.half_width(), 4);
 }
 

@@ -30,7 +30,7 @@ TEST(Shape, PrintsAndCompares) {
 }
 
 TEST(Errors, CarryTheirExitCode) {
-  EXPECT_EQ(error_of([] { fail_usage("{}: expected {}", "train.steps", 3); }, ExitCode::usage),
+  EXPECT_EQ(get_error([] { fail_usage("{}: expected {}", "train.steps", 3); }, ExitCode::usage),
             "train.steps: expected 3");
   EXPECT_THROW(invariant(false, "x"), std::logic_error);
   EXPECT_NO_THROW(invariant(true, "x"));

@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-Suite suite_of(std::vector<std::string> names) {
+Suite get_suite(std::vector<std::string> names) {
   Suite suite;
   suite.name = "gpus";
   suite.repeats = 1;
@@ -27,7 +27,7 @@ Suite suite_of(std::vector<std::string> names) {
 }
 
 TEST(PerDevice, IsTwoMoreAxes) {
-  const Suite suite = on_each_device(suite_of({"base"}), 2, "");
+  const Suite suite = on_each_device(get_suite({"base"}), 2, "");
   ASSERT_EQ(suite.cases.size(), 4u);
   ASSERT_EQ(suite.axes.size(), 2u);
   EXPECT_EQ(suite.axes[0].values, (std::vector<nlohmann::json>{"cuda:0", "cuda:1"}));
@@ -42,21 +42,21 @@ TEST(PerDevice, IsTwoMoreAxes) {
 }
 
 TEST(PerDevice, KeepsToTheGpusThatAreVisible) {
-  const Suite suite = on_each_device(suite_of({"base"}), 2, "5,GPU-8f");
+  const Suite suite = on_each_device(get_suite({"base"}), 2, "5,GPU-8f");
   EXPECT_EQ(suite.cases[0].environment.at("CUDA_VISIBLE_DEVICES"), "5");
   EXPECT_EQ(suite.cases[1].environment.at("CUDA_VISIBLE_DEVICES"), "GPU-8f");
 }
 
 TEST(PerDevice, OfOneGpuHasNoOthersAtOnce) {
-  const Suite suite = on_each_device(suite_of({"base"}), 1, "");
+  const Suite suite = on_each_device(get_suite({"base"}), 1, "");
   EXPECT_EQ(suite.cases.size(), 1u);
   EXPECT_EQ(suite.axes.size(), 1u);
 }
 
 TEST(PerDevice, RefusesASuiteThatChoosesDevicesItself) {
-  Suite suite = suite_of({"on the CPU"});
+  Suite suite = get_suite({"on the CPU"});
   suite.cases[0].settings["device"] = "cpu";
-  EXPECT_NE(error_of([&] { on_each_device(suite, 2, ""); }, ExitCode::usage).find("on the CPU: sets device"),
+  EXPECT_NE(get_error([&] { on_each_device(suite, 2, ""); }, ExitCode::usage).find("on the CPU: sets device"),
             std::string::npos);
 }
 
@@ -82,7 +82,7 @@ TEST(PerDevice, RunsThoseAtOnceTogetherAndTheOthersApart) {
   options.folder = folder.path() / "out";
   options.stopped = [] { return false; };
   NoObserver observer;
-  const Suite suite = on_each_device(suite_of({"base"}), 2, "");
+  const Suite suite = on_each_device(get_suite({"base"}), 2, "");
   EXPECT_TRUE(run_sweep(suite, bench_program(program), options, observer));
   const auto lines = [](std::string text) { return std::count(text.begin(), text.end(), '\n'); };
   EXPECT_EQ(lines(read_file(folder / "met")), 2);

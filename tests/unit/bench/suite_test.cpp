@@ -26,7 +26,7 @@ class SuiteTest : public testing::Test {
     return load_suite(folder_.path() / "suite.yaml", test_catalogs());
   }
   std::string complaint(const std::string& text) {
-    return error_of([&] { load(text); }, ExitCode::usage);
+    return get_error([&] { load(text); }, ExitCode::usage);
   }
 
   TemporaryDirectory folder_;
@@ -86,7 +86,7 @@ class AxisOptionTest : public SuiteTest {
   }
   std::string complaint(const std::vector<std::string>& options, const std::string& file = "base.yaml",
                         const std::vector<Override>& extra = {}) {
-    return error_of([&] { load(file, options, extra); }, ExitCode::usage);
+    return get_error([&] { load(file, options, extra); }, ExitCode::usage);
   }
 };
 

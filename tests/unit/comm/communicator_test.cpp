@@ -1,7 +1,7 @@
 // Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
 #include "core/base/host_name.h"
 #include "core/comm/bench.h"
-#include "core/cpu/backend.h"
+#include "core/cpu/cpu_backend.h"
 #include "tests/unit/comm/run_ranks.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(Communicator, ARankAtWorkOrBusyIsNotHung) {
     }
     communicator.barrier();
     if (communicator.rank() == 2) {
-      const Communicator::Busy busy(&communicator, "writing a checkpoint");
+      const Communicator::BusyScope busy(&communicator, "writing a checkpoint");
       std::this_thread::sleep_for(std::chrono::milliseconds(1000));
     }
     communicator.barrier();

@@ -20,7 +20,7 @@ std::optional<Launch> detect(const Environment& environment) {
 }
 
 std::string refusal(const Environment& environment) {
-  return error_of([&] { detect(environment); }, ExitCode::usage);
+  return get_error([&] { detect(environment); }, ExitCode::usage);
 }
 
 const Environment open_mpi{
@@ -82,7 +82,7 @@ TEST(Launch, RefusesValuesThatCannotBe) {
 TEST(Launch, ComparesWithMpiItself) {
   EXPECT_NO_THROW(require_agreement(*detect(open_mpi), 5, 8));
   EXPECT_THROW(require_agreement(*detect(open_mpi), 4, 8), Error);
-  const std::string message = error_of([] { require_agreement(*detect(torchrun), 0, 1); }, ExitCode::usage);
+  const std::string message = get_error([] { require_agreement(*detect(torchrun), 0, 1); }, ExitCode::usage);
   EXPECT_NE(message.find("mpirun"), std::string::npos) << message;
 }
 

@@ -1,5 +1,5 @@
 // The scaling model: its limits, and what it says where the answer can be had by hand.
-#include "core/comm/predict.h"
+#include "core/comm/scaling_model.h"
 
 #include "core/base/errors.h"
 #include "tests/error_message.h"
@@ -39,7 +39,7 @@ TEST(Predict, ATreeWinsForSmallBuffersOnManyRanks) {
   EXPECT_NEAR(all_reduce_seconds(links, 1024, 0, AllReduceAlgorithm::tree), nodes_1024, 1e-9);
 }
 
-MeasuredStep step_of(std::vector<MeasuredStep::Bucket> buckets) {
+MeasuredStep get_step(std::vector<MeasuredStep::Bucket> buckets) {
   MeasuredStep measured;
   measured.compute_seconds = 0.1;
   measured.update_seconds = 0.01;
@@ -49,7 +49,7 @@ MeasuredStep step_of(std::vector<MeasuredStep::Bucket> buckets) {
 
 TEST(Predict, BucketsThatAreReadyEarlyAreHidden) {
   const Links links{2, {0, 1e9}, slow};
-  const PredictedStep hidden = predict_step(step_of({{0.02, 20e6}, {0.06, 20e6}}), links, 2);
+  const ScaledStep hidden = estimate_scaled_step(get_step({{0.02, 20e6}, {0.06, 20e6}}), links, 2);
   EXPECT_NEAR(hidden.exchange_seconds, 0.04, 1e-9);
   EXPECT_NEAR(hidden.exposed_seconds, 0, 1e-12);
   EXPECT_NEAR(hidden.step_seconds, 0.11, 1e-9);
@@ -59,24 +59,25 @@ TEST(Predict, BucketsThatAreReadyEarlyAreHidden) {
 TEST(Predict, WhatComesAfterBackwardIsExposed) {
   const Links links{2, {0, 1e9}, slow};
   // The second waits for the first: 0.09 + 0.02, then 0.02 more.
-  const PredictedStep exposed = predict_step(step_of({{0.09, 20e6}, {0.1, 20e6}}), links, 2);
+  const ScaledStep exposed = estimate_scaled_step(get_step({{0.09, 20e6}, {0.1, 20e6}}), links, 2);
   EXPECT_NEAR(exposed.exposed_seconds, 0.03, 1e-9);
   EXPECT_NEAR(exposed.efficiency, 0.11 / 0.14, 1e-9);
 }
 
 TEST(Predict, NoiseMakesManyRanksWaitForTheSlowest) {
-  MeasuredStep measured = step_of({});
+  MeasuredStep measured = get_step({});
   measured.stdev_seconds = 1e-3;
   const Links links{8, fast, slow};
-  EXPECT_EQ(predict_step(measured, links, 1).imbalance_seconds, 0);
-  EXPECT_NEAR(predict_step(measured, links, 1000).imbalance_seconds, 1e-3 * std::sqrt(2 * std::log(1000.0)), 1e-12);
+  EXPECT_EQ(estimate_scaled_step(measured, links, 1).imbalance_seconds, 0);
+  EXPECT_NEAR(estimate_scaled_step(measured, links, 1000).imbalance_seconds, 1e-3 * std::sqrt(2 * std::log(1000.0)),
+              1e-12);
 }
 
 TEST(Predict, ReadsLinksAndNamesWhatIsMissing) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "links.yaml";
   std::ofstream(file) << "ranks_per_node: 8\ninside_node: {latency_us: 3, bandwidth_gb_s: 200}\n";
-  const std::string message = error_of([&] { load_links(file); }, ExitCode::usage);
+  const std::string message = get_error([&] { load_links(file); }, ExitCode::usage);
   EXPECT_NE(message.find("between_nodes"), std::string::npos) << message;
   std::ofstream(file, std::ios::app) << "between_nodes: {latency_us: 15, bandwidth_gb_s: 10}\n";
   const Links links = load_links(file);

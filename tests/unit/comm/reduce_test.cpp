@@ -1,5 +1,5 @@
 // The sum in rank order, its slices, and the cores that ranks get.
-#include "core/comm/reduce.h"
+#include "core/comm/rank_slice.h"
 
 #include "core/base/rng.h"
 #include "core/comm/cores.h"

@@ -3,7 +3,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/threads.h"
+#include "core/comm/thread_transport.h"
 
 #include <exception>
 #include <thread>

@@ -34,8 +34,8 @@ TEST_P(BadConfig, IsRefusedInOneLineWithItsPlace) {
   const std::string place = fmt::format("{}{}{}:", GetParam().string(), line > 0 ? fmt::format(":{}", line) : "",
                                         key.empty() ? "" : fmt::format(": {}", key));
   const std::string message =
-      error_of([] { load_config(GetParam(), test_catalogs(), {}, [](const std::string&) { return std::nullopt; }); },
-               ExitCode::usage);
+      get_error([] { load_config(GetParam(), test_catalogs(), {}, [](const std::string&) { return std::nullopt; }); },
+                ExitCode::usage);
   EXPECT_EQ(message.substr(0, place.size()), place) << message;
   EXPECT_GT(message.size(), place.size() + 5) << message;
   EXPECT_LT(message.size(), place.size() + 300) << message;

@@ -1,5 +1,5 @@
 #include "core/base/utf8.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/yaml/load.h"
@@ -31,7 +31,7 @@ LoadedConfig parse(const std::string& text, const std::vector<std::string>& assi
 
 std::string refusal(const std::string& text, const std::vector<std::string>& assignments = {},
                     const Environment& environment = no_environment) {
-  return error_of([&] { parse(text, assignments, environment); }, ExitCode::usage);
+  return get_error([&] { parse(text, assignments, environment); }, ExitCode::usage);
 }
 
 Environment only(const std::string& variable, const std::string& value) {
@@ -216,7 +216,7 @@ TEST(ConfigBase, GivesWhatAFileDoesNotSet) {
   EXPECT_EQ(loaded.origins.at("data.batch_size"), (directory.path() / "middle/one.yaml").string() + ":3");
 
   const auto refused = [&](const std::filesystem::path& path) {
-    return error_of([&] { load_config(path, test_catalogs(), {}, no_environment); }, ExitCode::usage);
+    return get_error([&] { load_config(path, test_catalogs(), {}, no_environment); }, ExitCode::usage);
   };
   const auto missing = write("missing.yaml", "seed: 1\nbase: none.yaml\n");
   EXPECT_EQ(refused(missing), missing.string() + ":2: base: no file " + (directory.path() / "none.yaml").string());

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* fake = PTRAIN_FAKE_NVML;
 
 std::string message_of_opening(const std::string& pci_bus_id, const char* library) {
-  return error_of([&] { const Nvml nvml(pci_bus_id, library); });
+  return get_error([&] { const Nvml nvml(pci_bus_id, library); });
 }
 
 TEST(Nvml, ReadsWhatTheLibraryTellsInUnits) {

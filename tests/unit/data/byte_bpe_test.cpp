@@ -20,13 +20,13 @@ nlohmann::json golden(const std::string& name = "byte_bpe") {
   return nlohmann::json::parse(file);
 }
 
-ByteBpe tokenizer_of(const nlohmann::json& json) {
+ByteBpe get_tokenizer(const nlohmann::json& json) {
   return ByteBpe(json["vocabulary"].dump(), json["merges"].get<std::string>());
 }
 
 TEST(ByteBpe, GivesTheIdsOfHuggingFacesTokenizer) {
   const nlohmann::json json = golden();
-  const ByteBpe tokenizer = tokenizer_of(json);
+  const ByteBpe tokenizer = get_tokenizer(json);
   ASSERT_GT(json["cases"].size(), 50u);
   for (const nlohmann::json& expected : json["cases"]) {
     const auto length = expected["max_length"].get<std::size_t>();
@@ -34,7 +34,7 @@ TEST(ByteBpe, GivesTheIdsOfHuggingFacesTokenizer) {
     std::vector<std::int32_t> first, second, ids(length), types(length);
     tokenizer.tokenize(expected["first"].get<std::string>(), first);
     if (has_second) tokenizer.tokenize(expected["second"].get<std::string>(), second);
-    const auto used = static_cast<std::size_t>(tokenizer.assemble(first, second, has_second, ids, types));
+    const auto used = static_cast<std::size_t>(tokenizer.encode_pair(first, second, has_second, ids, types));
     for (std::size_t i = used; i < length; ++i) EXPECT_EQ(ids[i], tokenizer.pad_id());
     ids.resize(used);
     types.resize(used);
@@ -45,7 +45,7 @@ TEST(ByteBpe, GivesTheIdsOfHuggingFacesTokenizer) {
 
 TEST(ByteBpe, GivesTheIdsOfGpt2sTokenizerWithItsOneMark) {
   const nlohmann::json json = golden("gpt2_bpe");
-  const ByteBpe tokenizer = tokenizer_of(json);
+  const ByteBpe tokenizer = get_tokenizer(json);
   ASSERT_GT(json["cases"].size(), 20u);
   for (const nlohmann::json& expected : json["cases"]) {
     std::vector<std::int32_t> ids;
@@ -65,7 +65,7 @@ TEST(ByteBpe, RobertasVocabularyReadsGpt2sMarkAsText) {
   nlohmann::json json = golden();
   json["vocabulary"]["<|endoftext|>"] = json["vocabulary"].size();
   std::vector<std::int32_t> ids;
-  tokenizer_of(json).tokenize("<|endoftext|>", ids);
+  get_tokenizer(json).tokenize("<|endoftext|>", ids);
   EXPECT_GT(ids.size(), 1u);
 }
 
@@ -75,7 +75,7 @@ TEST(ByteBpe, GivesTheSameIdsForAllOfSst2) {
   const std::filesystem::path folder = std::filesystem::path(shared == nullptr ? "" : shared) / "sst2";
   if (shared == nullptr || !std::filesystem::exists(folder / "train.tsv")) GTEST_SKIP() << "SST-2 is not at hand";
   const nlohmann::json json = golden();
-  const ByteBpe tokenizer = tokenizer_of(json);
+  const ByteBpe tokenizer = get_tokenizer(json);
   std::vector<std::int32_t> all;
   std::int64_t sentences = 0;
   for (const char* name : {"train.tsv", "dev.tsv"}) {
@@ -89,7 +89,7 @@ TEST(ByteBpe, GivesTheSameIdsForAllOfSst2) {
 }
 
 TEST(ByteBpe, HasATokenForEveryByteAndJoinsLongWordsInTime) {
-  const ByteBpe tokenizer = tokenizer_of(golden());
+  const ByteBpe tokenizer = get_tokenizer(golden());
   std::vector<std::int32_t> ids;
   tokenizer.tokenize("\xff\xc3\xed\xa0", ids);
   EXPECT_EQ(ids.size(), 4u);
@@ -104,26 +104,26 @@ TEST(ByteBpe, NamesTheFileAndThePlaceOfWhatIsWrong) {
   const auto with = [&](const char* token, const nlohmann::json& id) {
     nlohmann::json changed = json["vocabulary"];
     id.is_null() ? static_cast<void>(changed.erase(token)) : static_cast<void>(changed[token] = id);
-    return error_of([&] { ByteBpe(changed.dump(), merges); });
+    return get_error([&] { ByteBpe(changed.dump(), merges); });
   };
   EXPECT_NE(with("<s>", 1).find("expected each of 0 to"), std::string::npos);
   EXPECT_NE(with("<s>", -1).find("vocab.json: token \"<s>\": id -1"), std::string::npos);
   EXPECT_NE(with("<s>", "one").find("id \"one\""), std::string::npos);
   const auto merged = [&](const std::string& text) {
-    return error_of([&] { ByteBpe(json["vocabulary"].dump(), text); });
+    return get_error([&] { ByteBpe(json["vocabulary"].dump(), text); });
   };
   EXPECT_NE(merged("#version: 0.2\na b c\n").find("merges.txt:2: expected two tokens"), std::string::npos);
   EXPECT_NE(merged("a nothing\n").find("merges.txt:1: \"nothing\" is no token"), std::string::npos);
-  EXPECT_NE(error_of([&] { ByteBpe("{\"a\": 0}", merges); }).find("not a byte-level BPE's vocabulary"),
+  EXPECT_NE(get_error([&] { ByteBpe("{\"a\": 0}", merges); }).find("not a byte-level BPE's vocabulary"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { ByteBpe("[]", merges); }).find("expected a JSON object"), std::string::npos);
+  EXPECT_NE(get_error([&] { ByteBpe("[]", merges); }).find("expected a JSON object"), std::string::npos);
 }
 
 TEST(ByteBpe, IsOpenedByTheVocabularysEndingWithItsMergesBesideIt) {
   const nlohmann::json json = golden();
   const TemporaryDirectory folder;
   std::ofstream(folder / "vocab.json") << json["vocabulary"].dump();
-  EXPECT_NE(error_of([&] { open_tokenizer(folder / "vocab.json", TextCase::lower); }).find("merges.txt"),
+  EXPECT_NE(get_error([&] { open_tokenizer(folder / "vocab.json", TextCase::lower); }).find("merges.txt"),
             std::string::npos);
   std::ofstream(folder / "merges.txt") << json["merges"].get<std::string>();
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(folder / "vocab.json", TextCase::lower);

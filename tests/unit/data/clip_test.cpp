@@ -60,14 +60,14 @@ class ClipFolder : public ::testing::Test {
             .augment = augment};
   }
   std::string refusal() const {
-    return message_of([&] { open_dataset(settings(), Split::train); });
+    return get_error_message([&] { open_dataset(settings(), Split::train); });
   }
 
   TemporaryDirectory directory_;
 };
 
 /// The frames' numbers, by their grey.
-Frames numbers_of(const LoadedImage& clip) {
+Frames get_numbers(const LoadedImage& clip) {
   Frames numbers;
   for (std::size_t i = 0; i < clip.pixels.size(); i += 16 * 16 * 3) numbers.push_back((clip.pixels[i] - 5) / 10);
   return numbers;
@@ -85,13 +85,13 @@ TEST_F(ClipFolder, ReadsFramesInTheOrderOfTheirNames) {
   EXPECT_EQ(eval->info().frames, 3);
   EXPECT_EQ(eval->info().class_names, (std::vector<std::string>{"jump", "run"}));
   EXPECT_EQ(load_image(*eval, 1).label, 1);
-  EXPECT_EQ(numbers_of(load_image(*eval, 0)), (Frames{1, 5, 8}));
-  EXPECT_EQ(numbers_of(load_image(*eval, 1)), (Frames{1, 4, 7}));
+  EXPECT_EQ(get_numbers(load_image(*eval, 0)), (Frames{1, 5, 8}));
+  EXPECT_EQ(get_numbers(load_image(*eval, 1)), (Frames{1, 4, 7}));
   EXPECT_EQ(eval->origin(0).file, (directory_.path() / "val/jump/a").string());
 
   const auto train = open_dataset(settings(), Split::train);
   std::set<Frames> seen;
-  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) seen.insert(numbers_of(load_image(*train, 1, epoch)));
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) seen.insert(get_numbers(load_image(*train, 1, epoch)));
   EXPECT_GT(seen.size(), 8u) << "of 27";
   for (const Frames& frames : seen) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(frames[static_cast<std::size_t>(i)] / 3, i);
@@ -133,7 +133,7 @@ TEST_F(ClipFolder, SaysWhatItExpected) {
                            ": has 2 frames (.jpg, .jpeg or .png), expected at least 3 (model.segments)");
   DataSettings none = settings();
   none.segments = 0;
-  EXPECT_NE(message_of([&] { open_dataset(none, Split::train); }).find("at least 1 segment"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open_dataset(none, Split::train); }).find("at least 1 segment"), std::string::npos);
 }
 
 TEST_F(ClipFolder, NamesTheFrameThatCannotBeRead) {
@@ -141,7 +141,7 @@ TEST_F(ClipFolder, NamesTheFrameThatCannotBeRead) {
   const auto data = open_dataset(settings(), Split::train);
   directory_.write("train/run/a/001.png", std::string("garbage"));
   EXPECT_THROW(load_image(*data, 0), BadSample);
-  EXPECT_NE(message_of([&] { load_image(*data, 0); }).find("run/a/001.png: neither a JPEG nor a PNG"),
+  EXPECT_NE(get_error_message([&] { load_image(*data, 0); }).find("run/a/001.png: neither a JPEG nor a PNG"),
             std::string::npos);
   std::filesystem::remove(directory_.path() / "train/run/a/001.png");
   EXPECT_THROW(load_image(*data, 0), BadSample) << "fewer frames than when it was opened";

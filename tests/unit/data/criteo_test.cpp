@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t buckets = 1000;
 
 /// A line whose integers are 1 to 13 and whose words are a0 to a19 in hexadecimal.
-std::string line_of(const std::string& label) {
+std::string get_line(const std::string& label) {
   std::string line = label;
   for (int i = 1; i <= criteo_numbers; ++i) line += fmt::format("\t{}", i);
   for (int i = 0; i < criteo_categories; ++i) line += fmt::format("\ta{:x}", i);
@@ -44,7 +44,7 @@ Row parse(const std::string& line) {
 }
 
 TEST(CriteoLine, IsScaledByPaddleRecsTablesAndNumberedByHash) {
-  const Row row = parse(line_of("1"));
+  const Row row = parse(get_line("1"));
   EXPECT_EQ(row.label, 1);
   EXPECT_FLOAT_EQ(row.numbers[0], 1.0f / 20);
   EXPECT_FLOAT_EQ(row.numbers[1], (2.0f + 3) / 603);
@@ -53,12 +53,12 @@ TEST(CriteoLine, IsScaledByPaddleRecsTablesAndNumberedByHash) {
   for (int i = 0; i < criteo_categories; ++i) {
     EXPECT_EQ(row.ids[static_cast<std::size_t>(i)], category_id(i, fmt::format("a{:x}", i), buckets));
   }
-  EXPECT_EQ(parse(line_of("0")).label, 0);
+  EXPECT_EQ(parse(get_line("0")).label, 0);
 }
 
 TEST(CriteoLine, TakesNegativeIntegersAndEmptyFields) {
-  EXPECT_FLOAT_EQ(parse(with_field(line_of("0"), 2, "-2")).numbers[1], (-2.0f + 3) / 603);
-  EXPECT_FLOAT_EQ(parse(with_field(line_of("0"), 2, "-3")).numbers[1], 0);
+  EXPECT_FLOAT_EQ(parse(with_field(get_line("0"), 2, "-2")).numbers[1], (-2.0f + 3) / 603);
+  EXPECT_FLOAT_EQ(parse(with_field(get_line("0"), 2, "-3")).numbers[1], 0);
   const std::string empty = "1" + std::string(criteo_numbers + criteo_categories, '\t');
   const Row row = parse(empty);
   EXPECT_EQ(row.label, 1);
@@ -77,20 +77,20 @@ TEST(CriteoLine, NumbersWordsTheSameEverywhere) {
 }
 
 TEST(CriteoLine, SaysWhatIsWrongAndWhere) {
-  const auto refused = [](const std::string& line) { return message_of([&] { parse(line); }); };
+  const auto refused = [](const std::string& line) { return get_error_message([&] { parse(line); }); };
   EXPECT_EQ(refused("1\t2"),
             "some/train.tsv:7: expected 40 fields between tabs (a label, 13 integers, 26 hexadecimal words), got 2");
-  EXPECT_NE(refused(line_of("1") + "\t").find("got 41"), std::string::npos);
+  EXPECT_NE(refused(get_line("1") + "\t").find("got 41"), std::string::npos);
   EXPECT_NE(refused("").find("got 1"), std::string::npos);
-  EXPECT_EQ(refused(line_of("2")), "some/train.tsv:7: label: expected 0 or 1, got \"2\"");
-  EXPECT_EQ(refused(with_field(line_of("1"), 5, "4.5")),
+  EXPECT_EQ(refused(get_line("2")), "some/train.tsv:7: label: expected 0 or 1, got \"2\"");
+  EXPECT_EQ(refused(with_field(get_line("1"), 5, "4.5")),
             "some/train.tsv:7: integer feature 5: expected a whole number or nothing, got \"4.5\"");
-  EXPECT_NE(refused(with_field(line_of("1"), 1, "99999999999999999999")).find("whole number"), std::string::npos);
+  EXPECT_NE(refused(with_field(get_line("1"), 1, "99999999999999999999")).find("whole number"), std::string::npos);
   EXPECT_EQ(
-      refused(with_field(line_of("1"), 14, "68fd1e6g")),
+      refused(with_field(get_line("1"), 14, "68fd1e6g")),
       "some/train.tsv:7: categorical feature 1: expected up to 16 hexadecimal digits or nothing, got \"68fd1e6g\"");
-  EXPECT_NE(refused(with_field(line_of("1"), 39, std::string(100, 'a'))).find("feature 26"), std::string::npos);
-  EXPECT_LT(refused(with_field(line_of("1"), 39, std::string(9999, 'a'))).size(), 200u);
+  EXPECT_NE(refused(with_field(get_line("1"), 39, std::string(100, 'a'))).find("feature 26"), std::string::npos);
+  EXPECT_LT(refused(with_field(get_line("1"), 39, std::string(9999, 'a'))).size(), 200u);
 }
 
 TEST(LineIndex, FindsEveryLineWhateverEndsIt) {
@@ -129,7 +129,7 @@ class CriteoFile : public ::testing::Test {
 };
 
 TEST_F(CriteoFile, IsReadLineByLine) {
-  write("train.tsv", line_of("1") + "\r\n" + with_field(line_of("0"), 2, "-2") + "\n" + line_of("1"));
+  write("train.tsv", get_line("1") + "\r\n" + with_field(get_line("0"), 2, "-2") + "\n" + get_line("1"));
   const auto data = open();
   EXPECT_EQ(data->size(), 3);
   EXPECT_EQ(data->info().kind, DataKind::table);
@@ -141,21 +141,22 @@ TEST_F(CriteoFile, IsReadLineByLine) {
 }
 
 TEST_F(CriteoFile, NamesTheBadLine) {
-  write("train.tsv", line_of("1") + "\n" + line_of("1") + "\nnothing\n");
+  write("train.tsv", get_line("1") + "\n" + get_line("1") + "\nnothing\n");
   const auto data = open();
   EXPECT_THROW(load(*data, 2), BadSample);
-  EXPECT_NE(message_of([&] { load(*data, 2); }).find("train.tsv:3: expected 40 fields"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { load(*data, 2); }).find("train.tsv:3: expected 40 fields"), std::string::npos);
 }
 
 TEST_F(CriteoFile, OfAnotherFormIsRefusedWhenItIsOpened) {
   write("train.tsv", "sentence\tlabel\nit works\t1\n");
-  EXPECT_NE(message_of([&] { open(); }).find("train.tsv:1: expected 40 fields"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open(); }).find("train.tsv:1: expected 40 fields"), std::string::npos);
   write("train.tsv", "");
-  EXPECT_NE(message_of([&] { open(); }).find("has no lines"), std::string::npos);
-  EXPECT_NE(message_of([&] { open(Split::eval); }).find("dev.tsv: not found; data.dev_file names"), std::string::npos);
-  write("train.tsv", line_of("1"));
+  EXPECT_NE(get_error_message([&] { open(); }).find("has no lines"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open(Split::eval); }).find("dev.tsv: not found; data.dev_file names"),
+            std::string::npos);
+  write("train.tsv", get_line("1"));
   settings.classes = 3;
-  EXPECT_NE(message_of([&] { open(); }).find("2 classes, got 3"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open(); }).find("2 classes, got 3"), std::string::npos);
 }
 
 TEST(SyntheticClicks, TellTheirLabelAndDifferBetweenSplits) {

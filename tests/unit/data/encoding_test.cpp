@@ -12,7 +12,7 @@ namespace {
 
 DecodedText automatic(const std::string& bytes) { return decode_text(bytes, "t.csv", TextEncoding::automatic); }
 std::string refused(const std::string& bytes, TextEncoding encoding = TextEncoding::automatic) {
-  return message_of([&] { decode_text(bytes, "t.csv", encoding); });
+  return get_error_message([&] { decode_text(bytes, "t.csv", encoding); });
 }
 
 const std::string chinese = "这部电影很好看，演员也不错。";

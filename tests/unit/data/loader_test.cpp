@@ -41,11 +41,15 @@ class CountingDataset : public Dataset {
   std::set<std::int64_t> bad_;
 };
 
-std::span<const std::int32_t> labels_of(const Batch& batch) { return batch.values<std::int32_t>(tensor_names::labels); }
-std::span<const std::uint8_t> pixels_of(const Batch& batch) { return batch.values<std::uint8_t>(tensor_names::images); }
+std::span<const std::int32_t> get_labels(const Batch& batch) {
+  return batch.values<std::int32_t>(tensor_names::labels);
+}
+std::span<const std::uint8_t> get_pixels(const Batch& batch) {
+  return batch.values<std::uint8_t>(tensor_names::images);
+}
 
 std::vector<std::int32_t> valid_labels(const Batch& batch) {
-  const auto valid = labels_of(batch).first(static_cast<std::size_t>(batch.count));
+  const auto valid = get_labels(batch).first(static_cast<std::size_t>(batch.count));
   return {valid.begin(), valid.end()};
 }
 
@@ -54,8 +58,8 @@ std::vector<int> trace(Loader& loader, int batches) {
   std::vector<int> seen;
   for (int i = 0; i < batches; ++i) {
     const Batch& batch = loader.next();
-    seen.insert(seen.end(), labels_of(batch).begin(), labels_of(batch).end());
-    seen.insert(seen.end(), pixels_of(batch).begin(), pixels_of(batch).end());
+    seen.insert(seen.end(), get_labels(batch).begin(), get_labels(batch).end());
+    seen.insert(seen.end(), get_pixels(batch).begin(), get_pixels(batch).end());
   }
   return seen;
 }
@@ -72,8 +76,8 @@ std::vector<std::pair<std::int64_t, int>> draws(Loader& loader, int batches) {
   std::vector<std::pair<std::int64_t, int>> seen;
   for (int i = 0; i < batches; ++i) {
     const Batch& batch = loader.next();
-    for (std::size_t row = 0; row < labels_of(batch).size(); ++row) {
-      seen.emplace_back(batch.sample_indices[row], pixels_of(batch)[3 * row + 1]);
+    for (std::size_t row = 0; row < get_labels(batch).size(); ++row) {
+      seen.emplace_back(batch.sample_indices[row], get_pixels(batch)[3 * row + 1]);
     }
   }
   return seen;
@@ -233,9 +237,9 @@ TEST(Loader, PadsAShortBatchAsItsTensorsSay) {
   loader.next();
   const Batch& last = loader.next();
   EXPECT_EQ(last.count, 1);
-  EXPECT_TRUE(std::ranges::equal(labels_of(last), std::vector<std::int32_t>{4, -1, -1, -1}));
+  EXPECT_TRUE(std::ranges::equal(get_labels(last), std::vector<std::int32_t>{4, -1, -1, -1}));
   EXPECT_EQ(last.sample_indices, (std::vector<std::int64_t>{4, -1, -1, -1}));
-  EXPECT_EQ(pixels_of(last)[3], 0);
+  EXPECT_EQ(get_pixels(last)[3], 0);
 }
 
 TEST(Loader, APartForEvaluationIsSpacedEvenlyOverAll) {
@@ -285,7 +289,7 @@ TEST(Loader, NamesTheFileWhenThereAreTooManyBadSamples) {
   const CountingDataset data(8, {2, 6});
   for (const std::int64_t limit : {0, 1}) {
     Loader loader(data, {.batch_size = 4, .workers = 2, .order = SampleOrder::sequential, .max_bad_samples = limit});
-    const std::string message = error_of([&] {
+    const std::string message = get_error([&] {
       loader.next();
       loader.next();
     });

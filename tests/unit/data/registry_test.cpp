@@ -1,5 +1,5 @@
 // The table of data sources: what every row has to say, and which folders are known as whose.
-#include "core/data/registry.h"
+#include "core/data/source_registry.h"
 
 #include "core/config/catalogs.h"
 #include "tests/error_message.h"
@@ -49,7 +49,7 @@ TEST_F(SourceRows, AreTheNamesThatDataSourceTakes) {
   }
   EXPECT_EQ(catalogs_.find_key("data.source")->choices, names);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-  EXPECT_EQ(error_of([] { open_dataset({.source = "idy"}, Split::train); }, ExitCode::usage),
+  EXPECT_EQ(get_error([] { open_dataset({.source = "idy"}, Split::train); }, ExitCode::usage),
             "data.source: unknown data source idy");
 }
 
@@ -59,7 +59,7 @@ TEST_F(SourceRows, GiveEveryFormOfSamplesThatModelsRead) {
     EXPECT_GE(
         names_where(catalogs_.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); }).size(),
         2u)
-        << choice_name(form);
+        << enum_name(form);
   }
 }
 
@@ -79,10 +79,10 @@ class FindData : public ::testing::Test {
     return find_data(directory / name, columns);
   }
   /// The source and the part that is kept for evaluation.
-  std::pair<std::string, double> source_of(const std::string& name) const {
+  std::pair<std::string, double> get_source(const std::string& name) const {
     const DataSettings settings = found(name);
     EXPECT_EQ(settings.path, (directory / name).string());
-    return {settings.source, settings.dev_share};
+    return {settings.source, settings.dev_fraction};
   }
   using Source = std::pair<std::string, double>;
 
@@ -91,25 +91,25 @@ class FindData : public ::testing::Test {
 
 TEST_F(FindData, KnowsSourcesByTheNamesOfTheirFiles) {
   directory.write("digits/t10k-images-idx3-ubyte.gz", std::string("x"));
-  EXPECT_EQ(source_of("digits"), Source("idx", 0));
+  EXPECT_EQ(get_source("digits"), Source("idx", 0));
   directory.write("ten/data_batch_1.bin", std::string("x"));
-  EXPECT_EQ(source_of("ten"), Source("cifar", 0));
+  EXPECT_EQ(get_source("ten"), Source("cifar", 0));
   directory.write("packs/train.pack", std::string("x"));
-  EXPECT_EQ(source_of("packs"), Source("packed", 0));
+  EXPECT_EQ(get_source("packs"), Source("packed", 0));
   directory.write("tars/train-000.tar", std::string("x"));
-  EXPECT_EQ(source_of("tars"), Source("webdataset", 0.1));
+  EXPECT_EQ(get_source("tars"), Source("webdataset", 0.1));
   directory.write("tars/val-000.tar", std::string("x"));
-  EXPECT_EQ(source_of("tars"), Source("webdataset", 0));
+  EXPECT_EQ(get_source("tars"), Source("webdataset", 0));
   directory.write("records/train-00000-of-00001", std::string("x"));
-  EXPECT_EQ(source_of("records"), Source("tfrecord", 0.1));
+  EXPECT_EQ(get_source("records"), Source("tfrecord", 0.1));
 }
 
 TEST_F(FindData, KnowsATableByItsNameOrItsEnding) {
   directory.write("texts/train.csv", std::string("text,label\n"));
-  EXPECT_EQ(source_of("texts"), Source("tsv", 0.1));
+  EXPECT_EQ(get_source("texts"), Source("tsv", 0.1));
   EXPECT_EQ(found("texts").train_file, "train.csv");
   directory.write("texts/dev.jsonl", std::string("{}"));
-  EXPECT_EQ(source_of("texts"), Source("tsv", 0));
+  EXPECT_EQ(get_source("texts"), Source("tsv", 0));
   EXPECT_EQ(found("texts").dev_file, "dev.jsonl");
   directory.write("texts/reviews.csv", std::string("text,label\ngood,1\nbad,0\nbad,0\n"));
   const DataSettings one = found("texts/reviews.csv", {.first = "text", .label = "label"});
@@ -117,7 +117,7 @@ TEST_F(FindData, KnowsATableByItsNameOrItsEnding) {
   EXPECT_EQ(one.path, (directory / "texts").string());
   EXPECT_EQ(one.train_file, "reviews.csv");
   EXPECT_EQ(one.dev_file, "");
-  EXPECT_EQ(one.dev_share, 0.1);
+  EXPECT_EQ(one.dev_fraction, 0.1);
   EXPECT_EQ(one.columns.first, "text");
   const SampleCounts counts = count_samples(one);
   EXPECT_EQ(counts.samples, 3);
@@ -128,17 +128,17 @@ TEST_F(FindData, KnowsATableByItsNameOrItsEnding) {
 TEST_F(FindData, TellsImagesFromClipsByWhatLiesInTheirClasses) {
   draw("photos/train/cat/1.jpg", 48, 40);
   draw("photos/train/dog/1.jpg", 50, 40);
-  EXPECT_EQ(source_of("photos"), Source("image_folder", 0.1));
+  EXPECT_EQ(get_source("photos"), Source("image_folder", 0.1));
   EXPECT_EQ(found("photos").image_size, 40);
   draw("photos/val/cat/1.jpg", 48, 40);
   draw("photos/val/dog/1.jpg", 48, 40);
-  EXPECT_EQ(source_of("photos"), Source("image_folder", 0));
+  EXPECT_EQ(get_source("photos"), Source("image_folder", 0));
   const SampleCounts counts = count_samples(found("photos"));
   EXPECT_EQ(counts.samples, 2);
   EXPECT_EQ(counts.classes, 2);
   EXPECT_EQ(counts.image_size, 40);
   for (const std::string clip : {"jump/a/", "run/b/"}) draw("films/train/" + clip + "001.jpg", 300, 260);
-  EXPECT_EQ(source_of("films"), Source("clip_folder", 0.1));
+  EXPECT_EQ(get_source("films"), Source("clip_folder", 0.1));
   EXPECT_EQ(found("films").image_size, 224);
   EXPECT_EQ(found("films").segments, 0);  // as many as a model reads
 }
@@ -161,7 +161,7 @@ TEST_F(FindData, TakesTheMostParticularOfSeveralSources) {
 
 TEST_F(FindData, SaysWhatItExpectedWhereNoSourceKnowsAFolder) {
   const auto refusal = [&](const std::string& name) {
-    const std::string message = error_of([&] { found(name); }, ExitCode::usage);
+    const std::string message = get_error([&] { found(name); }, ExitCode::usage);
     return message.substr((directory / name).string().size());
   };
   directory.write("notes/a.doc", std::string("x"));

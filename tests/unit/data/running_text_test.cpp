@@ -47,10 +47,10 @@ class RunningText : public ::testing::Test {
     return open_dataset(settings_, Split::train);
   }
   std::string refusal(const std::string& text, ExitCode code = ExitCode::failed) {
-    return error_of([&] { open(text); }, code);
+    return get_error([&] { open(text); }, code);
   }
 
-  std::size_t tokens_of(const std::string& text) const {
+  std::size_t get_tokens(const std::string& text) const {
     Ids ids;
     ByteBpe(json_["vocabulary"].dump(), json_["merges"].get<std::string>()).tokenize(text, ids);
     return ids.size();
@@ -85,7 +85,7 @@ TEST_F(RunningText, IsTheLinesTokensOneBehindTheOtherInWholeBlocks) {
 
 TEST_F(RunningText, ShorterThanABlockIsRefused) {
   const std::string train = (folder_ / "train.txt").string();
-  EXPECT_EQ(refusal("short"), train + ": has " + std::to_string(tokens_of("short")) +
+  EXPECT_EQ(refusal("short"), train + ": has " + std::to_string(get_tokens("short")) +
                                   " tokens, fewer than one block of data.max_length 16: a longer text or shorter "
                                   "blocks are needed");
   EXPECT_NE(refusal("").find("has 0 tokens"), std::string::npos);
@@ -99,9 +99,9 @@ TEST_F(RunningText, AVocabularyThatIsNoneIsRefused) {
 }
 
 TEST_F(RunningText, AFileThatIsMissingOrNotNamedIsRefused) {
-  EXPECT_NE(error_of([&] { open_dataset(settings_, Split::eval); }).find("dev.txt"), std::string::npos);
+  EXPECT_NE(get_error([&] { open_dataset(settings_, Split::eval); }).find("dev.txt"), std::string::npos);
   settings_.dev_file.clear();
-  const std::string message = error_of([&] { open_dataset(settings_, Split::eval); }, ExitCode::usage);
+  const std::string message = get_error([&] { open_dataset(settings_, Split::eval); }, ExitCode::usage);
   EXPECT_NE(message.find("data.dev_file: required"), std::string::npos) << message;
 }
 

@@ -57,23 +57,26 @@ TEST(IdxReader, RefusesTruncatedFile) {
 TEST(IdxReader, RefusesDamageTrailingBytesAndAbsurdHeaders) {
   auto damaged = gzip(make_idx({4, 3}, ramp(12)));
   damaged[damaged.size() - 6] ^= 1;  // the checksum
-  EXPECT_NE(message_of([&] { parse_idx(damaged, "d.gz", 2); }).find("d.gz: corrupt gzip"), std::string::npos);
-  EXPECT_NE(message_of([] { parse_idx(make_idx({4, 3}, ramp(13)), "long", 2); }).find("more data"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { parse_idx(damaged, "d.gz", 2); }).find("d.gz: corrupt gzip"), std::string::npos);
+  EXPECT_NE(get_error_message([] {
+              parse_idx(make_idx({4, 3}, ramp(13)), "long", 2);
+            }).find("more data"),
+            std::string::npos);
   EXPECT_THROW(parse_idx(make_idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, ramp(9)), "x", 3), Error);
   EXPECT_THROW(parse_idx(gzip(make_idx({60000, 28, 28}, ramp(9))), "x", 3), Error);
-  EXPECT_NE(message_of([] { parse_idx(make_idx({4}, ramp(4)), "labels", 3); }).find("magic"), std::string::npos);
+  EXPECT_NE(get_error_message([] { parse_idx(make_idx({4}, ramp(4)), "labels", 3); }).find("magic"), std::string::npos);
 }
 
 TEST(IdxReader, RefusesLabelOutOfRangeAndCountsThatDiffer) {
   const TemporaryDirectory directory;
   write_idx_pair(directory, "train", 12);
   DataSettings settings{.source = "idx", .path = directory.path().string(), .classes = 10};
-  const std::string message = message_of([&] { open_dataset(settings, Split::train); });
+  const std::string message = get_error_message([&] { open_dataset(settings, Split::train); });
   EXPECT_NE(message.find("label 12 of sample 1 is out of range for 10 classes"), std::string::npos) << message;
   directory.write("train-labels-idx1-ubyte", make_idx({3}, {0, 1, 2}));
-  EXPECT_NE(message_of([&] { open_dataset(settings, Split::train); }).find("3 labels for the 2 images"),
+  EXPECT_NE(get_error_message([&] { open_dataset(settings, Split::train); }).find("3 labels for the 2 images"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { open_dataset(settings, Split::eval); }).find("t10k-images-idx3-ubyte: not found"),
+  EXPECT_NE(get_error_message([&] { open_dataset(settings, Split::eval); }).find("t10k-images-idx3-ubyte: not found"),
             std::string::npos);
 }
 
@@ -108,7 +111,7 @@ TEST(ImageFolder, NumbersClassesByNameAndReadsBothFormats) {
 TEST(ImageFolder, SaysWhatItExpected) {
   const TemporaryDirectory directory;
   DataSettings settings{.source = "image_folder", .path = directory.path().string()};
-  const auto error = [&] { return message_of([&] { open_dataset(settings, Split::train); }); };
+  const auto error = [&] { return get_error_message([&] { open_dataset(settings, Split::train); }); };
   directory.write("a.jpg", std::string("flat"));
   EXPECT_NE(error().find("has no directory train; expected"), std::string::npos);
   directory.write("train/a.jpg", std::string("no classes"));
@@ -125,7 +128,7 @@ TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
   directory.write("train/cat/text.jpg", std::string("hello"));
   const auto data = open_dataset({.source = "image_folder", .path = directory.path().string()}, Split::train);
   EXPECT_THROW(load_image(*data, 0), BadSample);
-  EXPECT_NE(message_of([&] { load_image(*data, 1); }).find("cat/text.jpg: neither a JPEG nor a PNG"),
+  EXPECT_NE(get_error_message([&] { load_image(*data, 1); }).find("cat/text.jpg: neither a JPEG nor a PNG"),
             std::string::npos);
   std::filesystem::remove(directory.path() / "train/cat/text.jpg");
   EXPECT_THROW(load_image(*data, 1), BadSample);
@@ -149,10 +152,11 @@ TEST(Cifar, ReadsPlanesAndLabelsOfBothForms) {
   directory.write("hundred/train.bin", record);
   settings.path = (directory.path() / "hundred").string();
   EXPECT_EQ(load_image(*open_dataset(settings, Split::train), 0).label, 7);
-  EXPECT_NE(message_of([&] { open_dataset(settings, Split::eval); }).find("test.bin: cannot open"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open_dataset(settings, Split::eval); }).find("test.bin: cannot open"),
+            std::string::npos);
   record.pop_back();
   directory.write("hundred/train.bin", record);
-  EXPECT_NE(message_of([&] { open_dataset(settings, Split::train); }).find("truncated"), std::string::npos);
+  EXPECT_NE(get_error_message([&] { open_dataset(settings, Split::train); }).find("truncated"), std::string::npos);
 }
 
 TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
@@ -173,7 +177,7 @@ TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
   int recognised = 0;
   for (std::int64_t i = 0; i < 300; ++i) {
     const Batch sample = load_sample(*data, i, SampleRandom(0, 0, i));
-    const auto ids = values_of<std::int32_t>(sample, tensor_names::ids);
+    const auto ids = get_values<std::int32_t>(sample, tensor_names::ids);
     const std::int32_t length = sample.values<std::int32_t>(tensor_names::lengths)[0];
     const std::int32_t label = sample.values<std::int32_t>(tensor_names::labels)[0];
     ASSERT_GE(length, 16);
@@ -239,7 +243,7 @@ TEST_F(Packed, LeavesOutWhatCannotBeDecodedUpToTheLimit) {
   pack(Split::train, {.max_bad_samples = 1});
   EXPECT_EQ(open_dataset(settings("packed"), Split::train)->size(), 2);
   std::filesystem::remove(directory.path() / "train.pack");
-  const std::string message = message_of([&] { pack(Split::train); });
+  const std::string message = get_error_message([&] { pack(Split::train); });
   EXPECT_NE(message.find("broken.jpg"), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(directory.path() / "train.pack"));
 }
@@ -249,7 +253,7 @@ TEST_F(Packed, ThatShrinksWhileItIsReadIsAnError) {
   const auto dataset = open_dataset(settings("packed"), Split::train);
   load_image(*dataset, 0);
   std::filesystem::resize_file(file, 0);
-  const std::string message = message_of([&] { load_image(*dataset, 0); });
+  const std::string message = get_error_message([&] { load_image(*dataset, 0); });
   EXPECT_NE(message.find("train.pack: it became shorter"), std::string::npos) << message;
 }
 
@@ -265,7 +269,7 @@ TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {
     damaged[i] ^= std::byte{0x11};
     EXPECT_THROW(parse_image_pack(damaged, "x"), Error) << i;
   }
-  const std::string message = message_of([&] { open_dataset(settings("packed"), Split::eval); });
+  const std::string message = get_error_message([&] { open_dataset(settings("packed"), Split::eval); });
   EXPECT_NE(message.find("val.pack"), std::string::npos) << message;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 DataSettings with_share(double share, std::uint64_t seed = 42) {
   DataSettings settings;
-  settings.dev_share = share;
+  settings.dev_fraction = share;
   settings.seed = seed;
   return settings;
 }
@@ -29,7 +29,7 @@ std::vector<std::int32_t> mixed_labels() {
   return labels;
 }
 
-std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& part, const std::vector<std::int32_t>& labels) {
+std::vector<std::int64_t> get_counts(const std::vector<std::int64_t>& part, const std::vector<std::int32_t>& labels) {
   std::vector<std::int64_t> counts(4);
   for (const std::int64_t i : part) ++counts[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])];
   return counts;
@@ -37,10 +37,10 @@ std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& part, const
 
 TEST(StratifiedPart, TakesTheSamePartOfEachClass) {
   const std::vector<std::int32_t> labels = mixed_labels();
-  const auto dev = stratified_part(labels, with_share(0.2), Split::eval, "data");
-  const auto train = stratified_part(labels, with_share(0.2), Split::train, "data");
-  EXPECT_EQ(counts_of(dev, labels), (std::vector<std::int64_t>{12, 6, 2, 0}));
-  EXPECT_EQ(counts_of(train, labels), (std::vector<std::int64_t>{48, 24, 8, 1}));
+  const auto dev = select_stratified_split(labels, with_share(0.2), Split::eval, "data");
+  const auto train = select_stratified_split(labels, with_share(0.2), Split::train, "data");
+  EXPECT_EQ(get_counts(dev, labels), (std::vector<std::int64_t>{12, 6, 2, 0}));
+  EXPECT_EQ(get_counts(train, labels), (std::vector<std::int64_t>{48, 24, 8, 1}));
   std::vector<std::int64_t> both = dev;
   both.insert(both.end(), train.begin(), train.end());
   std::sort(both.begin(), both.end());
@@ -48,18 +48,19 @@ TEST(StratifiedPart, TakesTheSamePartOfEachClass) {
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(both, all);
   EXPECT_TRUE(std::is_sorted(dev.begin(), dev.end()));
-  EXPECT_EQ(counts_of(stratified_part(labels, with_share(0.99), Split::train, "data"), labels),
+  EXPECT_EQ(get_counts(select_stratified_split(labels, with_share(0.99), Split::train, "data"), labels),
             (std::vector<std::int64_t>{1, 1, 1, 1}));  // every class is trained on
 }
 
 TEST(StratifiedPart, IsDrawnBySeed) {
   const std::vector<std::int32_t> labels = mixed_labels();
   const auto dev = [&](std::uint64_t seed) {
-    return stratified_part(labels, with_share(0.2, seed), Split::eval, "data");
+    return select_stratified_split(labels, with_share(0.2, seed), Split::eval, "data");
   };
   EXPECT_EQ(dev(1), dev(1));
   EXPECT_NE(dev(1), dev(2));
-  const std::string message = message_of([&] { stratified_part(labels, with_share(0.001), Split::train, "data"); });
+  const std::string message =
+      get_error_message([&] { select_stratified_split(labels, with_share(0.001), Split::train, "data"); });
   EXPECT_EQ(message, "data.split.dev: 0.001 of the 101 samples in data leaves none of any class to evaluate on");
 }
 
@@ -82,14 +83,14 @@ TEST(Parting, OfATableKeepsRowsApart) {
       const Batch sample = load_sample(*data, i, SampleRandom(0, 0, 0));
       labels.push_back(sample.values<std::int32_t>(tensor_names::labels)[0]);
       EXPECT_EQ(sample.values<std::int32_t>(tensor_names::lengths)[0], labels.back() == 0 ? 3 : 4);  // its own label
-      seen.push_back(values_of<std::int32_t>(sample, tensor_names::ids));
+      seen.push_back(get_values<std::int32_t>(sample, tensor_names::ids));
     }
   }
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
   EXPECT_EQ(std::count(labels.end() - 2, labels.end(), 0), 1);
   directory.write("dev.tsv", std::string("a\tno\n"));
-  const std::string message = error_of([&] { open_dataset(settings, Split::train); }, ExitCode::usage);
+  const std::string message = get_error([&] { open_dataset(settings, Split::train); }, ExitCode::usage);
   EXPECT_EQ(message, "data.split.dev: " + (directory.path() / "dev.tsv").string() +
                          " is there to evaluate on, which would not be read; leave out the key or take it away");
 }
@@ -116,7 +117,7 @@ TEST(Parting, OfAFolderAugmentsTrainingImagesOnly) {
   EXPECT_EQ(pixels(*eval, 0), pixels(*eval, 1));
   EXPECT_NE(pixels(*train, 0), pixels(*train, 1));
   directory.write("val/cat/0.png", png);
-  EXPECT_TRUE(error_of([&] { open_dataset(settings, Split::eval); }, ExitCode::usage).starts_with("data.split.dev: "));
+  EXPECT_TRUE(get_error([&] { open_dataset(settings, Split::eval); }, ExitCode::usage).starts_with("data.split.dev: "));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Batch load_sample(const Dataset& data, std::int64_t index, SampleRandom random);
 
 /// The elements of one of its tensors.
 template <typename T>
-std::vector<T> values_of(const Batch& sample, const char* name) {
+std::vector<T> get_values(const Batch& sample, const char* name) {
   const auto values = sample.values<T>(name);
   return {values.begin(), values.end()};
 }
@@ -43,7 +43,7 @@ struct LoadedImage {
 LoadedImage load_image(const Dataset& data, std::int64_t index, std::uint64_t epoch = 0);
 
 /// The message of the exception that `call` throws; "" when it throws none.
-inline std::string message_of(const std::function<void()>& call) {
+inline std::string get_error_message(const std::function<void()>& call) {
   try {
     call();
   } catch (const std::exception& error) {

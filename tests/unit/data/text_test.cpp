@@ -23,7 +23,7 @@ void expect_row(const TextTable& table, std::size_t row, const std::string& firs
 }
 
 TEST(TextTable, RefusesWhatIsNoText) {
-  const auto error = [](const std::string& text) { return error_of([&] { tsv(text); }); };
+  const auto error = [](const std::string& text) { return get_error([&] { tsv(text); }); };
   EXPECT_EQ(error("sentence\tlabel\ngood\t1\nb\xff\t0\n"), "t.tsv:3: not UTF-8");
   EXPECT_EQ(error(std::string("sentence\tlabel\na\0b\t1\n", 21)), "t.tsv:2: not a text file (byte 0x00)");
   EXPECT_EQ(error("\xff\xfes"), "t.tsv:1: not UTF-8");
@@ -55,7 +55,7 @@ TEST(TextTable, NeedsNoLabelsWhereTheyAreOptional) {
   expect_row(read("sentence\tlabel\ngood\t1\n"), 0, "good", "", "1");
   expect_row(read("sentence\tlabel\ngood\t\n"), 0, "good", "", "");
   expect_row(read("Remark\tsentence\tlabel\ngood\tother\t1\n", "Remark"), 0, "good", "", "1");
-  EXPECT_EQ(message_of([&] { read("sentence\tlabel\ngood\t1\n", "remark"); }),
+  EXPECT_EQ(get_error_message([&] { read("sentence\tlabel\ngood\t1\n", "remark"); }),
             "t.tsv: has no column \"remark\"; its columns are \"sentence\", \"label\"");
 }
 
@@ -77,15 +77,15 @@ TEST(TextTable, ReadsColumnsByTheNamesGiven) {
   EXPECT_FALSE(named.has_second);
   expect_row(read(text, {"评论", "text", ""}), 0, "很好", "other", "0");  // the label by its usual name
   expect_row(read(text, {"", "", "类别"}), 0, "other", "", "正");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(get_error_message([&] {
               read(text, {"评论", "", "Label"});
             }),
             "t.csv: has no column \"Label\"; its columns are \"id\", \"评论\", \"类别\", \"text\", \"label\"");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(get_error_message([&] {
               read("a,b\n1,2\n", {"a", "", ""});
             }),
             "t.csv: cannot tell which column has the label, name it too; its columns are \"a\", \"b\"");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(get_error_message([&] {
               read("a,b\n1,2\n", {"", "", "b"});
             }),
             "t.csv: cannot tell which column has the text, name it too; its columns are \"a\", \"b\"");
@@ -102,7 +102,7 @@ TEST(TextTable, ReadsJsonLines) {
   EXPECT_EQ(table.rows[1].line, 3);
   expect_row(read("{\"x\": \"p\", \"y\": \"q\", \"z\": 0}\n", {"x", "y", "z"}), 0, "p", "q", "0");
   expect_row(read("{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\"}\n", {}, TableLabels::optional), 1, "b", "", "");
-  const auto error = [&](const std::string& text) { return message_of([&] { read(text); }); };
+  const auto error = [&](const std::string& text) { return get_error_message([&] { read(text); }); };
   EXPECT_EQ(error("{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\"}\n"),
             "t.jsonl:2: has no \"label\"; its keys are \"text\"");
   EXPECT_EQ(error("{\"text\": [1], \"label\": 1}"), "t.jsonl:1: \"text\": expected a text");
@@ -122,13 +122,13 @@ TEST(TextTable, HasItsFormByTheEnding) {
 }
 
 TEST(TextTable, NamesTheLineOfAWrongRow) {
-  EXPECT_EQ(message_of([] { tsv("sentence\tlabel\na\t1\nb\n"); }), "t.tsv:3: expected 2 columns, got 1");
-  EXPECT_EQ(message_of([] { tsv("a\t1\nb\t\n"); }), "t.tsv:2: the label is empty");
-  EXPECT_TRUE(message_of([] { tsv("a\tb\tc\td\te\n"); }).starts_with("t.tsv:1: cannot tell the columns"));
-  EXPECT_TRUE(message_of([] { csv("text,label\n\"open,1\n"); }).starts_with("t.csv:2: a quoted field"));
-  EXPECT_TRUE(message_of([] { csv("text,label\n\"a\"b,1\n"); }).starts_with("t.csv:2: text after"));
-  EXPECT_NE(message_of([] { tsv(""); }).find("no samples"), std::string::npos);
-  EXPECT_NE(message_of([] { tsv("sentence\tlabel\n"); }).find("no samples"), std::string::npos);
+  EXPECT_EQ(get_error_message([] { tsv("sentence\tlabel\na\t1\nb\n"); }), "t.tsv:3: expected 2 columns, got 1");
+  EXPECT_EQ(get_error_message([] { tsv("a\t1\nb\t\n"); }), "t.tsv:2: the label is empty");
+  EXPECT_TRUE(get_error_message([] { tsv("a\tb\tc\td\te\n"); }).starts_with("t.tsv:1: cannot tell the columns"));
+  EXPECT_TRUE(get_error_message([] { csv("text,label\n\"open,1\n"); }).starts_with("t.csv:2: a quoted field"));
+  EXPECT_TRUE(get_error_message([] { csv("text,label\n\"a\"b,1\n"); }).starts_with("t.csv:2: text after"));
+  EXPECT_NE(get_error_message([] { tsv(""); }).find("no samples"), std::string::npos);
+  EXPECT_NE(get_error_message([] { tsv("sentence\tlabel\n"); }).find("no samples"), std::string::npos);
 }
 
 class TextFiles : public ::testing::Test {
@@ -141,7 +141,7 @@ class TextFiles : public ::testing::Test {
     settings_.max_length = 8;
   }
   std::string error(Split split) const {
-    return message_of([&] { open_dataset(settings_, split); });
+    return get_error_message([&] { open_dataset(settings_, split); });
   }
   TemporaryDirectory directory_;
   DataSettings settings_;
@@ -155,12 +155,12 @@ TEST_F(TextFiles, GiveIdsTypesLengthAndLabel) {
   EXPECT_EQ(data->info().vocab_size, 8);
   using Integers = std::vector<std::int32_t>;
   const Batch sample = load_sample(*data, 0, SampleRandom(0, 0, 0));
-  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::labels), Integers{1});
-  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::ids), (Integers{2, 5, 3, 6, 7, 3, 0, 0}));
-  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::token_types), (Integers{0, 0, 0, 1, 1, 1, 0, 0}));
-  EXPECT_EQ(values_of<std::int32_t>(sample, tensor_names::lengths), Integers{6});
+  EXPECT_EQ(get_values<std::int32_t>(sample, tensor_names::labels), Integers{1});
+  EXPECT_EQ(get_values<std::int32_t>(sample, tensor_names::ids), (Integers{2, 5, 3, 6, 7, 3, 0, 0}));
+  EXPECT_EQ(get_values<std::int32_t>(sample, tensor_names::token_types), (Integers{0, 0, 0, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(get_values<std::int32_t>(sample, tensor_names::lengths), Integers{6});
   const Batch evaluated = load_sample(*open_dataset(settings_, Split::eval), 0, SampleRandom(0, 0, 0));
-  EXPECT_EQ(values_of<std::int32_t>(evaluated, tensor_names::labels), Integers{1});
+  EXPECT_EQ(get_values<std::int32_t>(evaluated, tensor_names::labels), Integers{1});
 }
 
 TEST_F(TextFiles, RefuseLabelsThatTrainingDoesNotHave) {
@@ -179,12 +179,12 @@ TEST_F(TextFiles, NumberLabelsInTheOrderGiven) {
   const auto data = open_dataset(settings_, Split::train);
   EXPECT_EQ(data->info().class_names, settings_.labels);
   EXPECT_EQ(data->info().classes, 3);
-  const auto label_of = [](const Dataset& of, std::int64_t index) {
+  const auto get_label = [](const Dataset& of, std::int64_t index) {
     return load_sample(of, index, SampleRandom(0, 0, 0)).values<std::int32_t>(tensor_names::labels)[0];
   };
-  EXPECT_EQ(label_of(*data, 0), 2);
-  EXPECT_EQ(label_of(*data, 1), 0);
-  EXPECT_EQ(label_of(*open_dataset(settings_, Split::eval), 0), 1);
+  EXPECT_EQ(get_label(*data, 0), 2);
+  EXPECT_EQ(get_label(*data, 1), 0);
+  EXPECT_EQ(get_label(*open_dataset(settings_, Split::eval), 0), 1);
   settings_.labels = {"positive", "negative"};
   EXPECT_TRUE(error(Split::eval).ends_with("dev.json:1: label \"mixed\" is none of data.labels (positive, negative)"));
   settings_.classes = 3;

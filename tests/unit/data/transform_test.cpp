@@ -90,12 +90,12 @@ TEST(Resize, AWindowIsThatPartOfTheWholeAndMirrorReversesRows) {
 
 TEST(ImageTransform, EvaluationResizesTheShorterSideAndCropsTheCentre) {
   SampleRandom random(0, 0, 0);
-  const ImagePlan plan = ImageTransform(224, Augmentation::none).plan(500, 375, random);
+  const CropDraw plan = ImageTransform(224, Augmentation::none).plan(500, 375, random);
   EXPECT_EQ(plan.resized_width, 341);  // int(256 * 500 / 375)
   EXPECT_EQ(plan.resized_height, 256);
   EXPECT_EQ(plan.left, 58);  // round half to even of 58.5
   EXPECT_EQ(plan.top, 16);
-  const ImagePlan small = ImageTransform(28, Augmentation::none).plan(28, 28, random);
+  const CropDraw small = ImageTransform(28, Augmentation::none).plan(28, 28, random);
   EXPECT_EQ(small.resized_width, 28);
 }
 
@@ -103,12 +103,12 @@ TEST(ImageTransform, EvaluationCoversHeightAndWidthAndCropsTheCentre) {
   SampleRandom random(0, 0, 0);
   const ImageTransform high({96, 64}, Augmentation::none);
   EXPECT_EQ(high.resized_to(), ImageSize(110, 73));  // 96 and 64 by 256 / 224
-  const ImagePlan by_height = high.plan(500, 375, random);
+  const CropDraw by_height = high.plan(500, 375, random);
   EXPECT_EQ(by_height.resized_height, 110);
   EXPECT_EQ(by_height.resized_width, 146);  // int(110 * 500 / 375)
   EXPECT_EQ(by_height.left, 41);
   EXPECT_EQ(by_height.top, 7);
-  const ImagePlan by_width = high.plan(200, 400, random);
+  const CropDraw by_width = high.plan(200, 400, random);
   EXPECT_EQ(by_width.resized_width, 73);
   EXPECT_EQ(by_width.resized_height, 146);
   EXPECT_EQ(by_width.left, 4);  // round half to even of 4.5
@@ -135,7 +135,7 @@ TEST(ImageTransform, RandomCropsHaveTheShapeOfTheResult) {
   const ImageTransform transform({64, 192}, Augmentation::random_resized_crop);
   for (int i = 0; i < 500; ++i) {
     SampleRandom random(1, 2, i);
-    const ImagePlan plan = transform.plan(900, 400, random);
+    const CropDraw plan = transform.plan(900, 400, random);
     EXPECT_EQ(plan.resized_width, 192);
     EXPECT_EQ(plan.resized_height, 64);
     const double ratio = static_cast<double>(plan.crop.width) / plan.crop.height;
@@ -143,7 +143,7 @@ TEST(ImageTransform, RandomCropsHaveTheShapeOfTheResult) {
     ASSERT_LT(ratio, 3 * 1.37);
   }
   SampleRandom random(1, 2, 3);
-  const ImagePlan narrow = transform.plan(10, 1000, random);
+  const CropDraw narrow = transform.plan(10, 1000, random);
   EXPECT_EQ(narrow.crop.height, 4) << "none fits: the centre at the nearest ratio, 9 : 4";
   EXPECT_EQ(narrow.crop.width, 10);
   EXPECT_EQ(narrow.crop.y, 498);
@@ -157,7 +157,7 @@ TEST(ImageTransform, WideImagesShiftFartherToTheSide) {
   std::set<int> across, down;
   for (int i = 0; i < 600; ++i) {
     SampleRandom planned(1, 2, i), applied(1, 2, i);
-    const ImagePlan plan = transform.plan(64, 32, planned);
+    const CropDraw plan = transform.plan(64, 32, planned);
     across.insert(plan.shift_x), down.insert(plan.shift_y);
     transform.apply({white.data(), 64 * 3, 0, 0}, 64, 32, applied, scratch, out);
     const auto lit = std::count(out.begin(), out.end(), 255);
@@ -173,7 +173,7 @@ TEST(ImageTransform, RandomResizedCropStaysInsideWithItsAreaAndRatio) {
   double mean_area = 0;
   for (int i = 0; i < 2000; ++i) {
     SampleRandom random(1, 2, i);
-    const ImagePlan plan = transform.plan(500, 375, random);
+    const CropDraw plan = transform.plan(500, 375, random);
     ASSERT_GE(plan.crop.x, 0);
     ASSERT_GE(plan.crop.y, 0);
     ASSERT_LE(plan.crop.x + plan.crop.width, 500);
@@ -196,7 +196,7 @@ TEST(ImageTransform, CropFlipShiftsByAtMostFourAndPadsWithZeros) {
   std::set<int> shifts;
   for (int i = 0; i < 300; ++i) {
     SampleRandom planned(1, 2, i), applied(1, 2, i);
-    const ImagePlan plan = transform.plan(32, 32, planned);
+    const CropDraw plan = transform.plan(32, 32, planned);
     shifts.insert(plan.shift_x);
     transform.apply({white.data(), 32 * 3, 0, 0}, 32, 32, applied, scratch, out);
     const auto lit = std::count(out.begin(), out.end(), 255);
@@ -210,7 +210,7 @@ TEST(ImageTransform, AnotherSizeShiftsAsFarInProportion) {
   std::set<int> shifts;
   for (int i = 0; i < 300; ++i) {
     SampleRandom random(1, 2, i);
-    const ImagePlan plan = half.plan(32, 32, random);
+    const CropDraw plan = half.plan(32, 32, random);
     EXPECT_EQ(plan.resized_width, 16);
     shifts.insert(plan.shift_x);
   }
@@ -222,7 +222,7 @@ TEST(ImageTransform, RandomCropsAreNoSmallerThanAsked) {
       ImageTransform(224, Augmentation::random_resized_crop).in_form({.smallest_crop = 0.6f});
   for (int i = 0; i < 300; ++i) {
     SampleRandom random(1, 2, i);
-    const ImagePlan plan = transform.plan(400, 400, random);
+    const CropDraw plan = transform.plan(400, 400, random);
     EXPECT_EQ(plan.resized_width, 224);
     EXPECT_GE(plan.crop.width * plan.crop.height, 0.59 * 400 * 400);
   }

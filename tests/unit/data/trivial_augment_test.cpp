@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-std::vector<std::uint8_t> bytes_of(const std::string& hex) {
+std::vector<std::uint8_t> get_bytes(const std::string& hex) {
   std::vector<std::uint8_t> bytes(hex.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
@@ -20,9 +20,9 @@ std::vector<std::uint8_t> bytes_of(const std::string& hex) {
   return bytes;
 }
 
-ImageChange change_named(const std::string& name) {
-  for (int i = 0; i < image_changes; ++i) {
-    if (to_string(static_cast<ImageChange>(i)) == name) return static_cast<ImageChange>(i);
+AugmentOp change_named(const std::string& name) {
+  for (int i = 0; i < augment_ops; ++i) {
+    if (to_string(static_cast<AugmentOp>(i)) == name) return static_cast<AugmentOp>(i);
   }
   throw std::invalid_argument(name);
 }
@@ -30,15 +30,15 @@ ImageChange change_named(const std::string& name) {
 TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
   std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/augment.json");
   const nlohmann::json golden = nlohmann::json::parse(file);
-  const std::vector<std::uint8_t> picture = bytes_of(golden["picture"]);
+  const std::vector<std::uint8_t> picture = get_bytes(golden["picture"]);
   std::vector<std::uint8_t> scratch;
-  std::map<ImageChange, int> seen;
+  std::map<AugmentOp, int> seen;
   for (const nlohmann::json& one : golden["changes"]) {
-    const ImageChange change = change_named(one["change"]);
+    const AugmentOp change = change_named(one["change"]);
     ++seen[change];
     std::vector<std::uint8_t> pixels = picture;
-    change_image(pixels, golden["size"].get<int>(), change, one["amount"], one["negative"], scratch);
-    const std::vector<std::uint8_t> expected = bytes_of(one["pixels"]);
+    apply_augment_op(pixels, golden["size"].get<int>(), change, one["amount"], one["negative"], scratch);
+    const std::vector<std::uint8_t> expected = get_bytes(one["pixels"]);
     ASSERT_EQ(pixels.size(), expected.size());
     std::size_t differ = 0;
     int largest = 0;
@@ -47,15 +47,14 @@ TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
       largest = std::max(largest, std::abs(pixels[i] - expected[i]));
     }
     const std::string what = one["change"].get<std::string>() + " " + one["amount"].dump();
-    const bool moved =
-        change == ImageChange::shear_x || change == ImageChange::shear_y || change == ImageChange::rotate;
+    const bool moved = change == AugmentOp::shear_x || change == AugmentOp::shear_y || change == AugmentOp::rotate;
     if (moved) {
       EXPECT_LE(differ, pixels.size() / 200) << what << ": a pixel just between two may be either";
     } else {
       EXPECT_LE(largest, 1) << what << ": a product just below a whole number may be it";
     }
   }
-  EXPECT_EQ(seen.size(), static_cast<std::size_t>(image_changes));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(augment_ops));
 }
 
 constexpr std::size_t height = 12, width = 20;  // of a picture that is no square
@@ -66,15 +65,15 @@ std::vector<std::uint8_t> wide_picture() {
   return picture;
 }
 
-std::vector<std::uint8_t> changed(std::vector<std::uint8_t> pixels, ImageSize size, ImageChange change, int amount) {
+std::vector<std::uint8_t> changed(std::vector<std::uint8_t> pixels, ImageSize size, AugmentOp change, int amount) {
   std::vector<std::uint8_t> scratch;
-  change_image(pixels, size, change, amount, false, scratch);
+  apply_augment_op(pixels, size, change, amount, false, scratch);
   return pixels;
 }
 
 /// The rows [row, row + height) and columns [column, column + width) of an image of `across` columns.
-std::vector<std::uint8_t> part_of(const std::vector<std::uint8_t>& image, std::size_t across, std::size_t row,
-                                  std::size_t column) {
+std::vector<std::uint8_t> get_part(const std::vector<std::uint8_t>& image, std::size_t across, std::size_t row,
+                                   std::size_t column) {
   std::vector<std::uint8_t> part;
   for (std::size_t y = 0; y < height; ++y) {
     const auto from = image.begin() + static_cast<std::ptrdiff_t>(3 * ((row + y) * across + column));
@@ -91,10 +90,10 @@ TEST(TrivialAugment, TurnsAndMovesWideImagesAsPartsOfASquare) {
     std::copy_n(picture.begin() + static_cast<std::ptrdiff_t>(3 * y * width), 3 * width,
                 square.begin() + static_cast<std::ptrdiff_t>(3 * ((row + y) * side + column)));
   }
-  for (const ImageChange change : {ImageChange::rotate, ImageChange::translate_x, ImageChange::translate_y}) {
+  for (const AugmentOp change : {AugmentOp::rotate, AugmentOp::translate_x, AugmentOp::translate_y}) {
     for (const int amount : {1, 4, 9}) {
       EXPECT_EQ(changed(picture, {height, width}, change, amount),
-                part_of(changed(square, side, change, amount), side, row, column))
+                get_part(changed(square, side, change, amount), side, row, column))
           << to_string(change) << " " << amount;
     }
   }
@@ -104,8 +103,8 @@ TEST(TrivialAugment, ShearsWideImagesFromTheUpperLeftCorner) {
   const std::vector<std::uint8_t> picture = wide_picture();
   constexpr int amount = 20;
   constexpr double share = 0.99 * amount / 30;
-  const auto across = changed(picture, {height, width}, ImageChange::shear_x, amount);
-  const auto down = changed(picture, {height, width}, ImageChange::shear_y, amount);
+  const auto across = changed(picture, {height, width}, AugmentOp::shear_x, amount);
+  const auto down = changed(picture, {height, width}, AugmentOp::shear_y, amount);
   for (std::size_t y = 0; y < height; ++y) {
     for (std::size_t x = 0; x < width; ++x) {
       const std::size_t to = 3 * (y * width + x);
@@ -119,7 +118,7 @@ TEST(TrivialAugment, ShearsWideImagesFromTheUpperLeftCorner) {
 
 TEST(TrivialAugment, SharpensWideImagesInsideTheBorder) {
   const std::vector<std::uint8_t> picture = wide_picture();
-  const auto sharp = changed(picture, {height, width}, ImageChange::sharpness, 30);
+  const auto sharp = changed(picture, {height, width}, AugmentOp::sharpness, 30);
   for (std::size_t at = 0; at < height * width; ++at) {
     const std::size_t y = at / width, x = at % width;
     const bool border = y == 0 || x == 0 || y + 1 == height || x + 1 == width;
@@ -134,8 +133,8 @@ TEST(TrivialAugment, DrawsEveryChangeAndIsTheSameForASample) {
   int unchanged = 0;
   for (std::int64_t sample = 0; sample < 2000; ++sample) {
     std::vector<std::uint8_t> once = picture, again = picture;
-    augment_trivially(once, 16, {1, 2, sample, DataStream::change}, scratch);
-    augment_trivially(again, 16, {1, 2, sample, DataStream::change}, scratch);
+    apply_trivial_augment(once, 16, {1, 2, sample, DataStream::change}, scratch);
+    apply_trivial_augment(again, 16, {1, 2, sample, DataStream::change}, scratch);
     ASSERT_EQ(once, again);
     unchanged += once == picture ? 1 : 0;
   }

@@ -27,7 +27,7 @@ TEST(WordPiece, GivesTheIdsOfHuggingFacesTokenizer) {
     std::vector<std::int32_t> first, second, ids(length), types(length);
     tokenizer.tokenize(expected["first"].get<std::string>(), first);
     if (has_second) tokenizer.tokenize(expected["second"].get<std::string>(), second);
-    const auto used = static_cast<std::size_t>(tokenizer.assemble(first, second, has_second, ids, types));
+    const auto used = static_cast<std::size_t>(tokenizer.encode_pair(first, second, has_second, ids, types));
     for (std::size_t i = used; i < length; ++i) {
       EXPECT_EQ(ids[i], 0);
       EXPECT_EQ(types[i], 0);
@@ -58,10 +58,10 @@ TEST(WordPiece, ReadsAVocabularyFileLineByLine) {
   EXPECT_EQ(read(good), 4);
   EXPECT_EQ(read("\xEF\xBB\xBF" + good + "\r\n\n"), 4);
   EXPECT_EQ(read("[PAD]\t0\n[UNK]\t1\n[CLS]\t2\n[SEP]\t3\nab\t4\n"), 4) << "as ERNIE's is written";
-  EXPECT_NE(error_of([&] { read(good + "cd\t7\n"); }).find("vocab.txt:6: expected 5 behind the tab"),
+  EXPECT_NE(get_error([&] { read(good + "cd\t7\n"); }).find("vocab.txt:6: expected 5 behind the tab"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { read(good + "\ncd\n"); }).find("vocab.txt:6: a blank line"), std::string::npos);
-  EXPECT_NE(error_of([&] { read(good + "[CLS]\n"); }).find("vocab.txt:6: the token of line 3"), std::string::npos);
+  EXPECT_NE(get_error([&] { read(good + "\ncd\n"); }).find("vocab.txt:6: a blank line"), std::string::npos);
+  EXPECT_NE(get_error([&] { read(good + "[CLS]\n"); }).find("vocab.txt:6: the token of line 3"), std::string::npos);
 }
 
 TEST(WordPiece, RefusesAVocabularyThatIsNotBerts) {

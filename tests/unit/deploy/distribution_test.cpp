@@ -35,7 +35,7 @@ TEST(Distribution, OfUniformValuesIsKeptWholeByEveryMethod) {
   Distribution uniform;
   add_uniform(uniform, 0, 1);
   for (const Method method : {Method::minmax, Method::percentile, Method::mse}) {
-    EXPECT_NEAR(uniform.format(method).scale, 1.0f / 255, 0.02f / 255) << choice_name(method);
+    EXPECT_NEAR(uniform.format(method).scale, 1.0f / 255, 0.02f / 255) << enum_name(method);
   }
 }
 
@@ -80,7 +80,7 @@ TEST(Distribution, WidensAsLargerValuesCome) {
   add_uniform(in_turn, 0, 1);
   EXPECT_NEAR(at_once.squared_error(37) / in_turn.squared_error(37), 1, 1e-3);
   for (const Method method : {Method::minmax, Method::percentile, Method::mse}) {
-    EXPECT_NEAR(at_once.format(method).scale, in_turn.format(method).scale, 0.01f) << choice_name(method);
+    EXPECT_NEAR(at_once.format(method).scale, in_turn.format(method).scale, 0.01f) << enum_name(method);
   }
 }
 

@@ -1,5 +1,5 @@
 // Every op that core/ops defines stands in the list, has a CPU kernel, and its file a test of the same stem.
-#include "core/cpu/registry.h"
+#include "core/cpu/cpu_kernel_registry.h"
 #include "core/ops/op_list.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::set<std::string> ops_in_headers() {
 }
 
 /// The test of the header of that stem; not there: the path where it is missed.
-std::filesystem::path test_of(const std::string& stem) {
+std::filesystem::path get_test(const std::string& stem) {
   const std::filesystem::path folder = source / "tests/ops", name = stem + "_test.cpp";
   for (const char* below : {"cpu_only", "image", "sparse", "tensor"}) {
     if (std::filesystem::exists(folder / below / name)) return folder / below / name;
@@ -71,13 +71,13 @@ TEST(Ops, EveryOneHasACpuKernel) {
 
 TEST(Ops, EveryFileHasATestOfTheSameStem) {
   for (const auto& [stem, text] : op_headers()) {
-    EXPECT_TRUE(std::filesystem::exists(test_of(stem))) << stem << ".h has no " << test_of(stem);
+    EXPECT_TRUE(std::filesystem::exists(get_test(stem))) << stem << ".h has no " << get_test(stem);
   }
 }
 
 TEST(Ops, EveryDifferentiableOpHasItsGradientChecked) {
   for (const auto& [stem, header] : op_headers()) {
-    const std::filesystem::path test = test_of(stem);
+    const std::filesystem::path test = get_test(stem);
     if (header.find("void gradient(GradientBuilder&") == std::string::npos || !std::filesystem::exists(test)) continue;
     const std::string text = read(test);
     EXPECT_TRUE(text.find("gradient_inputs") != std::string::npos || text.find("run_gradient") != std::string::npos)

@@ -1,4 +1,4 @@
-// Choices outlast the process that made them, however it ends, and others see them at once.
+// EnumNames outlast the process that made them, however it ends, and others see them at once.
 #include "core/exec/search_cache.h"
 
 #include "core/io/atomic_file.h"

@@ -13,7 +13,7 @@ using testing::fake;
 
 const TensorDesc eight{DType::f32, Shape{8}};
 
-/// Expects verify to refuse the graph with a message that holds `part`.
+/// Expects verify to reject the graph with a message that holds `part`.
 void expect_refused(const Graph& graph, const std::string& part) {
   try {
     verify(graph);
@@ -50,7 +50,7 @@ TEST(Graph, NamesOutputsAndRecordsProducers) {
 
 TEST(Graph, NamesTheNodeWhoseShapesDoNotFit) {
   Graph graph;
-  EXPECT_EQ(error_of([&] { graph.add("layer1.conv", fake(), {no_value}); }, ExitCode::usage),
+  EXPECT_EQ(get_error([&] { graph.add("layer1.conv", fake(), {no_value}); }, ExitCode::usage),
             "layer1.conv (fake): expected an input");
   EXPECT_TRUE(graph.nodes().empty());
 }
@@ -139,7 +139,7 @@ TEST(Print, ShowsValuesPhasesNodesAndOutputs) {
   graph.value(w).base = flat;
   graph.value(w).byte_offset = 32;
   const ValueId y = graph.add("y", fake(), {x, no_value, w});
-  graph.add("y.grad", fake(), {y}, Phase::backward);
+  graph.add("y.grad", fake(), {y}, Pass::backward);
   graph.set_output("loss", y);
   EXPECT_EQ(print(graph),
             "%0 = input f32[8] x\n"

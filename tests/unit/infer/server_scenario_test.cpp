@@ -51,7 +51,7 @@ TEST(ServerScenario, FindsARateThatIsHeld) {
 TEST(ServerScenario, SaysWhereSingleSamplesTakeTooLong) {
   const Server server{[](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }, 2};
   const ScenarioOptions options{.scenario = Scenario::server, .seconds = 0.001, .bound_ms = 1};
-  const std::string message = error_of([&] { find_server_rate(server, options, [](double, bool) {}); });
+  const std::string message = get_error([&] { find_server_rate(server, options, [](double, bool) {}); });
   EXPECT_NE(message.find("--bound"), message.npos) << message;
 }
 

@@ -58,7 +58,7 @@ TEST(AtomicFile, FailedWriteLeavesTheOldFileAndNoTemporary) {
   std::string message;
   {
     const FileSizeLimit limit(4096);
-    message = error_of([&] { write_file_atomic(directory / "a.txt", std::string(10000, 'x')); });
+    message = get_error([&] { write_file_atomic(directory / "a.txt", std::string(10000, 'x')); });
   }
   EXPECT_NE(message.find("a.txt"), std::string::npos) << message;
   EXPECT_EQ(read_file(directory / "a.txt"), "old");
@@ -67,20 +67,20 @@ TEST(AtomicFile, FailedWriteLeavesTheOldFileAndNoTemporary) {
 
 TEST(AtomicFile, FullDiskIsSaidPlainly) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "this system has no /dev/full";
-  const std::string message = error_of([] { write_file_atomic("/dev/full", "content"); });
+  const std::string message = get_error([] { write_file_atomic("/dev/full", "content"); });
   EXPECT_EQ(message, "cannot write /dev/full: the disk is full (No space left on device)");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 TEST(AtomicFile, MissingDirectoryIsNamed) {
   const TemporaryDirectory directory;
-  const std::string message = error_of([&] { write_file_atomic(directory / "none/a.txt", "x"); });
+  const std::string message = get_error([&] { write_file_atomic(directory / "none/a.txt", "x"); });
   EXPECT_NE(message.find("none does not exist"), std::string::npos) << message;
 }
 
 TEST(AtomicFile, DirectoryAsTargetIsRefused) {
   const TemporaryDirectory directory;
-  EXPECT_NE(error_of([&] { write_file_atomic(directory.path(), "x"); }).find("it is a directory"), std::string::npos);
+  EXPECT_NE(get_error([&] { write_file_atomic(directory.path(), "x"); }).find("it is a directory"), std::string::npos);
 }
 
 TEST(AtomicFile, ReadOnlyDirectoryIsNamed) {
@@ -88,7 +88,7 @@ TEST(AtomicFile, ReadOnlyDirectoryIsNamed) {
   const TemporaryDirectory directory;
   std::filesystem::permissions(directory.path(),
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  const std::string message = error_of([&] { write_file_atomic(directory / "a.txt", "x"); });
+  const std::string message = get_error([&] { write_file_atomic(directory / "a.txt", "x"); });
   std::filesystem::permissions(directory.path(), std::filesystem::perms::owner_all);
   EXPECT_NE(message.find("no permission to write in " + directory.path().string()), std::string::npos) << message;
 }
@@ -116,8 +116,8 @@ TEST(ReadFile, ReadsWhatHasNoSize) { EXPECT_FALSE(read_file("/proc/self/status")
 
 TEST(ReadFile, MissingFileAndDirectoryAreNamed) {
   const TemporaryDirectory directory;
-  EXPECT_NE(error_of([&] { read_file(directory / "none"); }).find("none: No such file"), std::string::npos);
-  EXPECT_NE(error_of([&] { read_file(directory.path()); }).find("it is a directory"), std::string::npos);
+  EXPECT_NE(get_error([&] { read_file(directory / "none"); }).find("none: No such file"), std::string::npos);
+  EXPECT_NE(get_error([&] { read_file(directory.path()); }).find("it is a directory"), std::string::npos);
 }
 
 TEST(Crc32, MatchesTheStandardCheckValueInOneAndInTwoParts) {

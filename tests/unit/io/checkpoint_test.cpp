@@ -22,29 +22,29 @@ std::vector<NamedTensor> tensors() {
           {"none", DType::f32, {0}, {}}};
 }
 
-CheckpointInfo info_of(std::uint64_t step) {
+CheckpointInfo get_info(std::uint64_t step) {
   return {step, 2, "tiny", "c0ffee", {{"scaler", {{"scale", 65536.0}, {"good", 7}}}, {"seed", 42}}};
 }
 
 std::string parse_error(const std::string& file) {
-  return error_of([&] { parse_checkpoint(std::as_bytes(std::span(file.data(), file.size())), "c.safetensors"); });
+  return get_error([&] { parse_checkpoint(std::as_bytes(std::span(file.data(), file.size())), "c.safetensors"); });
 }
 
 std::string one_file() {
   const TemporaryDirectory directory;
-  return read_file(save_checkpoint(directory.path(), info_of(1), tensors(), 0));
+  return read_file(save_checkpoint(directory.path(), get_info(1), tensors(), 0));
 }
 
 TEST(Checkpoint, RoundTripKeepsEverything) {
   const TemporaryDirectory directory;
-  const auto path = save_checkpoint(directory / "made" / "on demand", info_of(30), tensors(), 3);
+  const auto path = save_checkpoint(directory / "made" / "on demand", get_info(30), tensors(), 3);
   EXPECT_EQ(path.filename(), "ckpt-30.safetensors");
   const Checkpoint loaded = load_checkpoint(path);
   EXPECT_EQ(loaded.info().step, 30u);
   EXPECT_EQ(loaded.info().epoch, 2u);
   EXPECT_EQ(loaded.info().model, "tiny");
   EXPECT_EQ(loaded.info().config_hash, "c0ffee");
-  EXPECT_EQ(loaded.info().state, info_of(30).state);
+  EXPECT_EQ(loaded.info().state, get_info(30).state);
   ASSERT_EQ(loaded.tensors().size(), 3u);
   ASSERT_NE(loaded.find("conv.weight"), nullptr);
   EXPECT_EQ(loaded.find("conv.weight")->shape, (Shape{4, 5}));
@@ -124,14 +124,14 @@ TEST(CheckpointV1, CountsAmongTheOthers) {
   write_file_atomic(directory / "ckpt-3.ptrain", first_format());
   write_file_atomic(directory / ".ckpt-0.ptrain.tmp.123-0", "half");
   EXPECT_EQ(find_name(), "ckpt-3.ptrain");
-  save_checkpoint(directory.path(), info_of(3), tensors(), 2);
+  save_checkpoint(directory.path(), get_info(3), tensors(), 2);
   EXPECT_EQ(find_name(), "ckpt-3.safetensors");
   EXPECT_EQ(directory.entries(), 2);
   write_file_atomic(checkpoint_path(directory.path(), 3), "damaged");
   EXPECT_EQ(find_name(), "ckpt-3.ptrain");
-  save_checkpoint(directory.path(), info_of(4), tensors(), 2);
+  save_checkpoint(directory.path(), get_info(4), tensors(), 2);
   EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{3, 4}));
-  save_checkpoint(directory.path(), info_of(5), tensors(), 2);
+  save_checkpoint(directory.path(), get_info(5), tensors(), 2);
   EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{4, 5}));
   EXPECT_EQ(directory.entries(), 2);
   remove_checkpoints(directory.path());
@@ -143,25 +143,25 @@ TEST(Checkpoint, KeepsTheNewestAndClearsWhatAKilledSaveLeft) {
   write_file_atomic(directory / ".ckpt-5.safetensors.tmp.123-0", "half");
   write_file_atomic(directory / "notes.txt", "mine");
   write_file_atomic(directory / "ckpt-007.safetensors", "not made here");
-  for (const std::uint64_t step : {5, 10, 100, 20}) save_checkpoint(directory.path(), info_of(step), tensors(), 2);
+  for (const std::uint64_t step : {5, 10, 100, 20}) save_checkpoint(directory.path(), get_info(step), tensors(), 2);
   EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{10, 20, 100}));
-  save_checkpoint(directory.path(), info_of(101), tensors(), 2);
+  save_checkpoint(directory.path(), get_info(101), tensors(), 2);
   EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{100, 101}));
   EXPECT_EQ(directory.entries(), 4);
 }
 
 TEST(Checkpoint, FailedSaveLeavesTheEarlierOnes) {
   const TemporaryDirectory directory;
-  save_checkpoint(directory.path(), info_of(1), tensors(), 1);
+  save_checkpoint(directory.path(), get_info(1), tensors(), 1);
   std::filesystem::create_directory(checkpoint_path(directory.path(), 2));
-  error_of([&] { save_checkpoint(directory.path(), info_of(2), tensors(), 1); });
+  get_error([&] { save_checkpoint(directory.path(), get_info(2), tensors(), 1); });
   EXPECT_EQ(load_checkpoint(checkpoint_path(directory.path(), 1)).info().step, 1u);
-  error_of([&] { save_checkpoint(checkpoint_path(directory.path(), 1), info_of(2), tensors(), 1); });
+  get_error([&] { save_checkpoint(checkpoint_path(directory.path(), 1), get_info(2), tensors(), 1); });
 }
 
 TEST(FindLatest, TakesTheHighestStep) {
   const TemporaryDirectory directory;
-  for (const std::uint64_t step : {9, 10, 100}) save_checkpoint(directory.path(), info_of(step), tensors(), 0);
+  for (const std::uint64_t step : {9, 10, 100}) save_checkpoint(directory.path(), get_info(step), tensors(), 0);
   const LatestCheckpoint latest = find_latest(directory.path());
   ASSERT_TRUE(latest.checkpoint);
   EXPECT_EQ(latest.checkpoint->info().step, 100u);
@@ -170,7 +170,7 @@ TEST(FindLatest, TakesTheHighestStep) {
 
 TEST(FindLatest, FallsBackPastDamagedOnesWithAWarningEach) {
   const TemporaryDirectory directory;
-  for (const std::uint64_t step : {1, 2, 3, 4}) save_checkpoint(directory.path(), info_of(step), tensors(), 0);
+  for (const std::uint64_t step : {1, 2, 3, 4}) save_checkpoint(directory.path(), get_info(step), tensors(), 0);
   const auto rewrite = [&](std::uint64_t step, const std::string& content) {
     write_file_atomic(checkpoint_path(directory.path(), step), content);
   };
@@ -188,9 +188,9 @@ TEST(FindLatest, FallsBackPastDamagedOnesWithAWarningEach) {
 
 TEST(FindLatest, WhatCannotBeReadNowIsNotPassedOver) {
   const TemporaryDirectory directory;
-  save_checkpoint(directory.path(), info_of(1), tensors(), 0);
+  save_checkpoint(directory.path(), get_info(1), tensors(), 0);
   std::filesystem::create_directory(checkpoint_path(directory.path(), 2));
-  EXPECT_NE(error_of([&] { find_latest(directory.path()); }).find("ckpt-2.safetensors: it is a directory"),
+  EXPECT_NE(get_error([&] { find_latest(directory.path()); }).find("ckpt-2.safetensors: it is a directory"),
             std::string::npos);
 }
 

@@ -30,7 +30,8 @@ TEST_F(Mapped, HasTheFilesBytes) {
 }
 
 TEST_F(Mapped, ADirectoryIsNamed) {
-  EXPECT_NE(error_of([&] { const MappedFile mapped(directory_.path()); }).find("it is a directory"), std::string::npos);
+  EXPECT_NE(get_error([&] { const MappedFile mapped(directory_.path()); }).find("it is a directory"),
+            std::string::npos);
 }
 
 TEST_F(Mapped, WhatAFileNoLongerHasReadsAsZeroAndIsAnError) {
@@ -48,7 +49,7 @@ TEST_F(Mapped, WhatAFileNoLongerHasReadsAsZeroAndIsAnError) {
   EXPECT_EQ(sum(0), 65536u);
   moved.check();
   EXPECT_EQ(sum(2 * 65536), 0u);
-  EXPECT_NE(error_of([&] { moved.check(); }).find(path.string() + ": it became shorter"), std::string::npos);
+  EXPECT_NE(get_error([&] { moved.check(); }).find(path.string() + ": it became shorter"), std::string::npos);
   EXPECT_EQ(sum(4 * 65536), 0u);
   untouched.check();
 }

@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> get_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
@@ -30,12 +30,12 @@ std::string tensor(std::string_view name, std::string_view dtype, std::string_vi
 }
 
 /// A file of these tensors (comma-separated entries) and `data_size` zero bytes.
-std::string file_of(std::string_view entries, std::size_t data_size) {
+std::string get_file(std::string_view entries, std::size_t data_size) {
   return file_with(fmt::format("{{{}}}", entries), data_size);
 }
 
-std::string refusal_of(const std::string& file) {
-  return error_of([&] { parse_safetensors(bytes_of(file), "w.safetensors"); });
+std::string get_rejection(const std::string& file) {
+  return get_error([&] { parse_safetensors(get_bytes(file), "w.safetensors"); });
 }
 
 #define EXPECT_CONTAINS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
@@ -65,45 +65,46 @@ TEST(Safetensors, RoundTripKeepsNamesTypesShapesBytesAndMetadata) {
   for (const NamedTensor& stored : file.tensors())
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stored.bytes.data()) % element_size(stored.dtype), 0u) << stored.name;
   EXPECT_EQ(file.find("none"), nullptr);
-  EXPECT_CONTAINS(error_of([&] { file.at("none"); }), "w.safetensors: has no tensor \"none\"");
-  EXPECT_CONTAINS(error_of([&] { to_floats(file.at("steps")); }), "tensor \"steps\" is i64");
+  EXPECT_CONTAINS(get_error([&] { file.at("none"); }), "w.safetensors: has no tensor \"none\"");
+  EXPECT_CONTAINS(get_error([&] { to_floats(file.at("steps")); }), "tensor \"steps\" is i64");
 }
 
 TEST(Safetensors, ReadsTensorsThatAreNotAligned) {
-  std::string file = file_of(tensor("b", "U8", "[1]", 0, 1) + "," + tensor("f", "F32", "[1]", 1, 5), 5);
+  std::string file = get_file(tensor("b", "U8", "[1]", 0, 1) + "," + tensor("f", "F32", "[1]", 1, 5), 5);
   const float value = 42.0f;
   std::memcpy(file.data() + file.size() - 4, &value, 4);
-  const SafetensorsIndex index = parse_safetensors(bytes_of(file), "w");
+  const SafetensorsIndex index = parse_safetensors(get_bytes(file), "w");
   EXPECT_EQ(to_floats(index.tensors[1]), std::vector<float>{42.0f});
 }
 
 TEST(Safetensors, RefusesAFileCutAnywhere) {
-  const std::string whole = file_of(tensor("a", "F32", "[2]", 0, 8), 8);
-  EXPECT_EQ(parse_safetensors(bytes_of(whole), "w").tensors.size(), 1u);
+  const std::string whole = get_file(tensor("a", "F32", "[2]", 0, 8), 8);
+  EXPECT_EQ(parse_safetensors(get_bytes(whole), "w").tensors.size(), 1u);
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_CONTAINS(refusal_of(whole.substr(0, size)), "w.safetensors: ") << " cut to " << size;
+    EXPECT_CONTAINS(get_rejection(whole.substr(0, size)), "w.safetensors: ") << " cut to " << size;
 }
 
 TEST(Safetensors, RefusesAbsurdHeaderLengths) {
   std::string file = file_with("{}", 0);
   const std::uint64_t absurd = ~std::uint64_t{0};
   std::memcpy(file.data(), &absurd, sizeof absurd);
-  EXPECT_CONTAINS(refusal_of(file), "header length 18446744073709551615");
+  EXPECT_CONTAINS(get_rejection(file), "header length 18446744073709551615");
   const std::uint64_t too_long = 127;
   std::memcpy(file.data(), &too_long, sizeof too_long);
-  EXPECT_CONTAINS(refusal_of(file), "truncated: header of 127 bytes");
+  EXPECT_CONTAINS(get_rejection(file), "truncated: header of 127 bytes");
 }
 
 TEST(Safetensors, RefusesHeadersThatAreNoJsonObject) {
-  EXPECT_CONTAINS(refusal_of(file_with("[1]", 0)), "not a JSON object");
-  EXPECT_CONTAINS(refusal_of(file_with("{\"a\":", 0)), "not valid JSON");
-  EXPECT_CONTAINS(refusal_of(file_with("{\"a\xff\":1}", 0)), "not valid JSON");
-  EXPECT_CONTAINS(refusal_of(file_with("{\"a\":1}", 0)), "tensor \"a\": expected an object");
-  EXPECT_CONTAINS(refusal_of(file_with("{\"__metadata__\":{\"k\":1}}", 0)), "__metadata__: \"k\": expected a string");
+  EXPECT_CONTAINS(get_rejection(file_with("[1]", 0)), "not a JSON object");
+  EXPECT_CONTAINS(get_rejection(file_with("{\"a\":", 0)), "not valid JSON");
+  EXPECT_CONTAINS(get_rejection(file_with("{\"a\xff\":1}", 0)), "not valid JSON");
+  EXPECT_CONTAINS(get_rejection(file_with("{\"a\":1}", 0)), "tensor \"a\": expected an object");
+  EXPECT_CONTAINS(get_rejection(file_with("{\"__metadata__\":{\"k\":1}}", 0)),
+                  "__metadata__: \"k\": expected a string");
 }
 
 TEST(Safetensors, RefusesTensorsThatDoNotFitTheirBytes) {
-  const auto with = [](const std::string& entry, std::size_t size) { return refusal_of(file_of(entry, size)); };
+  const auto with = [](const std::string& entry, std::size_t size) { return get_rejection(get_file(entry, size)); };
   EXPECT_CONTAINS(with(tensor("a", "F32", "[3]", 0, 8), 8), "tensor \"a\": 8 bytes for F32 [3], expected 12");
   EXPECT_CONTAINS(with(tensor("a", "F32", "[2]", 0, 8), 4), "do not lie within the 4 bytes");
   EXPECT_CONTAINS(with(tensor("a", "F32", "[2]", 8, 0), 8), "do not lie within");
@@ -117,29 +118,30 @@ TEST(Safetensors, RefusesTensorsThatDoNotFitTheirBytes) {
 
 TEST(Safetensors, RefusesOverlapsHolesAndDuplicates) {
   const std::string first = tensor("a", "F32", "[2]", 0, 8);
-  EXPECT_CONTAINS(refusal_of(file_of(first + "," + tensor("b", "F32", "[2]", 4, 12), 12)), "tensor \"b\": overlaps");
-  EXPECT_CONTAINS(refusal_of(file_of(first + "," + tensor("b", "F32", "[1]", 12, 16), 16)),
+  EXPECT_CONTAINS(get_rejection(get_file(first + "," + tensor("b", "F32", "[2]", 4, 12), 12)),
+                  "tensor \"b\": overlaps");
+  EXPECT_CONTAINS(get_rejection(get_file(first + "," + tensor("b", "F32", "[1]", 12, 16), 16)),
                   "tensor \"b\": unused bytes before it");
-  EXPECT_CONTAINS(refusal_of(file_of(first, 12)), "4 bytes after the last tensor");
-  EXPECT_CONTAINS(refusal_of(file_of(first + "," + first, 8)), "tensor \"a\": its name occurs twice");
+  EXPECT_CONTAINS(get_rejection(get_file(first, 12)), "4 bytes after the last tensor");
+  EXPECT_CONTAINS(get_rejection(get_file(first + "," + first, 8)), "tensor \"a\": its name occurs twice");
 }
 
 TEST(Safetensors, MessageStaysOneLineWhateverTheName) {
-  EXPECT_CONTAINS(refusal_of(file_of(tensor("a\\nb", "F32", "[3]", 0, 8), 8)), "tensor \"a\\nb\"");
+  EXPECT_CONTAINS(get_rejection(get_file(tensor("a\\nb", "F32", "[3]", 0, 8), 8)), "tensor \"a\\nb\"");
 }
 
 TEST(Safetensors, RefusesPyTorchFilesAndNamesTheConversion) {
   const std::string zip = std::string("PK\x03\x04", 4) + std::string(60, '\0');
   const std::string pickle = std::string("\x80\x02\x8a\x0a", 4) + std::string(60, 'l');
   for (const std::string& file : {zip, pickle})
-    EXPECT_CONTAINS(refusal_of(file), "from safetensors.torch import save_file");
-  EXPECT_CONTAINS(refusal_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), "git lfs pull");
+    EXPECT_CONTAINS(get_rejection(file), "from safetensors.torch import save_file");
+  EXPECT_CONTAINS(get_rejection("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), "git lfs pull");
 }
 
 TEST(Safetensors, HeaderLengthThatLooksLikeAPickleIsAccepted) {
   std::string header = fmt::format("{{{}}}", tensor("a", "F32", "[2]", 0, 8));
   header.resize(0x0280, ' ');
-  EXPECT_EQ(parse_safetensors(bytes_of(file_with(header, 8)), "w").tensors.size(), 1u);
+  EXPECT_EQ(parse_safetensors(get_bytes(file_with(header, 8)), "w").tensors.size(), 1u);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(BertSpecs, AreReadAsTheyWereWritten) {
 TEST_F(BertSpecs, AnActivationThatIsNotThereIsRefused) {
   std::string text = bert_config_json({});
   text.replace(text.find("\"gelu\""), 6, "\"mish\"");
-  const std::string message = error_of([&] { read(text); });
+  const std::string message = get_error([&] { read(text); });
   EXPECT_NE(message.find("hidden_act: \"mish\": expected gelu, gelu_new"), std::string::npos) << message;
 }
 

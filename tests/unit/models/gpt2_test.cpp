@@ -6,7 +6,7 @@
 #include "core/passes/memory_plan.h"
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
@@ -16,7 +16,7 @@
 namespace ptrain {
 namespace {
 
-std::int64_t parameters_of(const Gpt2Spec& spec) {
+std::int64_t get_parameters(const Gpt2Spec& spec) {
   const Graph graph = make_gpt2(spec)->build(1, Mode::evaluation);
   std::int64_t count = 0;
   for (const Value& value : graph.values()) count += value.storage == Storage::parameter ? value.desc.count() : 0;
@@ -39,16 +39,16 @@ class Gpt2Specs : public ::testing::Test {
   std::string refusal(const std::string& part, const std::string& changed) {
     std::string text = gpt2_config_json({});
     text.replace(text.find(part), part.size(), changed);
-    return error_of([&] { read(text); });
+    return get_error([&] { read(text); });
   }
   const TemporaryDirectory directory_;
   const std::filesystem::path file_ = directory_ / "config.json";
 };
 
 TEST(Gpt2, HasThePublishedNumberOfParameters) {
-  EXPECT_EQ(parameters_of(gpt2_spec_of_size("base")), 124'439'808);
-  EXPECT_EQ(parameters_of(gpt2_spec_of_size("medium")), 354'823'168);
-  EXPECT_EQ(parameters_of(gpt2_spec_of_size("large")), 774'030'080);
+  EXPECT_EQ(get_parameters(gpt2_spec_of_size("base")), 124'439'808);
+  EXPECT_EQ(get_parameters(gpt2_spec_of_size("medium")), 354'823'168);
+  EXPECT_EQ(get_parameters(gpt2_spec_of_size("large")), 774'030'080);
 }
 
 TEST_F(Gpt2Specs, AreReadAsTheyWereWritten) {
@@ -78,7 +78,7 @@ TEST_F(Gpt2Specs, OfAnotherArchitectureAreRefused) {
 TEST(Gpt2, BlocksThatItHasNoPositionsForAreRefused) {
   Gpt2Spec spec = tiny();
   spec.max_length = 1025;
-  EXPECT_EQ(error_of([&] { make_gpt2(spec); }, ExitCode::usage),
+  EXPECT_EQ(get_error([&] { make_gpt2(spec); }, ExitCode::usage),
             "data.max_length: 1025 tokens exceed the model's 1024 positions");
 }
 
@@ -89,7 +89,7 @@ TEST(Gpt2, AVocabularyLargerThanTheTableOfTheWeightsIsRefused) {
   Config config;
   config.model.entry = find_model("gpt2");
   config.model.weights = (directory / "model.safetensors").string();
-  const std::string message = error_of([&] { gpt2_spec(config, tokens_info(16, 101)); }, ExitCode::usage);
+  const std::string message = get_error([&] { gpt2_spec(config, tokens_info(16, 101)); }, ExitCode::usage);
   EXPECT_NE(message.find("data.vocab: has 101 entries"), std::string::npos) << message;
   EXPECT_EQ(gpt2_spec(config, tokens_info(16, 100)).layers, 2);
 }
@@ -111,7 +111,7 @@ TEST(Gpt2, TheTableOfWordsIsOneParameterAtEveryLevel) {
       }
     }
     EXPECT_EQ(segments, 2 + 2 * 12 + 2);
-    EXPECT_EQ(elements, parameters_of(tiny()));
+    EXPECT_EQ(elements, get_parameters(tiny()));
     EXPECT_EQ(graph.find_value("transformer.wte.weight@bf16"), no_value);
   }
 }

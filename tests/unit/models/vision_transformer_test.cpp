@@ -8,9 +8,9 @@ namespace ptrain {
 namespace {
 
 TEST(VisionTransformer, RefusesImagesThatPatchesDoNotDivide) {
-  const std::string message = error_of([] { make_vit_b_16({.image_size = 40}); }, ExitCode::usage);
+  const std::string message = get_error([] { make_vit_b_16({.image_size = 40}); }, ExitCode::usage);
   EXPECT_EQ(message, "data.image_size: 40 px cannot be cut into patches of 16 px");
-  EXPECT_EQ(error_of(
+  EXPECT_EQ(get_error(
                 [] {
                   make_deit_small({.image_size = {96, 40}});
                 },
@@ -28,7 +28,7 @@ TEST(VisionTransformer, HasAPositionForEachPatchOfAnImage) {
 
 TEST(VisionTransformer, RefusesImagesThatItHasNoPositionsFor) {
   const auto model = make_vit_b_16({.image_size = 48});
-  const std::string message = error_of(
+  const std::string message = get_error(
       [&] {
         model->build(Bucket(2, {{extent_names::height, 32}, {extent_names::width, 32}}), Mode::training);
       },

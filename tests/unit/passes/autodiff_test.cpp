@@ -57,7 +57,7 @@ TEST(Autodiff, MakesNothingThatNobodyReads) {
     for (const Node& node : d.graph.nodes()) read.insert(node.inputs.begin(), node.inputs.end());
     for (const ParameterGradient& g : d.gradients) read.insert(g.gradient);
     for (const Node& node : d.graph.nodes()) {
-      if (node.phase != Phase::backward) continue;
+      if (node.phase != Pass::backward) continue;
       bool used = false;
       for (const ValueId id : node.outputs) used = used || read.contains(id);
       EXPECT_TRUE(used) << model.name << ": " << node.name;
@@ -83,7 +83,7 @@ TEST(Autodiff, SumsTheGradientsOfAValueThatIsReadTwice) {
   ASSERT_EQ(d.gradients.size(), 1u);
   const Node& last = d.graph.node(d.graph.value(d.gradients[0].gradient).producer);
   EXPECT_EQ(last.op->type(), "add");
-  EXPECT_EQ(last.phase, Phase::backward);
+  EXPECT_EQ(last.phase, Pass::backward);
   EXPECT_EQ(d.graph.nodes().size(), 3u + 3u);
 }
 

@@ -32,7 +32,7 @@ Differentiated differentiated_resnet(int depth) {
   return seen;
 }
 
-Graph fused_resnet(int depth, const ChooseFusion& choose) {
+Graph fused_resnet(int depth, const FusionPolicy& choose) {
   return fuse_convolutions(differentiated_resnet(depth), choose).graph;
 }
 

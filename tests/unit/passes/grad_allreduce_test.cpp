@@ -29,7 +29,7 @@ std::vector<const Node*> starts(const Graph& graph) {
   return found;
 }
 
-std::size_t index_of(const Graph& graph, const Node* node) {
+std::size_t get_index(const Graph& graph, const Node* node) {
   return static_cast<std::size_t>(node - graph.nodes().data());
 }
 
@@ -54,21 +54,21 @@ void expect_covered_once(const Graph& graph, ValueId base) {
   EXPECT_EQ(next, static_cast<std::int64_t>(graph.desc(base).bytes())) << graph.value(base).name;
 }
 
-const Node& update_of(const Graph& graph) { return node_of_type(graph, "optimizer_update"); }
+const Node& make_update(const Graph& graph) { return node_of_type(graph, "optimizer_update"); }
 
 TEST(GradAllReduce, ExchangesEveryGradientOnceBeforeTheUpdate) {
   for (const NamedGraph& model : all_models()) {
     for (const AmpLevel level : all_levels) {
       SCOPED_TRACE(model.name);
       const Graph graph = build_training_graph(model.graph, distributed_pipeline(level)).graph;
-      const Node& update = update_of(graph);
+      const Node& update = make_update(graph);
       for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
         const ValueId buffer = update.inputs[static_cast<std::size_t>(input)];
         if (buffer != no_value) expect_covered_once(graph, buffer);
       }
-      const std::size_t wait = index_of(graph, &node_of_type(graph, "all_reduce_wait"));
-      EXPECT_LT(wait, index_of(graph, &update));
-      for (const Node* node : starts(graph)) EXPECT_LT(index_of(graph, node), wait);
+      const std::size_t wait = get_index(graph, &node_of_type(graph, "all_reduce_wait"));
+      EXPECT_LT(wait, get_index(graph, &update));
+      for (const Node* node : starts(graph)) EXPECT_LT(get_index(graph, node), wait);
     }
   }
 }
@@ -76,7 +76,7 @@ TEST(GradAllReduce, ExchangesEveryGradientOnceBeforeTheUpdate) {
 TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
   for (const NamedGraph& model : all_models()) {
     const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
-    const ValueId base = update_of(graph).inputs[OptimizerUpdate::grad_f32];
+    const ValueId base = make_update(graph).inputs[OptimizerUpdate::grad_f32];
     std::size_t early = 0;
     for (const Node* node : starts(graph)) {
       const Value& data = graph.value(node->inputs[0]);
@@ -87,13 +87,13 @@ TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
                             value.byte_offset < data.byte_offset + static_cast<std::int64_t>(data.desc.bytes());
         if (inside) last = std::max(last, static_cast<std::size_t>(value.producer));
       }
-      const std::size_t at = index_of(graph, node);
+      const std::size_t at = get_index(graph, node);
       EXPECT_GT(at, last) << model.name;
       for (std::size_t between = last + 1; between < at; ++between) {
         EXPECT_EQ(graph.nodes()[between].op->type(), "all_reduce_start") << model.name;
       }
       const auto& after = graph.nodes()[at + 1];
-      early += after.phase == Phase::backward ? 1 : 0;
+      early += after.phase == Pass::backward ? 1 : 0;
     }
     EXPECT_GT(early, 0u) << model.name << ": something is exchanged while backward goes on";
   }
@@ -102,7 +102,7 @@ TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
 TEST(GradAllReduce, BucketsHoldAboutWhatWasAskedFor) {
   for (const NamedGraph& model : all_models()) {
     const Graph graph = build_training_graph(model.graph, distributed_pipeline(AmpLevel::O0)).graph;
-    const ValueId base = update_of(graph).inputs[OptimizerUpdate::grad_f32];
+    const ValueId base = make_update(graph).inputs[OptimizerUpdate::grad_f32];
     const auto parts = exchanged_parts(graph, base);
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) EXPECT_GE(parts[i].second - parts[i].first, 64 << 10);
   }
@@ -112,12 +112,12 @@ TEST(GradAllReduce, WidensLowPrecisionGradientsOnlyWhenAsked) {
   PipelineOptions options = distributed_pipeline(AmpLevel::O2);
   const Graph model = all_models()[0].graph;
   const Graph wide = build_training_graph(model, options).graph;
-  const ValueId wide_buffer = update_of(wide).inputs[OptimizerUpdate::grad_low];
+  const ValueId wide_buffer = make_update(wide).inputs[OptimizerUpdate::grad_low];
   EXPECT_EQ(wide.value(wide_buffer).name, flat::grad_low_f32);
   EXPECT_EQ(wide.desc(wide_buffer).dtype, DType::f32);
   options.distribution->average = GradAverage::gradient;
   const Graph narrow = build_training_graph(model, options).graph;
-  const ValueId narrow_buffer = update_of(narrow).inputs[OptimizerUpdate::grad_low];
+  const ValueId narrow_buffer = make_update(narrow).inputs[OptimizerUpdate::grad_low];
   EXPECT_EQ(narrow.value(narrow_buffer).name, flat::grad_low);
   expect_covered_once(narrow, narrow_buffer);
 }
@@ -129,10 +129,10 @@ TEST(GradAllReduce, ExchangesSumsOfMicroBatchesOnTheLastOnly) {
     const Graph graph = build_training_graph(all_models()[0].graph, options).graph;
     for (const Node& node : graph.nodes()) {
       const bool exchanges = node.op->type().starts_with("all_reduce");
-      EXPECT_EQ(exchanges, node.phase == Phase::exchange) << node.name;
-      EXPECT_TRUE(node.op->type() != "accumulate" || node.phase == Phase::backward) << node.name;
+      EXPECT_EQ(exchanges, node.phase == Pass::exchange) << node.name;
+      EXPECT_TRUE(node.op->type() != "accumulate" || node.phase == Pass::backward) << node.name;
     }
-    const ValueId total = update_of(graph).inputs[OptimizerUpdate::grad_f32];
+    const ValueId total = make_update(graph).inputs[OptimizerUpdate::grad_f32];
     expect_covered_once(graph, total);
     std::int64_t accumulated = 0;
     for (const Node& node : graph.nodes()) {
@@ -154,10 +154,10 @@ TEST(GradAllReduce, ReproducibleSumsAreExchangedAtEveryMicroBatch) {
       EXPECT_EQ(seed.factor(), 1.0f / static_cast<float>(4 * accumulate_steps)) << "a part of the mean from the start";
       for (const Node* node : starts(graph)) {
         if (graph.value(node->inputs[0]).name == flat::statistics) continue;
-        EXPECT_EQ(node->phase, Phase::backward);
+        EXPECT_EQ(node->phase, Pass::backward);
         EXPECT_EQ(static_cast<const AllReduceStart&>(*node->op).factor(), 1.0f);
       }
-      EXPECT_EQ(node_of_type(graph, "all_reduce_wait").phase, Phase::backward) << "before the next one adds to the sum";
+      EXPECT_EQ(node_of_type(graph, "all_reduce_wait").phase, Pass::backward) << "before the next one adds to the sum";
     }
   }
 }

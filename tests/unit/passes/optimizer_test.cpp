@@ -16,7 +16,7 @@ namespace {
 using namespace testing;
 
 /// The values that lie in the buffer `name`, checked not to overlap and to start on cache lines.
-std::vector<const Value*> views_of(const Graph& graph, std::string_view name) {
+std::vector<const Value*> get_views(const Graph& graph, std::string_view name) {
   const ValueId base = graph.find_value(name);
   std::vector<const Value*> views;
   for (const Value& value : graph.values()) {
@@ -33,7 +33,7 @@ std::vector<const Value*> views_of(const Graph& graph, std::string_view name) {
   return views;
 }
 
-const OptimizerUpdate& update_op_of(const Graph& graph) {
+const OptimizerUpdate& get_update_op(const Graph& graph) {
   return op_as<OptimizerUpdate>(node_of_type(graph, "optimizer_update"));
 }
 
@@ -44,12 +44,12 @@ TEST(OptimizerPass, LaysEveryParameterAndGradientOutWithoutOverlap) {
     for (const AmpLevel level : all_levels) {
       SCOPED_TRACE(model.name);
       const Graph graph = build_training_graph(model.graph, training_pipeline(level)).graph;
-      const std::size_t low = views_of(graph, flat::low).size();
-      EXPECT_EQ(views_of(graph, flat::master).size(), parameters);
-      EXPECT_EQ(views_of(graph, flat::grad_low).size(), low);
-      EXPECT_EQ(views_of(graph, flat::grad).size(), parameters - low);
+      const std::size_t low = get_views(graph, flat::low).size();
+      EXPECT_EQ(get_views(graph, flat::master).size(), parameters);
+      EXPECT_EQ(get_views(graph, flat::grad_low).size(), low);
+      EXPECT_EQ(get_views(graph, flat::grad).size(), parameters - low);
       EXPECT_EQ(low > 0, level != AmpLevel::O0);
-      EXPECT_EQ(update_op_of(graph).segments().size(), parameters);
+      EXPECT_EQ(get_update_op(graph).segments().size(), parameters);
     }
   }
 }
@@ -59,18 +59,18 @@ TEST(OptimizerPass, GradientsAreMadeWhereTheSegmentSays) {
     for (const AmpLevel level : all_levels) {
       const Graph graph = build_training_graph(model.graph, training_pipeline(level)).graph;
       std::set<std::int64_t> masters, grads, low_grads;
-      for (const Value* v : views_of(graph, flat::master)) masters.insert(v->byte_offset / 4);
-      for (const Value* v : views_of(graph, flat::grad)) grads.insert(v->byte_offset / 4);
-      for (const Value* v : views_of(graph, flat::grad_low)) low_grads.insert(v->byte_offset / 2);
-      for (const ParameterSegment& segment : update_op_of(graph).segments()) {
+      for (const Value* v : get_views(graph, flat::master)) masters.insert(v->byte_offset / 4);
+      for (const Value* v : get_views(graph, flat::grad)) grads.insert(v->byte_offset / 4);
+      for (const Value* v : get_views(graph, flat::grad_low)) low_grads.insert(v->byte_offset / 2);
+      for (const ParameterSegment& segment : get_update_op(graph).segments()) {
         EXPECT_EQ(masters.erase(segment.master_offset), 1u);
         EXPECT_EQ((segment.low_offset < 0 ? grads : low_grads).erase(segment.grad_offset), 1u);
       }
       EXPECT_TRUE(masters.empty() && grads.empty() && low_grads.empty()) << model.name;
       for (const char* buffer : {flat::grad, flat::grad_low}) {
-        for (const Value* v : views_of(graph, buffer)) {
+        for (const Value* v : get_views(graph, buffer)) {
           ASSERT_GE(v->producer, 0) << v->name;
-          EXPECT_EQ(graph.node(v->producer).phase, Phase::backward);
+          EXPECT_EQ(graph.node(v->producer).phase, Pass::backward);
         }
       }
     }
@@ -90,7 +90,7 @@ TEST(OptimizerPass, SegmentsPairParameterGradientAndLowCopy) {
     const bool low = parameter.desc.dtype != DType::f32;
     const std::string name = parameter.name.substr(0, parameter.name.find('@'));
     const Value& master = graph.value(graph.find_value(name));
-    const auto& segments = update_op_of(graph).segments();
+    const auto& segments = get_update_op(graph).segments();
     const auto segment = std::find_if(segments.begin(), segments.end(), [&](const ParameterSegment& s) {
       return s.master_offset * 4 == master.byte_offset;
     });
@@ -110,9 +110,9 @@ TEST(OptimizerPass, SegmentsPairParameterGradientAndLowCopy) {
 TEST(OptimizerPass, DecaysWhatTheRecipeSays) {
   const Graph graph = build_training_graph(resnet_graph(18), training_pipeline(AmpLevel::O0)).graph;
   std::map<std::int64_t, const Value*> by_offset;
-  for (const Value* v : views_of(graph, flat::master)) by_offset[v->byte_offset / 4] = v;
+  for (const Value* v : get_views(graph, flat::master)) by_offset[v->byte_offset / 4] = v;
   int decayed = 0;
-  for (const ParameterSegment& segment : update_op_of(graph).segments()) {
+  for (const ParameterSegment& segment : get_update_op(graph).segments()) {
     const Value& value = *by_offset.at(segment.master_offset);
     EXPECT_EQ(segment.decay, value.desc.shape.rank() >= 2) << value.name;
     decayed += segment.decay;
@@ -128,8 +128,8 @@ TEST(OptimizerPass, AMatterOfTheOptimizerHowManyMomentsThereAre) {
     PipelineOptions options = training_pipeline(AmpLevel::O0);
     options.optimizer.kind = kind;
     const Graph graph = build_training_graph(bert_graph(), options).graph;
-    EXPECT_EQ(graph.find_value(flat::moment1) != no_value, moments >= 1) << choice_name(kind);
-    EXPECT_EQ(graph.find_value(flat::moment2) != no_value, moments >= 2) << choice_name(kind);
+    EXPECT_EQ(graph.find_value(flat::moment1) != no_value, moments >= 1) << enum_name(kind);
+    EXPECT_EQ(graph.find_value(flat::moment2) != no_value, moments >= 2) << enum_name(kind);
   }
 }
 
@@ -146,7 +146,7 @@ TEST(OptimizerPass, AccumulatesInFp32BeforeTheUpdate) {
   }
   for (const Node& node : graph.nodes()) {
     if (node.op->type() == "accumulate") {
-      EXPECT_EQ(node.phase, Phase::backward);
+      EXPECT_EQ(node.phase, Pass::backward);
     }
   }
   EXPECT_EQ(graph.desc(graph.find_value(flat::micro_step)), (TensorDesc{DType::i32, Shape{1}}));
@@ -184,7 +184,7 @@ bool is_parameter(const Graph& graph, ValueId id, const ParameterSegment& segmen
          (buffer == flat::low && value.byte_offset == segment.low_offset * 2);
 }
 
-std::int64_t bytes_of(const Graph& graph) {
+std::int64_t get_bytes(const Graph& graph) {
   std::int64_t bytes = plan_memory(graph, MemoryReuse::on).arena_bytes;
   for (const Value& value : graph.values()) {
     if (value.storage == Storage::state && value.base == no_value)
@@ -196,7 +196,7 @@ std::int64_t bytes_of(const Graph& graph) {
 TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
   for (const NamedGraph& model : all_models()) {
     for (const AmpLevel level : all_levels) {
-      SCOPED_TRACE(fmt::format("{} {}", model.name, choice_name(level)));
+      SCOPED_TRACE(fmt::format("{} {}", model.name, enum_name(level)));
       PipelineOptions options = training_pipeline(level);
       const Graph late = build_training_graph(model.graph, options).graph;
       options.early_updates = std::size_t{1} << 20;
@@ -224,10 +224,10 @@ TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
         for (const ParameterSegment& segment : op->segments()) elements += segment.count;
       }
       std::int64_t all = 0;
-      for (const ParameterSegment& segment : update_op_of(late).segments()) all += segment.count;
+      for (const ParameterSegment& segment : get_update_op(late).segments()) all += segment.count;
       EXPECT_EQ(elements, all) << "each parameter is updated once";
       if (!early.empty()) {
-        EXPECT_LT(bytes_of(graph), bytes_of(late));
+        EXPECT_LT(get_bytes(graph), get_bytes(late));
       }
     }
   }
@@ -279,7 +279,7 @@ TEST(Pipeline, WantsALoss) {
 
 TEST(Pipeline, InferenceGraphsHaveNoBackward) {
   const Graph graph = build_inference_graph(bert_graph(0, Mode::evaluation), {}).graph;
-  for (const Node& node : graph.nodes()) EXPECT_EQ(node.phase, Phase::forward);
+  for (const Node& node : graph.nodes()) EXPECT_EQ(node.phase, Pass::forward);
   EXPECT_EQ(graph.find_value(flat::master), no_value);
 }
 

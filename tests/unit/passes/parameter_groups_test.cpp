@@ -46,7 +46,7 @@ TEST(ParameterGroups, AreRefusedWhereAPatternMatchesNothing) {
   const auto refused = [&](const std::vector<ParameterGroup>& groups) {
     PipelineOptions options = training_pipeline(AmpLevel::O1);
     options.groups = groups;
-    return error_of([&] { build_training_graph(graph, options); }, ExitCode::usage);
+    return get_error([&] { build_training_graph(graph, options); }, ExitCode::usage);
   };
   const std::string message = refused({{"fc.wieght"}});
   EXPECT_TRUE(
@@ -59,14 +59,14 @@ TEST(ParameterGroups, AreRefusedWhereAPatternMatchesNothing) {
 /// Everything but the last layer frozen.
 std::vector<ParameterGroup> head_alone() { return {{"fc.*"}, {"*", false}}; }
 
-std::int64_t bytes_of(const Graph& graph, std::string_view name) {
+std::int64_t get_bytes(const Graph& graph, std::string_view name) {
   const ValueId id = graph.find_value(name);
   return id == no_value ? 0 : static_cast<std::int64_t>(graph.desc(id).bytes());
 }
 
 TEST(ParameterGroups, FrozenParametersCostNothingInTheBackwardPass) {
   for (const AmpLevel level : all_levels) {
-    SCOPED_TRACE(choice_name(level));
+    SCOPED_TRACE(enum_name(level));
     PipelineOptions options = training_pipeline(level);
     const Graph whole = build_training_graph(resnet_graph(18), options).graph;
     options.groups = head_alone();
@@ -85,8 +85,8 @@ TEST(ParameterGroups, FrozenParametersCostNothingInTheBackwardPass) {
     }
     EXPECT_EQ(parameters, 2u);
     for (const char* buffer : {flat::master, flat::moment1, flat::grad}) {
-      EXPECT_LE(bytes_of(head, buffer), 16 << 10) << buffer;
-      EXPECT_GT(bytes_of(whole, buffer), 16 << 10) << buffer;
+      EXPECT_LE(get_bytes(head, buffer), 16 << 10) << buffer;
+      EXPECT_GT(get_bytes(whole, buffer), 16 << 10) << buffer;
     }
     const auto arena = [](const Graph& graph) { return plan_memory(graph, MemoryReuse::on).arena_bytes; };
     EXPECT_LT(arena(head), arena(whole)) << "no activation waits for backward";
@@ -134,7 +134,7 @@ TEST(ParameterGroups, HaveUpdatesOfTheirOwn) {
 
 TEST(Muon, UpdatesMatricesOfLayersAndLeavesTheRestToAdamW) {
   for (const AmpLevel level : all_levels) {
-    SCOPED_TRACE(choice_name(level));
+    SCOPED_TRACE(enum_name(level));
     PipelineOptions options = training_pipeline(level);
     options.optimizer.kind = OptimizerKind::muon;
     const Graph graph = build_training_graph(bert_graph(), options).graph;

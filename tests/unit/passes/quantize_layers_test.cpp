@@ -26,7 +26,7 @@ std::set<std::string> all_layers(const Graph& graph) {
 }
 
 /// All of `layers`, every value with a scale of its own.
-QuantizationScheme scheme_of(const Graph& graph, const std::set<std::string>& layers) {
+QuantizationScheme get_scheme(const Graph& graph, const std::set<std::string>& layers) {
   QuantizationScheme scheme{layers, {}, "scheme"};
   float scale = 0.5f;
   for (const std::string& name : values_to_calibrate(graph, layers)) scheme.formats[name] = {DType::u8, scale += 0.01f};
@@ -41,7 +41,7 @@ Graph quantized(const Graph& graph, const QuantizationScheme& scheme) {
 
 TEST(QuantizeLayers, OfAResNetExchangeIntegersToTheLastPool) {
   const Graph graph = deployed(resnet_graph(50, 64, Mode::evaluation));
-  const Graph result = quantized(graph, scheme_of(graph, all_layers(graph)));
+  const Graph result = quantized(graph, get_scheme(graph, all_layers(graph)));
   const std::map<std::string, int> expected{{"normalize_image", 1}, {"quantize", 2},   {"quantized_conv2d", 53},
                                             {"max_pool2d", 1},      {"dequantize", 1}, {"global_average_pool", 1},
                                             {"quantized_linear", 1}};
@@ -56,7 +56,7 @@ TEST(QuantizeLayers, OfAResNetExchangeIntegersToTheLastPool) {
 
 TEST(QuantizeLayers, OfBertExchangeIntegersWithinAFeedForward) {
   const Graph graph = deployed(bert_graph(0.1f, Mode::evaluation));
-  const std::map<std::string, int> types = node_types(quantized(graph, scheme_of(graph, all_layers(graph))));
+  const std::map<std::string, int> types = node_types(quantized(graph, get_scheme(graph, all_layers(graph))));
   EXPECT_EQ(types.at("quantized_linear"), 10);
   EXPECT_EQ(types.at("quantize"), 7) << "three for each block, one behind the gathered token";
   EXPECT_FALSE(types.contains("dequantize"));
@@ -65,7 +65,7 @@ TEST(QuantizeLayers, OfBertExchangeIntegersWithinAFeedForward) {
 
 TEST(QuantizeLayers, AReaderKnowsTheFormatThatItsInputWasMadeIn) {
   const Graph graph = deployed(resnet_graph(18, 32, Mode::evaluation));
-  const Graph result = quantized(graph, scheme_of(graph, all_layers(graph)));
+  const Graph result = quantized(graph, get_scheme(graph, all_layers(graph)));
   int checked = 0;
   for (const Node& node : result.nodes()) {
     if (node.op->type() != "quantized_conv2d") continue;
@@ -87,7 +87,7 @@ TEST(QuantizeLayers, ALayerThatIsLeftReadsAndMakesRealValues) {
   for (const std::string& left : all_layers(graph)) {
     std::set<std::string> layers = all_layers(graph);
     layers.erase(left);
-    const Graph result = quantized(graph, scheme_of(graph, layers));
+    const Graph result = quantized(graph, get_scheme(graph, layers));
     int same = 0;
     for (const Node& node : result.nodes())
       same += node.name == left && !node.op->type().starts_with("quantized") ? 1 : 0;
@@ -98,7 +98,7 @@ TEST(QuantizeLayers, ALayerThatIsLeftReadsAndMakesRealValues) {
 TEST(QuantizeLayers, WeightsAreLeftOutOnlyWhereNothingReadsThem) {
   const Graph graph = deployed(bert_graph(0.1f, Mode::evaluation));
   const std::string layer = *all_layers(graph).begin();
-  const Graph result = quantized(graph, scheme_of(graph, {layer}));
+  const Graph result = quantized(graph, get_scheme(graph, {layer}));
   int integers = 0, real = 0;
   for (const Value& value : result.values()) {
     if (value.storage != Storage::parameter) continue;
@@ -111,8 +111,8 @@ TEST(QuantizeLayers, WeightsAreLeftOutOnlyWhereNothingReadsThem) {
 
 TEST(QuantizeLayers, WhatIsMissingOrNoFormatIsNamed) {
   const Graph graph = deployed(resnet_graph(18, 32, Mode::evaluation));
-  QuantizationScheme scheme = scheme_of(graph, all_layers(graph));
-  const auto message = [&](const QuantizationScheme& of) { return error_of([&] { quantize_layers(graph, of); }); };
+  QuantizationScheme scheme = get_scheme(graph, all_layers(graph));
+  const auto message = [&](const QuantizationScheme& of) { return get_error([&] { quantize_layers(graph, of); }); };
   QuantizationScheme unknown = scheme;
   unknown.layers.insert("layer9");
   EXPECT_EQ(message(unknown), "scheme: layers: the model has no layer layer9 to compute in 8 bits");

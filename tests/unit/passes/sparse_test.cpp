@@ -73,7 +73,7 @@ TEST(SparseTables, HaveGradientsOfRowsAmongTheFlatOnes) {
     EXPECT_EQ(values.desc.shape[0], batch * words);
     EXPECT_EQ(values.base, graph.find_value(flat::grad)) << "the norm and the search for infinities read it";
     widths += values.desc.shape[1];
-    EXPECT_EQ(update->phase, Phase::update);
+    EXPECT_EQ(update->phase, Pass::update);
   }
   EXPECT_EQ(widths, 1 + embedding);
   EXPECT_EQ(graph.nodes().back().op->type(), "optimizer_update") << "which counts the update, is last";
@@ -101,7 +101,7 @@ TEST(SparseTables, RefuseWhatTakesAllRows) {
   const auto refused = [](const std::function<void(PipelineOptions&)>& change) {
     PipelineOptions options = adamw();
     change(options);
-    return error_of([&] { trained(100, options); }, ExitCode::usage);
+    return get_error([&] { trained(100, options); }, ExitCode::usage);
   };
   EXPECT_NE(refused([](auto& o) { o.optimizer.kind = OptimizerKind::lamb; }).find("train.optimizer.name: lamb"),
             std::string::npos);

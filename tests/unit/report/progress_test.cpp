@@ -22,7 +22,7 @@ std::string written_to(std::FILE* file) {
 }
 
 /// What a progress reporter writes to a file for steps 1..`steps`.
-std::string output_of(ProgressStyle style, std::int64_t every, std::int64_t steps) {
+std::string get_output(ProgressStyle style, std::int64_t every, std::int64_t steps) {
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(style, every, file);
   for (std::int64_t step = 1; step <= steps; ++step) progress->step({step, steps, 0.5, 1.25, 0.1, 812, 0.03, {}});
@@ -73,7 +73,7 @@ TEST(Progress, ClockText) {
 }
 
 TEST(Progress, IsPlainLinesInAFile) {
-  const std::string text = output_of(ProgressStyle::automatic, 10, 25);
+  const std::string text = get_output(ProgressStyle::automatic, 10, 25);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);  // steps 10, 20, 25 and the message
   EXPECT_EQ(text.find('\r'), std::string::npos);
   EXPECT_NE(text.find("step 25/25"), std::string::npos);
@@ -118,12 +118,12 @@ TEST(Progress, StepsTellTheTimeOfTheEnd) {
 }
 
 TEST(Progress, BarRedrawsOneLineAndEndsWithTheLastStep) {
-  const std::string text = output_of(ProgressStyle::bar, 10, 25);
+  const std::string text = get_output(ProgressStyle::bar, 10, 25);
   EXPECT_NE(text.find("[####################] step 25/25"), std::string::npos);
   EXPECT_EQ(text.find("step 2/25"), std::string::npos);  // too soon after the first
 }
 
-TEST(Progress, NoneIsSilent) { EXPECT_EQ(output_of(ProgressStyle::none, 1, 5), ""); }
+TEST(Progress, NoneIsSilent) { EXPECT_EQ(get_output(ProgressStyle::none, 1, 5), ""); }
 
 TEST(Progress, RefusesUnknownStyles) { EXPECT_THROW(progress_style_from_name("fancy"), Error); }
 

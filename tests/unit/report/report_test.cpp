@@ -91,7 +91,7 @@ TEST(Report, ReadersTakeNoNoticeOfWhatOtherVersionsHave) {
   EXPECT_EQ(to_json(read_report(folder / "report.json")), written);
   content.erase("loss");
   write_file_atomic(folder / "report.json", content.dump());
-  const std::string message = error_of([&] { read_report(folder / "report.json"); });
+  const std::string message = get_error([&] { read_report(folder / "report.json"); });
   EXPECT_NE(message.find("does not fit ptrain.report/2: /loss/last is missing"), std::string::npos) << message;
 }
 
@@ -102,7 +102,7 @@ TEST(Report, OfAnotherKindOfValueNamesItsKey) {
     nlohmann::json content = to_json(full_report());
     content["config"][nlohmann::json::json_pointer(pointer)] = value;
     write_file_atomic(path, content.dump());
-    return error_of([&] { read_report(path); });
+    return get_error([&] { read_report(path); });
   };
   EXPECT_NE(error_with("/data/batch_size", "x").find("config: data.batch_size: expected "), std::string::npos);
   EXPECT_NE(error_with("/data/batch_size", 0).find("got \"0\""), std::string::npos) << "nothing divides by it";
@@ -167,7 +167,7 @@ TEST(ReportVersion1, ValuesAndRunningTextHaveTheirOwnPrimaryMetrics) {
 TEST(ReportVersion1, ThatDoesNotFitItsSchemaIsRefusedByItsOwnNames) {
   json content = first_version(figures_of_classes());
   content["accuracy"]["top1"] = "much";
-  const std::string message = error_of([&] { read_back(content); });
+  const std::string message = get_error([&] { read_back(content); });
   EXPECT_NE(message.find("does not fit ptrain.report/1: /accuracy/top1: expected"), std::string::npos) << message;
 }
 
@@ -240,7 +240,7 @@ TEST(Report, IsWrittenIntoNewFolders) {
 TEST(Report, RefusesAFolderThatCannotBeMade) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "file") << "x";
-  const std::string message = error_of([&] { write_report(full_report(), folder / "file/report.json"); });
+  const std::string message = get_error([&] { write_report(full_report(), folder / "file/report.json"); });
   EXPECT_NE(message.find((folder / "file").string()), std::string::npos) << message;
 }
 
@@ -349,7 +349,7 @@ TEST(MetricsLog, NamesAFullDisk) {
   std::error_code error;
   std::filesystem::create_symlink("/dev/full", folder / "metrics.jsonl", error);
   if (error || !std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  const std::string message = error_of([&] {
+  const std::string message = get_error([&] {
     MetricsLog log(folder / "metrics.jsonl", 0);
     log.write(logged_step(1));
   });

@@ -6,7 +6,7 @@
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/train/settings.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/vision_transformer.h"
@@ -23,7 +23,7 @@ namespace ptrain {
 namespace {
 
 using testing::disturb;
-using testing::floats_of;
+using testing::get_floats;
 using testing::make_test_backend;
 
 constexpr std::int64_t rows = 4;
@@ -65,8 +65,8 @@ class Deployment : public ::testing::Test {
     const PlanMemory memory(backend_->memory(), {&plan});
     plan.bind(memory);
     feed(plan, batch);
-    plan.run(Phase::forward, Phase::forward);
-    return floats_of(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
+    plan.run(Pass::forward, Pass::forward);
+    return get_floats(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
   }
 
   std::vector<float> deployed(const Model& model, const Batch& batch, std::int64_t length, AmpLevel level,
@@ -76,9 +76,9 @@ class Deployment : public ::testing::Test {
     options.max_length = length;
     options.amp.level = level;
     options.kernels.exhaustive_search = search;
-    const std::unique_ptr<Task> task = testing::task_of(model);
+    const std::unique_ptr<Task> task = testing::get_task(model);
     DeployedModel ready(*backend_, model, *task, file_, options);
-    const auto answer = [&] { return floats_of(ready.run(batch).at(tensor_names::logits)); };
+    const auto answer = [&] { return get_floats(ready.run(batch).at(tensor_names::logits)); };
     const std::vector<float> first = answer();
     EXPECT_EQ(answer(), first) << "packed weights stay";
     return first;

@@ -41,7 +41,7 @@ struct Store {
 
 std::string refusal(const std::filesystem::path& path, const Model& model) {
   Store store(model, 1);
-  return error_of([&] { load_weights(path, model, store.variables); });
+  return get_error([&] { load_weights(path, model, store.variables); });
 }
 
 /// Rewrites a file with each tensor changed, or dropped where `change` returns false.

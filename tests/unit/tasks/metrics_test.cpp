@@ -2,8 +2,8 @@
 #include "core/tasks/classification/classification_metrics.h"
 #include "core/tasks/find_metric.h"
 #include "core/tasks/language_model/language_model_metrics.h"
-#include "core/tasks/registry.h"
 #include "core/tasks/regression/regression_metrics.h"
+#include "core/tasks/task_registry.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ ClassificationMetrics of(std::int64_t classes, const std::vector<float>& logits,
   return metrics;
 }
 
-std::optional<double> figure_of(const Metrics& metrics, const std::string& name) {
+std::optional<double> get_figure(const Metrics& metrics, const std::string& name) {
   const Evaluation evaluation = metrics.evaluation();
   const MetricValue* found = evaluation.find(name);
   return found == nullptr ? std::nullopt : found->value;
 }
 
-double value_of(const Metrics& metrics, const std::string& name) { return figure_of(metrics, name).value(); }
+double get_value(const Metrics& metrics, const std::string& name) { return get_figure(metrics, name).value(); }
 
 TEST(Metrics, CountTop1AndTop5) {
   const std::vector<float> row{6, 5, 4, 3, 2, 1};
@@ -38,35 +38,35 @@ TEST(Metrics, CountTop1AndTop5) {
   for (int i = 0; i < 6; ++i) logits.insert(logits.end(), row.begin(), row.end());
   const ClassificationMetrics metrics = of(6, logits, {0, 1, 2, 3, 4, 5});
   EXPECT_EQ(metrics.samples(), 6);
-  EXPECT_DOUBLE_EQ(value_of(metrics, "top1"), 1.0 / 6);
-  EXPECT_DOUBLE_EQ(value_of(metrics, "top5"), 5.0 / 6);
+  EXPECT_DOUBLE_EQ(get_value(metrics, "top1"), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(get_value(metrics, "top5"), 5.0 / 6);
 }
 
 TEST(Metrics, BreakTiesByIndex) {
-  EXPECT_DOUBLE_EQ(value_of(of(3, {1, 1, 1}, {0}), "top1"), 1.0);
-  EXPECT_DOUBLE_EQ(value_of(of(3, {1, 1, 1}, {1}), "top1"), 0.0);
-  EXPECT_DOUBLE_EQ(value_of(of(6, {0, 0, 0, 0, 0, 0}, {4}), "top5"), 1.0);
-  EXPECT_DOUBLE_EQ(value_of(of(6, {0, 0, 0, 0, 0, 0}, {5}), "top5"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(3, {1, 1, 1}, {0}), "top1"), 1.0);
+  EXPECT_DOUBLE_EQ(get_value(of(3, {1, 1, 1}, {1}), "top1"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(6, {0, 0, 0, 0, 0, 0}, {4}), "top5"), 1.0);
+  EXPECT_DOUBLE_EQ(get_value(of(6, {0, 0, 0, 0, 0, 0}, {5}), "top5"), 0.0);
 }
 
 TEST(Metrics, NeverCountNaNAsRight) {
-  EXPECT_DOUBLE_EQ(value_of(of(6, {nan, nan, nan, nan, nan, nan}, {0}), "top1"), 0.0);
-  EXPECT_DOUBLE_EQ(value_of(of(6, {nan, nan, nan, nan, nan, nan}, {0}), "top5"), 0.0);
-  EXPECT_DOUBLE_EQ(value_of(of(2, {1, nan}, {0}), "top1"), 0.0);
-  EXPECT_DOUBLE_EQ(value_of(of(2, {nan, 1}, {0}), "top1"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(6, {nan, nan, nan, nan, nan, nan}, {0}), "top1"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(6, {nan, nan, nan, nan, nan, nan}, {0}), "top5"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(2, {1, nan}, {0}), "top1"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(of(2, {nan, 1}, {0}), "top1"), 0.0);
 }
 
 TEST(Metrics, FiveClassesHaveNoTop5) {
-  EXPECT_FALSE(figure_of(of(2, {1, 0}, {1}), "top5"));
-  EXPECT_FALSE(figure_of(of(5, {1, 0, 2, 3, 4}, {1}), "top5"));
+  EXPECT_FALSE(get_figure(of(2, {1, 0}, {1}), "top5"));
+  EXPECT_FALSE(get_figure(of(5, {1, 0, 2, 3, 4}, {1}), "top5"));
 }
 
 TEST(Metrics, F1IsTheHarmonicMeanOfPrecisionAndRecall) {
   // Predicted 1,1,1,0,0; actual 1,1,0,1,0: precision 2/3, recall 2/3.
   const ClassificationMetrics metrics = of(2, {0, 1, 0, 1, 0, 1, 1, 0, 1, 0}, {1, 1, 0, 1, 0});
-  EXPECT_DOUBLE_EQ(value_of(metrics, "f1"), 2.0 / 3);
-  EXPECT_DOUBLE_EQ(value_of(metrics, "top1"), 3.0 / 5);
-  EXPECT_DOUBLE_EQ(value_of(of(2, {1, 0}, {0}), "f1"), 0.0);
+  EXPECT_DOUBLE_EQ(get_value(metrics, "f1"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(get_value(metrics, "top1"), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(get_value(of(2, {1, 0}, {0}), "f1"), 0.0);
 }
 
 /// Truths and logits of tests/golden/metrics.json, with what scikit-learn says of them.
@@ -106,11 +106,11 @@ TEST(Metrics, AreScikitLearns) {
   for (const GoldenCase& one : cases) {
     SCOPED_TRACE(one.name);
     const ClassificationMetrics metrics = one.counted();
-    expect_figure(one.expected.at("accuracy"), figure_of(metrics, "top1"));
-    expect_figure(one.expected.at("majority"), figure_of(metrics, "majority"));
-    expect_figure(one.expected.at("macro_f1"), figure_of(metrics, "macro_f1"));
-    expect_figure(one.expected.at("mcc"), figure_of(metrics, "mcc"));
-    expect_figure(one.expected.at("auc"), figure_of(metrics, "auc"));
+    expect_figure(one.expected.at("accuracy"), get_figure(metrics, "top1"));
+    expect_figure(one.expected.at("majority"), get_figure(metrics, "majority"));
+    expect_figure(one.expected.at("macro_f1"), get_figure(metrics, "macro_f1"));
+    expect_figure(one.expected.at("mcc"), get_figure(metrics, "mcc"));
+    expect_figure(one.expected.at("auc"), get_figure(metrics, "auc"));
     const ClassificationReport report = metrics.details().value();
     ASSERT_EQ(report.classes.size(), one.expected.at("f1").size());
     for (std::size_t c = 0; c < report.classes.size(); ++c) {
@@ -123,7 +123,7 @@ TEST(Metrics, AreScikitLearns) {
     nlohmann::json confusion = one.expected.at("confusion");
     const auto number = [](const std::string& name) { return name == "first" ? 0u : std::stoul(name); };
     for (const ConfusionCell& cell : report.confusion) {
-      nlohmann::json& expected = confusion[number(cell.truth)][number(cell.answer)];
+      nlohmann::json& expected = confusion[number(cell.label)][number(cell.answer)];
       EXPECT_EQ(expected, cell.count);
       expected = 0;
     }
@@ -154,11 +154,11 @@ TEST(Metrics, OfPartsAddUp) {
 }
 
 TEST(Metrics, OfNothingAreAbsent) {
-  EXPECT_FALSE(figure_of(ClassificationMetrics(2), "top1"));
-  EXPECT_FALSE(figure_of(ClassificationMetrics(2), "majority"));
-  EXPECT_FALSE(figure_of(of(2, {0, nan, 1, 0}, {0, 1}), "auc"));
-  EXPECT_FALSE(figure_of(of(2, {0, 1, 1, 0}, {0, 1}), "loss")) << "nobody said what the loss is";
-  EXPECT_FALSE(figure_of(LanguageModelMetrics(), "perplexity"));
+  EXPECT_FALSE(get_figure(ClassificationMetrics(2), "top1"));
+  EXPECT_FALSE(get_figure(ClassificationMetrics(2), "majority"));
+  EXPECT_FALSE(get_figure(of(2, {0, nan, 1, 0}, {0, 1}), "auc"));
+  EXPECT_FALSE(get_figure(of(2, {0, 1, 1, 0}, {0, 1}), "loss")) << "nobody said what the loss is";
+  EXPECT_FALSE(get_figure(LanguageModelMetrics(), "perplexity"));
 }
 
 TEST(Metrics, WeighTheLossBySamples) {
@@ -185,7 +185,7 @@ TEST(Metrics, OfValuesAreThoseOfSciPy) {
     }
     whole.add(values, truths);
     for (const char* name : {"pearson", "spearman", "mse"}) {
-      expect_figure(one.at("expected").at(name), figure_of(whole, name));
+      expect_figure(one.at("expected").at(name), get_figure(whole, name));
     }
     EXPECT_EQ(write_fields(sum.evaluation()), write_fields(whole.evaluation()));
   }
@@ -193,10 +193,10 @@ TEST(Metrics, OfValuesAreThoseOfSciPy) {
 
 TEST(Metrics, OfValuesThatAreNoneHaveNoCorrelation) {
   RegressionMetrics metrics;
-  EXPECT_FALSE(figure_of(metrics, "mse"));
+  EXPECT_FALSE(get_figure(metrics, "mse"));
   metrics.add(std::vector<float>{1, nan, 3}, std::vector<float>{1, 2, 3});
-  EXPECT_FALSE(figure_of(metrics, "pearson"));
-  EXPECT_FALSE(figure_of(metrics, "spearman"));
+  EXPECT_FALSE(get_figure(metrics, "pearson"));
+  EXPECT_FALSE(get_figure(metrics, "spearman"));
 }
 
 Batch make_batch(std::int64_t samples) {
@@ -212,8 +212,8 @@ TEST(Metrics, OfRunningTextArePerplexityAndLoss) {
   LanguageModelMetrics all;
   all.merge(metrics.state());
   EXPECT_EQ(all.samples(), 4);
-  EXPECT_DOUBLE_EQ(value_of(all, "perplexity"), std::exp(2.5));
-  EXPECT_DOUBLE_EQ(value_of(all, "loss"), 2.5);
+  EXPECT_DOUBLE_EQ(get_value(all, "perplexity"), std::exp(2.5));
+  EXPECT_DOUBLE_EQ(get_value(all, "loss"), 2.5);
   EXPECT_FALSE(all.evaluation().primary()->higher_is_better);
 }
 
@@ -229,7 +229,7 @@ TEST(Metrics, HaveTheirOwnErrorsWhereThereAreFormulas) {
   for (int i = 0; i < 103; ++i) {
     values.add(std::vector<float>{static_cast<float>(i % 7)}, std::vector<float>{static_cast<float>(i % 5)});
   }
-  const double correlation = value_of(values, "pearson");
+  const double correlation = get_value(values, "pearson");
   EXPECT_NEAR(error_of_metric(values, "pearson").value(), (1 - correlation * correlation) / 10, 1e-3);
   EXPECT_FALSE(error_of_metric(values, "mse"));
 }
@@ -260,7 +260,7 @@ TEST(TaskMetrics, ThePrimaryOneIsTheTasks) {
 
 TEST(TaskMetrics, NamesThatTheTaskDoesNotHaveAreRefusedWithThoseItHas) {
   const std::vector<MetricInfo> metrics = make_task("language_model")->metrics(1);
-  const std::string message = error_of([&] { find_metric(metrics, "top1", "output.keep_best"); }, ExitCode::usage);
+  const std::string message = get_error([&] { find_metric(metrics, "top1", "output.keep_best"); }, ExitCode::usage);
   EXPECT_NE(message.find("output.keep_best: expected one of primary, perplexity, loss, got \"top1\""),
             std::string::npos)
       << message;

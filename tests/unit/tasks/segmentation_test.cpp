@@ -72,7 +72,7 @@ TEST(Segmentation, TurnsScoresOfMirrorImages) {
 }
 
 TEST(Segmentation, TellsSharesAndThePartThatIsWrong) {
-  const AnswerForm form{.class_names = {"sky", "sea", "sand"}};
+  const PredictionOptions form{.class_names = {"sky", "sea", "sand"}};
   const auto found = Segmentation(TaskOptions{}).predictions(masks({0, 1, 1, 1, 1, 0}), scores(), form);
   EXPECT_NEAR(found[0].error, 1.0 / 3, 1e-12);
   EXPECT_TRUE(found[0].is_wrong());

@@ -1,7 +1,7 @@
 #include "core/train/amp_choice.h"
 
 #include "core/io/checkpoint.h"
-#include "core/train/measure/known_rates.h"
+#include "core/train/measure/cached_device_rates.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -33,7 +33,7 @@ AmpChoice choose(const AmpConfig& asked, const DeviceRates& rates, DType preferr
   return choose_amp(asked, advise_amp(rates, MainWork::convolutions, preferred), preferred);
 }
 
-Config config_of(std::optional<AmpLevel> level, AmpDType dtype = AmpDType::automatic) {
+Config get_config(std::optional<AmpLevel> level, AmpDType dtype = AmpDType::automatic) {
   Config config;
   config.model.entry = find_model("resnet18");
   config.amp.level = level;
@@ -92,13 +92,13 @@ TEST(AmpChoice, SettlingLeavesNothingOpenAndNotesALevelThatIsSlower) {
   const auto backend = testing::make_test_backend();
   const Ranks alone(nullptr);
   const DeviceRates slow_bf16 = rates(245, 151, 100);
-  Config open = config_of(std::nullopt);
+  Config open = get_config(std::nullopt);
   const AmpChoice choice = settle_amp(open, backend->kernels().preferred_low_precision(), &slow_bf16, alone);
   EXPECT_EQ(open.amp.level, AmpLevel::O0);
   EXPECT_EQ(choice.requested, "auto");
   EXPECT_EQ(choice.note, "");
 
-  Config o1 = config_of(AmpLevel::O1, AmpDType::bf16);
+  Config o1 = get_config(AmpLevel::O1, AmpDType::bf16);
   EXPECT_EQ(settle_amp(o1, backend->kernels().preferred_low_precision(), &slow_bf16, alone).note,
             "amp.level O1: O0 would be faster: bf16 3x3 convolutions run at 0.62 of fp32's rate here (151 of 245 "
             "GFLOP/s)");
@@ -110,7 +110,7 @@ TEST(AmpChoice, AVisionTransformerIsOfMatrixProducts) {
   DeviceRates known = rates(245, 151, 100);
   known.fp32.product = 200e9, known.bf16.product = 390e9;
   for (const auto& [name, level] : {std::pair{"resnet50", AmpLevel::O0}, {"vit_b_16", AmpLevel::O1}}) {
-    Config config = config_of(std::nullopt);
+    Config config = get_config(std::nullopt);
     config.model.entry = find_model(name);
     const AmpChoice choice = settle_amp(config, backend->kernels().preferred_low_precision(), &known, Ranks(nullptr));
     EXPECT_EQ(choice.level, level) << name << ": " << choice.reason;
@@ -125,7 +125,7 @@ TEST(AmpChoice, AResumedRunKeepsItsCheckpointsPrecision) {
   save_checkpoint(directory.path(), info, {}, 0);
   const auto backend = testing::make_test_backend();
   const DeviceRates slow = rates(245, 151, 100);
-  Config config = config_of(std::nullopt);
+  Config config = get_config(std::nullopt);
   config.output.dir = directory.path().string();
   config.resume = "auto";
   const AmpChoice choice = settle_amp(config, backend->kernels().preferred_low_precision(), &slow, Ranks(nullptr));
@@ -138,11 +138,12 @@ TEST(DeviceRates, AreMeasuredOnceAndThenKnown) {
   const TemporaryDirectory directory;
   setenv("PTRAIN_CACHE_DIR", directory.path().c_str(), 1);
   const auto backend = testing::make_test_backend();
-  const DeviceRates first = known_rates(*backend, {});
+  const DeviceRates first = cached_device_rates(*backend, {});
   ASSERT_TRUE(first.fp32.product && first.fp32.convolution && first.memory_bandwidth);
   EXPECT_GT(*first.fp32.product, giga / 10);
-  EXPECT_EQ(known_rates(*backend, {}).fp32.product, first.fp32.product) << "no second measurement gives these bits";
-  EXPECT_EQ(known_rates(*testing::make_test_backend(), {}).bf16.convolution, first.bf16.convolution);
+  EXPECT_EQ(cached_device_rates(*backend, {}).fp32.product, first.fp32.product)
+      << "no second measurement gives these bits";
+  EXPECT_EQ(cached_device_rates(*testing::make_test_backend(), {}).bf16.convolution, first.bf16.convolution);
   unsetenv("PTRAIN_CACHE_DIR");
 }
 

@@ -85,7 +85,7 @@ Outcome train_drifting(const Config& config, double drift) {
   return train(config, {}, [&] { return std::make_unique<DriftingBackend>(drift); });
 }
 
-nlohmann::json report_of(const Config& config, const RunResult& result) {
+nlohmann::json get_report(const Config& config, const RunResult& result) {
   Report report = make_report(config);
   report.environment = capture_environment({1, {}, nlohmann::json::array()});
   const auto backend = make_test_backend();
@@ -99,7 +99,7 @@ nlohmann::json report_of(const Config& config, const RunResult& result) {
 TEST(BatchNormGuard, ReportsTheWorstOfAllNormsAndHowOftenItLooked) {
   const Config config = guarded_config();
   const Outcome outcome = train_drifting(config, 0.0002);
-  EXPECT_EQ(report_of(config, outcome.result).at("guard"),
+  EXPECT_EQ(get_report(config, outcome.result).at("guard"),
             (nlohmann::json{{"every_steps", 3}, {"compared", 2 * norms}, {"worst_drift", 0.0002}}));
   EXPECT_TRUE(outcome.notes.empty());
 }
@@ -113,15 +113,15 @@ TEST(BatchNormGuard, WarnsOfADriftThatRoundingDoesNotExplain) {
 TEST(BatchNormGuard, WritesADriftThatIsNotFiniteAsNull) {
   const Config config = guarded_config();
   const Outcome outcome = train_drifting(config, std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(report_of(config, outcome.result).at("guard").at("worst_drift").is_null());
+  EXPECT_TRUE(get_report(config, outcome.result).at("guard").at("worst_drift").is_null());
   EXPECT_EQ(outcome.notes.size(), 1u);
 }
 
 TEST(BatchNormGuard, IsNotThereWhenNobodyAskedForItOrNoKernelHasIt) {
   Config config = guarded_config();
-  EXPECT_FALSE(report_of(config, train(config).result).contains("guard"));
+  EXPECT_FALSE(get_report(config, train(config).result).contains("guard"));
   config.batch_norm_guard_every_steps = 0;
-  EXPECT_FALSE(report_of(config, train_drifting(config, 0.02).result).contains("guard"));
+  EXPECT_FALSE(get_report(config, train_drifting(config, 0.02).result).contains("guard"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The best model of a run is kept, and a run ends where nothing gets better or its time is over.
 #include "core/train/state/best_model.h"
-#include "core/runtime/trained_model.h"
+#include "core/runtime/model_artifact.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"
@@ -86,7 +86,7 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   ASSERT_EQ(outcome.result.evaluations.size(), 6u) << "of 12 steps, every second";
   ASSERT_TRUE(outcome.result.best);
   for (const EvalResult& result : outcome.result.evaluations) EXPECT_GE(result.loss, outcome.result.best->value);
-  const TrainedModel kept = open_trained_model(fs::path(config.output.dir) / "best", model_entries());
+  const ModelArtifact kept = open_trained_model(fs::path(config.output.dir) / "best", model_entries());
   EXPECT_EQ(kept.document.model, "bert");
   config.model.weights = kept.weights().file.string();
   config.output.dir += "/again";

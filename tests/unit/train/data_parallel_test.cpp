@@ -1,6 +1,6 @@
 // Several ranks train what one rank trains on the same samples.
 #include "tests/unit/train/data_parallel.h"
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(DataParallel, LossesInLowPrecisionFollowThoseOfOneRank) {
   for (Config config : {resnet_on_ranks(), bert_on_ranks()}) {
     for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
       for (const GradAverage average : {GradAverage::fp32, GradAverage::gradient}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, choice_name(level), choice_name(average)));
+        SCOPED_TRACE(fmt::format("{} {} {}", config.model.entry.name, enum_name(level), enum_name(average)));
         config.amp.level = level;
         config.dist.average = average;
         config.train.steps = 6;
@@ -79,7 +79,7 @@ TEST(DataParallel, ReproducibleLossesDoNotDependOnTheNumberOfRanks) {
       alone.train.accumulate_steps = 4;
       const std::vector<double> one = losses(alone);
       for (const int world_size : {2, 4}) {
-        SCOPED_TRACE(fmt::format("{} {}, {} ranks", config.model.entry.name, choice_name(level), world_size));
+        SCOPED_TRACE(fmt::format("{} {}, {} ranks", config.model.entry.name, enum_name(level), world_size));
         config.train.accumulate_steps = 4 / world_size;
         EXPECT_EQ(train_on_ranks(config, world_size)[0].result.losses, one);
       }
@@ -141,7 +141,7 @@ TEST(DataParallel, RanksKeepTheSameModelWithTheirOwnBatchStatistics) {
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(config, 2), 2);
   ASSERT_EQ(outcomes[1].result.evaluations.size(), 1u);
   EXPECT_EQ(outcomes[0].result.evaluations[0].evaluation.eval_samples, 16);
-  EXPECT_EQ(value_of(outcomes[0].result.evaluations[0], "top1"), value_of(outcomes[1].result.evaluations[0], "top1"));
+  EXPECT_EQ(get_value(outcomes[0].result.evaluations[0], "top1"), get_value(outcomes[1].result.evaluations[0], "top1"));
   EXPECT_TRUE(outcomes[1].result.checkpoint.empty()) << "rank 0 alone writes";
 }
 
@@ -156,10 +156,10 @@ TEST(DataParallel, EvaluationCountsEverySampleOnce) {
     for (const Outcome& outcome : train_on_ranks(shared_out(config, world_size), world_size)) {
       const EvalResult& many = outcome.result.evaluations.at(0);
       EXPECT_EQ(many.evaluation.eval_samples, one.evaluation.eval_samples);
-      EXPECT_EQ(value_of(many, "top1"), value_of(one, "top1"));
-      EXPECT_EQ(value_of(many, "majority"), 7.0 / 13);  // synthetic labels take turns
-      EXPECT_EQ(value_of(many, "mcc"), value_of(one, "mcc"));
-      EXPECT_EQ(value_of(many, "auc"), value_of(one, "auc"));
+      EXPECT_EQ(get_value(many, "top1"), get_value(one, "top1"));
+      EXPECT_EQ(get_value(many, "majority"), 7.0 / 13);  // synthetic labels take turns
+      EXPECT_EQ(get_value(many, "mcc"), get_value(one, "mcc"));
+      EXPECT_EQ(get_value(many, "auc"), get_value(one, "auc"));
       EXPECT_EQ(write_fields(many.classes.value()), write_fields(one.classes.value()));
       EXPECT_NEAR(many.loss, one.loss, 1e-6);
     }

@@ -38,7 +38,7 @@ class Mirror final : public Dataset {
   Side side_;
 };
 
-double top1_of(const Config& config, Side side) {
+double get_top1(const Config& config, Side side) {
   set_thread_count(1);
   const auto training = open_dataset(data_settings(config), Split::train);
   const auto evaluation = open_dataset(data_settings(config), Split::eval);
@@ -50,7 +50,7 @@ double top1_of(const Config& config, Side side) {
   trainer.compile();
   trainer.prepare();
   trainer.train();
-  return value_of(trainer.result().evaluations.at(0), "top1");
+  return get_value(trainer.result().evaluations.at(0), "top1");
 }
 
 TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {
@@ -59,11 +59,11 @@ TEST(Evaluator, GivesAnImageAndItsMirrorImageTheSameAnswerByBoth) {
   config.data.image_size = 12;
   config.train.steps = 24;
   config.eval.every_epochs = 1;
-  EXPECT_NE(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "or this shows nothing";
+  EXPECT_NE(get_top1(config, Side::as_they_are), get_top1(config, Side::mirrored)) << "or this shows nothing";
   config.eval.flip = true;
-  EXPECT_EQ(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored));
+  EXPECT_EQ(get_top1(config, Side::as_they_are), get_top1(config, Side::mirrored));
   config.data.image_size = {8, 14};
-  EXPECT_EQ(top1_of(config, Side::as_they_are), top1_of(config, Side::mirrored)) << "whatever their sides";
+  EXPECT_EQ(get_top1(config, Side::as_they_are), get_top1(config, Side::mirrored)) << "whatever their sides";
 }
 
 }  // namespace

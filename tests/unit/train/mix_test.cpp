@@ -29,25 +29,27 @@ Batch greys(const std::vector<int>& values) {
   return batch;
 }
 
-std::vector<std::int32_t> labels_of(const Batch& batch, const char* name = tensor_names::labels) {
+std::vector<std::int32_t> get_labels(const Batch& batch, const char* name = tensor_names::labels) {
   const auto labels = batch.values<std::int32_t>(name);
   return {labels.begin(), labels.end()};
 }
 
-std::span<const std::uint8_t> pixels_of(const Batch& batch) { return batch.values<std::uint8_t>(tensor_names::images); }
+std::span<const std::uint8_t> get_pixels(const Batch& batch) {
+  return batch.values<std::uint8_t>(tensor_names::images);
+}
 
 TEST(Mix, AddsEachRowToTheOneBeforeIt) {
   Batch batch = greys({10, 20, 40});
   MixDraw draw;
   draw.share = 0.75;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(labels_of(batch), (std::vector<std::int32_t>{1, 2, 4}));
-  EXPECT_EQ(labels_of(batch, tensor_names::other_labels), (std::vector<std::int32_t>{4, 1, 2}));
+  EXPECT_EQ(get_labels(batch), (std::vector<std::int32_t>{1, 2, 4}));
+  EXPECT_EQ(get_labels(batch, tensor_names::mixup_labels), (std::vector<std::int32_t>{4, 1, 2}));
   ASSERT_EQ(batch.common().size(), 1u);
   EXPECT_EQ(batch.common()[0].tensor.values<float>()[0], 0.75f);
-  EXPECT_EQ(pixels_of(batch)[0], 18) << "17.5";
-  EXPECT_EQ(pixels_of(batch)[8 * 8 * 3], 18) << "17.5";
-  EXPECT_EQ(pixels_of(batch)[2 * 8 * 8 * 3], 35);
+  EXPECT_EQ(get_pixels(batch)[0], 18) << "17.5";
+  EXPECT_EQ(get_pixels(batch)[8 * 8 * 3], 18) << "17.5";
+  EXPECT_EQ(get_pixels(batch)[2 * 8 * 8 * 3], 35);
 }
 
 TEST(Mix, CutsARectangleOutOfTheOther) {
@@ -57,27 +59,27 @@ TEST(Mix, CutsARectangleOutOfTheOther) {
   draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
   draw.share = 1 - 6.0 / 64;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(std::ranges::count(pixels_of(batch).first(8 * 8 * 3), 20), 6 * 3);
-  EXPECT_EQ(pixels_of(batch)[3 * (1 * 8 + 2)], 20);
-  EXPECT_EQ(pixels_of(batch)[3 * (1 * 8 + 5)], 10);
-  EXPECT_EQ(pixels_of(batch)[3 * (3 * 8 + 2)], 10);
+  EXPECT_EQ(std::ranges::count(get_pixels(batch).first(8 * 8 * 3), 20), 6 * 3);
+  EXPECT_EQ(get_pixels(batch)[3 * (1 * 8 + 2)], 20);
+  EXPECT_EQ(get_pixels(batch)[3 * (1 * 8 + 5)], 10);
+  EXPECT_EQ(get_pixels(batch)[3 * (3 * 8 + 2)], 10);
 }
 
 TEST(Mix, CutsTheSameRectangleOutOfEveryFrameOfAClip) {
   const Batch frames = greys({10, 20, 30, 40});
   Batch batch;
   batch.add(tensor_names::labels, {}, std::vector<std::int32_t>{1, 3});  // of two clips of two frames
-  batch.add(tensor_names::images, {2, 8, 8, 3}, std::vector(pixels_of(frames).begin(), pixels_of(frames).end()));
+  batch.add(tensor_names::images, {2, 8, 8, 3}, std::vector(get_pixels(frames).begin(), get_pixels(frames).end()));
   batch.count = 2;
   MixDraw draw;
   draw.cut = true;
   draw.left = 2, draw.right = 5, draw.top = 1, draw.bottom = 3;
   batch = mix_rows(batch, draw);
-  EXPECT_EQ(labels_of(batch, tensor_names::other_labels), (std::vector<std::int32_t>{3, 1}));
+  EXPECT_EQ(get_labels(batch, tensor_names::mixup_labels), (std::vector<std::int32_t>{3, 1}));
   constexpr std::size_t image = 8 * 8 * 3;
   const std::uint8_t own[] = {10, 20, 30, 40}, other[] = {30, 40, 10, 20};
   for (std::size_t frame = 0; frame < 4; ++frame) {
-    const auto begin = pixels_of(batch).begin() + static_cast<std::ptrdiff_t>(frame * image);
+    const auto begin = get_pixels(batch).begin() + static_cast<std::ptrdiff_t>(frame * image);
     EXPECT_EQ(std::count(begin, begin + image, other[frame]), 6 * 3) << frame;
     EXPECT_EQ(std::count(begin, begin + image, own[frame]), image - 6 * 3) << frame;
     EXPECT_EQ(begin[3 * (1 * 8 + 2)], other[frame]);
@@ -87,12 +89,12 @@ TEST(Mix, CutsTheSameRectangleOutOfEveryFrameOfAClip) {
 TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
   Batch batch = greys({10, 20, 30});
   batch.count = 1;
-  const std::vector<std::uint8_t> before(pixels_of(batch).begin(), pixels_of(batch).end());
+  const std::vector<std::uint8_t> before(get_pixels(batch).begin(), get_pixels(batch).end());
   MixDraw draw;
   draw.share = 0.5;
   batch = mix_rows(batch, draw);
-  EXPECT_TRUE(std::ranges::equal(pixels_of(batch), before));
-  EXPECT_EQ(labels_of(batch, tensor_names::other_labels)[0], labels_of(batch)[0]);
+  EXPECT_TRUE(std::ranges::equal(get_pixels(batch), before));
+  EXPECT_EQ(get_labels(batch, tensor_names::mixup_labels)[0], get_labels(batch)[0]);
 }
 
 TEST(Mix, DrawsSharesFromBeta) {
@@ -155,7 +157,7 @@ TEST(Mix, CutsRectanglesOfTheImagesOwnShape) {
   draw.left = 3, draw.right = 5, draw.top = 1, draw.bottom = 2;
   batch = mix_rows(batch, draw);
   std::vector<int> columns;
-  for (std::size_t at = 0; at < 10; ++at) columns.push_back(pixels_of(batch)[3 * at]);
+  for (std::size_t at = 0; at < 10; ++at) columns.push_back(get_pixels(batch)[3 * at]);
   EXPECT_EQ(columns, (std::vector<int>{10, 10, 10, 10, 10, 10, 10, 10, 20, 20}));
 }
 
@@ -186,7 +188,7 @@ TEST(Mix, LearnsAndEvaluatesPlainImages) {
   config.train.steps = 120;
   config.train.mixup = 0.2;
   config.eval.every_epochs = 100;
-  EXPECT_GT(value_of(train(config).result.evaluations.at(0), "top1"), 0.5);
+  EXPECT_GT(get_value(train(config).result.evaluations.at(0), "top1"), 0.5);
 }
 
 }  // namespace

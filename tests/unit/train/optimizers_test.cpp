@@ -17,7 +17,7 @@ TEST(Optimizers, TrainClicksByTheRowsThatBatchesRead) {
   config.train.steps = 40;
   config.train.optimizer.weight_decay = 0;
   for (const OptimizerKind kind : kinds) {
-    SCOPED_TRACE(choice_name(kind));
+    SCOPED_TRACE(enum_name(kind));
     config.train.optimizer.name = kind;
     config.train.optimizer.lr = kind == OptimizerKind::adagrad ? 0.02 : 1e-3;
     const std::vector<double> curve = losses(config);
@@ -42,7 +42,7 @@ TEST(Optimizers, KeepOneSumForEachRowOfATableWhereAskedTo) {
 TEST(Optimizers, ContinueBitForBit) {
   Config config = bert_config();
   for (const OptimizerKind kind : kinds) {
-    SCOPED_TRACE(choice_name(kind));
+    SCOPED_TRACE(enum_name(kind));
     config.train.optimizer.name = kind;
     config.train.optimizer.centered = true;
     config.amp.level = kind == OptimizerKind::adam ? AmpLevel::O0 : AmpLevel::O2;

@@ -1,8 +1,8 @@
 // data.padding none trains what max_length trains, in fewer tokens.
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/data/tensor_names.h"
 #include "core/runtime/feeder.h"
-#include "core/train/plans/estimate.h"
+#include "core/train/plans/memory_estimate.h"
 #include "tests/small_models.h"
 #include "tests/unit/train/data_parallel.h"
 
@@ -30,10 +30,10 @@ TEST(PackedText, LossesAreThoseOfPaddedText) {
   for (const AttentionAlgorithm attention : {AttentionAlgorithm::flash, AttentionAlgorithm::math}) {
     Config config = padded_config();
     config.model.attention = attention;
-    EXPECT_LT(difference(losses(packed(config)), losses(config)), 1e-5) << choice_name(attention);
+    EXPECT_LT(difference(losses(packed(config)), losses(config)), 1e-5) << enum_name(attention);
     for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
       config.amp.level = level;
-      EXPECT_LT(difference(losses(packed(config)), losses(config)), 2e-2) << choice_name(level);
+      EXPECT_LT(difference(losses(packed(config)), losses(config)), 2e-2) << enum_name(level);
     }
   }
 }
@@ -67,8 +67,8 @@ TEST(PackedText, EvaluatesAsPaddedText) {
   const EvalResult padded = train(config).result.evaluations.at(0);
   const EvalResult other = train(packed(config)).result.evaluations.at(0);
   EXPECT_EQ(other.evaluation.eval_samples, 13);
-  EXPECT_EQ(value_of(other, "top1"), value_of(padded, "top1"));
-  EXPECT_EQ(value_of(other, "f1"), value_of(padded, "f1"));
+  EXPECT_EQ(get_value(other, "top1"), get_value(padded, "top1"));
+  EXPECT_EQ(get_value(other, "f1"), get_value(padded, "f1"));
   EXPECT_NEAR(other.loss, padded.loss, 1e-5 * padded.loss);
 }
 
@@ -115,7 +115,7 @@ TEST(PackedText, RanksOfDifferentCapacitiesTrainWhatOneRankTrains) {
   const std::vector<Outcome> outcomes = train_on_ranks(shared_out(packed(config), 2), 2);
   for (const Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.result.losses, outcomes[0].result.losses);
-    EXPECT_EQ(value_of(outcome.result.evaluations.at(0), "top1"), value_of(one.evaluations.at(0), "top1"));
+    EXPECT_EQ(get_value(outcome.result.evaluations.at(0), "top1"), get_value(one.evaluations.at(0), "top1"));
   }
   EXPECT_LT(difference(outcomes[0].result.losses, one.losses), 1e-5);
   EXPECT_EQ(outcomes[0].result.tokens.valid, one.tokens.valid);
@@ -219,7 +219,7 @@ TEST(PlanSet, APlanThatNeedsMoreMemoryThanTheOthersTakesItsOwn) {
   Plan& plan = plans.for_batch(batch).plan;
   ASSERT_GT(plan.arena_bytes(), small.arena.bytes());
   feed(plan, batch);
-  plan.run(Phase::forward, Phase::forward);
+  plan.run(Pass::forward, Pass::forward);
   float loss = 0;
   plan.read_output(tensor_names::loss, &loss, sizeof loss);
   EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of weights that are all zero";

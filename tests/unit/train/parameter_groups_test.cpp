@@ -37,7 +37,7 @@ Config descent() {
 
 TEST(ParameterGroupsTraining, AFrozenBackboneStaysAndItsHeadLearnsAsInTheWholeModel) {
   for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
-    SCOPED_TRACE(choice_name(level));
+    SCOPED_TRACE(enum_name(level));
     Config config = descent();
     config.amp.level = level;
     const Weights whole = trained_weights(config);
@@ -86,7 +86,7 @@ TEST(ParameterGroupsTraining, FrozenParametersTakeNoMemoryForTraining) {
 TEST(ParameterGroupsTraining, AScaledRateIsThatRate) {
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::lars,
                                    OptimizerKind::rmsprop, OptimizerKind::adagrad}) {
-    SCOPED_TRACE(choice_name(kind));
+    SCOPED_TRACE(enum_name(kind));
     Config config = resnet_config();
     config.train.optimizer.name = kind;
     config.train.steps = 1;
@@ -107,7 +107,7 @@ TEST(ParameterGroupsTraining, AScaledRateIsThatRate) {
 
 TEST(ParameterGroupsTraining, AGroupsDecayTakesTheOptimizersPlace) {
   for (const OptimizerKind kind : {OptimizerKind::momentum, OptimizerKind::adamw, OptimizerKind::adam}) {
-    SCOPED_TRACE(choice_name(kind));
+    SCOPED_TRACE(enum_name(kind));
     Config config = resnet_config();
     config.train.optimizer.name = kind;
     config.train.optimizer.weight_decay = 0.25;

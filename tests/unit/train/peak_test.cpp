@@ -15,7 +15,7 @@ struct Notes final : TrainObserver {
 };
 
 /// What peak_beside_steps makes of successive measurements; how many it took is where `found` stands then.
-double peak_of(double achieved, std::vector<double> measured, std::size_t& found, Notes& notes) {
+double get_peak(double achieved, std::vector<double> measured, std::size_t& found, Notes& notes) {
   found = 0;
   return peak_beside_steps(
       achieved, [&] { return measured.at(found++); }, [](bool mine) { return mine; }, notes);
@@ -24,10 +24,10 @@ double peak_of(double achieved, std::vector<double> measured, std::size_t& found
 TEST(Peak, IsMeasuredAgainWhereStepsPassIt) {
   Notes notes;
   std::size_t measurements = 0;
-  EXPECT_EQ(peak_of(90, {100, 120}, measurements, notes), 100);
+  EXPECT_EQ(get_peak(90, {100, 120}, measurements, notes), 100);
   EXPECT_EQ(measurements, 1u);
   EXPECT_TRUE(notes.lines.empty());
-  EXPECT_EQ(peak_of(110, {100, 120, 130}, measurements, notes), 120);
+  EXPECT_EQ(get_peak(110, {100, 120, 130}, measurements, notes), 120);
   EXPECT_EQ(measurements, 2u);
   ASSERT_EQ(notes.lines.size(), 1u);
   EXPECT_NE(notes.lines[0].find("measured again"), std::string::npos);
@@ -36,7 +36,7 @@ TEST(Peak, IsMeasuredAgainWhereStepsPassIt) {
 TEST(Peak, ThatStepsPassAllTheSameIsSaid) {
   Notes notes;
   std::size_t measurements = 0;
-  EXPECT_EQ(peak_of(110, {100, 90, 105}, measurements, notes), 105);
+  EXPECT_EQ(get_peak(110, {100, 90, 105}, measurements, notes), 105);
   EXPECT_EQ(measurements, 3u);
   ASSERT_EQ(notes.lines.size(), 1u);
   EXPECT_NE(notes.lines[0].find("mfu is above 1"), std::string::npos);

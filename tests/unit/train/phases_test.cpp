@@ -3,7 +3,7 @@
 
 #include "core/passes/optimizer.h"
 #include "core/train/input/phased_loader.h"
-#include "core/train/plans/estimate.h"
+#include "core/train/plans/memory_estimate.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
 #include "tests/unit/train/training_run.h"
@@ -27,19 +27,19 @@ Config hundred_samples() {
   return config;
 }
 
-StepCounts counts_of(const Config& config) {
+StepCounts get_counts(const Config& config) {
   return count_steps(config, Ranks(nullptr), *open_dataset(data_settings(config), Split::train));
 }
 
 Sizes first_steps(const StepCounts& counts) {
   Sizes steps;
-  for (const TrainingPhase& phase : counts.phases) steps.push_back(phase.first_step);
+  for (const TrainingStage& phase : counts.phases) steps.push_back(phase.first_step);
   return steps;
 }
 
 Sizes image_sizes(const Config& config) {
   Sizes sizes;
-  for (const TrainingPhase& phase : configured_phases(config)) sizes.push_back(phase.images.size.height);
+  for (const TrainingStage& phase : configured_phases(config)) sizes.push_back(phase.images.size.height);
   return sizes;
 }
 
@@ -54,7 +54,7 @@ Config two_phases() {
 }
 
 TEST(Phases, OneCoversATrainingThatAsksForNone) {
-  const StepCounts counts = counts_of(hundred_samples());
+  const StepCounts counts = get_counts(hundred_samples());
   ASSERT_EQ(counts.phases.size(), 1u);
   EXPECT_EQ(counts.total_steps, 40);
   EXPECT_EQ(counts.position(25).epoch, 2);
@@ -70,7 +70,7 @@ TEST(Phases, SharesAreOfTheDataWhereEpochsAreAskedFor) {
   Config config = hundred_samples();
   config.train.phases.until = {0.5, 1};
   config.train.phases.batch_size = {10, 5};
-  const StepCounts counts = counts_of(config);
+  const StepCounts counts = get_counts(config);
   EXPECT_EQ(first_steps(counts), (Sizes{0, 20}));  // two epochs of 10 steps, two of 20
   EXPECT_EQ(counts.total_steps, 60);
   EXPECT_EQ(counts.phases[1].lr_scale, 0.5) << "as the batch to data.batch_size";
@@ -89,7 +89,7 @@ TEST(Phases, ChangeWithinAnEpochWhereTheirShareSaysSo) {
   config.train.epochs = 1;
   config.train.phases.until = {0.35, 1};
   config.train.phases.batch_size = {10, 5};
-  const StepCounts counts = counts_of(config);
+  const StepCounts counts = get_counts(config);
   EXPECT_EQ(first_steps(counts), (Sizes{0, 4}));  // 3.5 steps, rounded
   EXPECT_EQ(counts.position(4).step, 8) << "40 samples are done";
   EXPECT_EQ(counts.total_steps, 4 + 12);
@@ -101,15 +101,15 @@ TEST(Phases, EndAtEpochsOrSteps) {
   Config config = hundred_samples();
   config.train.phases.batch_size = {10, 5, 20};
   config.train.phases.until_epoch = {1, 2, 4};
-  EXPECT_EQ(first_steps(counts_of(config)), (Sizes{0, 10, 30}));
-  EXPECT_EQ(counts_of(config).total_steps, 40);
+  EXPECT_EQ(first_steps(get_counts(config)), (Sizes{0, 10, 30}));
+  EXPECT_EQ(get_counts(config).total_steps, 40);
   config.train.phases.until_epoch = {};
   config.train.phases.until_step = {3, 7, 8};
-  EXPECT_EQ(first_steps(counts_of(config)), (Sizes{0, 3, 7}));
+  EXPECT_EQ(first_steps(get_counts(config)), (Sizes{0, 3, 7}));
   config.train.steps = 9;
-  EXPECT_EQ(counts_of(config).total_steps, 9) << "the last goes on to the end";
+  EXPECT_EQ(get_counts(config).total_steps, 9) << "the last goes on to the end";
   config.train.steps = 7;
-  EXPECT_EQ(error_of([&] { counts_of(config); }, ExitCode::usage),
+  EXPECT_EQ(get_error([&] { get_counts(config); }, ExitCode::usage),
             "train.phases: phase 3 of 3 has no step: 7 are done before it");
 }
 
@@ -119,7 +119,7 @@ TEST(Phases, GrowTheImagesByAFewSizes) {
   EXPECT_EQ(image_sizes(config), Sizes{0});
   config.train.resize.from = 0.5;
   EXPECT_EQ(image_sizes(config), (Sizes{96, 128, 160, 192, 224}));
-  const std::vector<TrainingPhase> phases = configured_phases(config);
+  const std::vector<TrainingStage> phases = configured_phases(config);
   EXPECT_DOUBLE_EQ(phases[0].until, 0.5 + 0.3 / 4);
   EXPECT_DOUBLE_EQ(phases[3].until, 0.8);
   EXPECT_EQ(phases[4].until, 1);
@@ -139,7 +139,7 @@ TEST(Phases, GrowImagesThatAreNoSquaresInProportion) {
   config.data.image_size = {128, 192};
   config.train.resize.from = 0.5;
   std::vector<ImageSize> sizes;
-  for (const TrainingPhase& phase : configured_phases(config)) sizes.push_back(phase.images.size);
+  for (const TrainingStage& phase : configured_phases(config)) sizes.push_back(phase.images.size);
   EXPECT_EQ(sizes, (std::vector<ImageSize>{{64, 96}, {96, 144}, {128, 192}}));
   EXPECT_EQ(phase_text(configured_phases(config)[0]), fmt::format("64x96 px, batch {}", config.data.batch_size));
 }

@@ -53,7 +53,7 @@ TEST(Resume, RefusesACheckpointOfAnotherModelOrOptimizer) {
   config.train.steps = 1;
   config.train.optimizer.name = OptimizerKind::momentum;
   config.resume = train(config).result.checkpoint;
-  const auto message = [](const Config& other) { return error_of([&] { train(other); }); };
+  const auto message = [](const Config& other) { return get_error([&] { train(other); }); };
   Config adam = config;
   adam.train.optimizer.name = OptimizerKind::adamw;
   EXPECT_NE(message(adam).find("was made with train.optimizer.name \"momentum\""), std::string::npos) << message(adam);

@@ -94,7 +94,7 @@ TEST(Schedule, WarmupStableDecayKeepsTheRateAndFallsAtTheEnd) {
     EXPECT_DOUBLE_EQ(s.at(4), 0.4);
     EXPECT_DOUBLE_EQ(s.at(10), 0.8);
     EXPECT_DOUBLE_EQ(s.at(70), 0.8) << "the end of its stable part";
-    EXPECT_NEAR(s.at(90), 0.2 + 0.6 * middle, 1e-12) << choice_name(shape);
+    EXPECT_NEAR(s.at(90), 0.2 + 0.6 * middle, 1e-12) << enum_name(shape);
     EXPECT_NEAR(s.at(110), 0.2, 1e-12);
     EXPECT_NEAR(s.at(200), 0.2, 1e-12);
   }

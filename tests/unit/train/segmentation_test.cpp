@@ -23,7 +23,7 @@ Config shapes_config() {
 
 TEST(SegmentationTraining, LearnsPixelsAndTellsBothLosses) {
   const RunResult result = train(shapes_config()).result;
-  EXPECT_GT(value_of(result.evaluations.back(), "miou"), 0.7);
+  EXPECT_GT(get_value(result.evaluations.back(), "miou"), 0.7);
   ASSERT_EQ(result.loss_terms.size(), 2U);
   const TrainedTerm cross_entropy = result.loss_terms.at("cross_entropy"), other = result.loss_terms.at("auxiliary");
   EXPECT_EQ(result.loss_weights.at("auxiliary"), 0.5f);

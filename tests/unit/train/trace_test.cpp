@@ -25,7 +25,7 @@ std::vector<Span> spans(const nlohmann::json& trace, const char* lane) {
   return found;
 }
 
-std::vector<Span> steps_of(const std::vector<Span>& host) {
+std::vector<Span> get_steps(const std::vector<Span>& host) {
   std::vector<Span> steps;
   for (const Span& span : host) {
     if (span.name.starts_with("step ")) steps.push_back(span);
@@ -59,13 +59,13 @@ TEST(Trace, HoldsEveryOpOfItsStepsAndChangesNothing) {
   EXPECT_EQ(traced.result.losses, expected);
 
   const nlohmann::json trace = nlohmann::json::parse(read_file(directory.path() / "trace.json"));
-  const std::vector<Span> host = spans(trace, "host"), ops = spans(trace, "ops"), steps = steps_of(host);
+  const std::vector<Span> host = spans(trace, "host"), ops = spans(trace, "ops"), steps = get_steps(host);
   ASSERT_EQ(steps.size(), 5u);
   EXPECT_EQ(steps.front().name, "step 4");
   EXPECT_EQ(steps.back().name, "step 8");
   std::size_t expected_ops = 0;
   for (const NodeProfile& node : traced.result.kernels) {
-    EXPECT_EQ(node.runs, node.phase <= Phase::backward ? 10 : 5) << node.name;
+    EXPECT_EQ(node.runs, node.phase <= Pass::backward ? 10 : 5) << node.name;
     expected_ops += static_cast<std::size_t>(node.runs);
   }
   EXPECT_EQ(ops.size(), expected_ops);

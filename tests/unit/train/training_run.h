@@ -7,7 +7,7 @@
 #include "core/io/checkpoint.h"
 #include "core/train/settings.h"
 #include "core/train/trainer.h"
-#include "models/registry.h"
+#include "models/model_registry.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
 #include "tests/test_backend.h"
@@ -29,7 +29,7 @@ struct Outcome {
 };
 
 /// The value of a metric of an evaluation; NaN, which equals nothing, where it has none.
-inline double value_of(const EvalResult& result, const std::string& metric) {
+inline double get_value(const EvalResult& result, const std::string& metric) {
   const MetricValue* found = result.evaluation.find(metric);
   return found != nullptr && found->value ? *found->value : std::nan("");
 }

@@ -1,5 +1,5 @@
 // Whole training steps on tiny models: they learn, they repeat, and switches that must not matter do not.
-#include "core/config/choices.h"
+#include "core/config/config_enums.h"
 #include "core/train/input/image_decoders.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/training_run.h"
@@ -33,7 +33,7 @@ TEST(Training, BertLearnsSyntheticText) {
 TEST(Training, BertLearnsAtEveryPrecision) {
   for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
     for (const AmpDType dtype : {AmpDType::bf16, AmpDType::fp16}) {
-      SCOPED_TRACE(std::string(choice_name(level)) + " " + std::string(choice_name(dtype)));
+      SCOPED_TRACE(std::string(enum_name(level)) + " " + std::string(enum_name(dtype)));
       Config config = bert_config();
       config.data.batch_size = 16;
       config.amp.level = level;
@@ -88,7 +88,7 @@ TEST(Training, TheMemoryPlanDoesNotChangeTheLosses) {
       const RunResult on = train(config).result;
       config.memory_plan = false;
       const RunResult off = train(config).result;
-      EXPECT_EQ(on.losses, off.losses) << config.model.entry.name << " " << choice_name(level);
+      EXPECT_EQ(on.losses, off.losses) << config.model.entry.name << " " << enum_name(level);
       EXPECT_LT(on.arena_bytes, off.arena_bytes);
     }
   }
@@ -103,7 +103,7 @@ TEST(Training, UpdatesMadeEarlyGiveTheSameBits) {
                                     {OptimizerKind::adamw, AmpLevel::O2},
                                     {OptimizerKind::lars, AmpLevel::O0},
                                     {OptimizerKind::lamb, AmpLevel::O0}}) {
-    SCOPED_TRACE(fmt::format("{} {}", choice_name(kind), choice_name(level)));
+    SCOPED_TRACE(fmt::format("{} {}", enum_name(kind), enum_name(level)));
     config.train.optimizer.name = kind;
     config.amp.level = level;
     config.train.early_updates = Tristate::yes;
@@ -132,7 +132,7 @@ TEST(Training, NormsInConvolutionsChangeTheLossesWithinRounding) {
     config.fusion = Fusion::full;
     const std::vector<double> apart = losses(config);
     config.fusion = Fusion::always;
-    EXPECT_LT(difference(losses(config), apart), level == AmpLevel::O0 ? 1e-3 : 2e-2) << choice_name(level);
+    EXPECT_LT(difference(losses(config), apart), level == AmpLevel::O0 ? 1e-3 : 2e-2) << enum_name(level);
   }
 }
 
@@ -148,7 +148,7 @@ TEST(Training, TwoBatchesOfFourAccumulatedAreOneOfEight) {
     config.amp.level = level;
     config.data.batch_size = 4;
     config.train.accumulate_steps = 2;
-    EXPECT_LT(difference(losses(config), whole), level == AmpLevel::O0 ? 1e-5 : 2e-2) << choice_name(level);
+    EXPECT_LT(difference(losses(config), whole), level == AmpLevel::O0 ? 1e-5 : 2e-2) << enum_name(level);
   }
 }
 
@@ -232,7 +232,7 @@ TEST(Training, EvaluatesTheTrainedWeightsAtEveryPrecision) {
     EXPECT_EQ(result.evaluations[0].evaluation.eval_samples, 8);
     EXPECT_EQ(result.evaluations[0].step, 16);
     if (level == AmpLevel::O0) loss = result.evaluations[0].loss;
-    EXPECT_NEAR(result.evaluations[0].loss, loss, 0.02 * loss) << choice_name(level);
+    EXPECT_NEAR(result.evaluations[0].loss, loss, 0.02 * loss) << enum_name(level);
   }
 }
 
@@ -250,7 +250,7 @@ TEST(Training, DecodesOnNoDeviceThatCannot) {
   const auto backend = make_test_backend();
   EXPECT_FALSE(image_decoders(config, *backend, Ranks(nullptr)));  // not read: no images are encoded
   config.data.source = "image_folder";
-  EXPECT_EQ(error_of([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
+  EXPECT_EQ(get_error([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
             "data.decoder: expected cpu or auto, got gpu: device cpu decodes no images, it needs device cuda");
 }
 

@@ -2,8 +2,8 @@
 // summed in f32, everything else is f32.
 #include "core/ops/text/attention.h"
 
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/f16_staging.h"
-#include "core/cpu/kernels.h"
 #include "core/cpu/kernels/attention/attention_operands.h"
 #include "core/ops/math/exp.h"
 
@@ -44,7 +44,7 @@ class AttentionKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(threads_ * scratch_floats()) * sizeof(float);
   }
-  KernelRecord record() const override { return {std::string(choice_name(attributes_.algorithm))}; }
+  KernelRecord record() const override { return {std::string(enum_name(attributes_.algorithm))}; }
 
   void run(const KernelArgs& args) override {
     const DropoutMask mask =

@@ -1,7 +1,7 @@
 // Attention's gradient by tiles: the weights are computed again from q, k and the saved log-sum-exp (Dao et al.,
 // "FlashAttention", 2022, algorithm 4); products of bf16 are summed in f32, everything else is f32.
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/f16_staging.h"
-#include "core/cpu/kernels.h"
 #include "core/cpu/kernels/attention/attention_operands.h"
 #include "core/ops/math/exp.h"
 #include "core/ops/text/attention.h"
@@ -78,7 +78,7 @@ class AttentionGradKernel final : public Kernel {
       return static_cast<std::size_t>(threads_ * floats) * sizeof(float);
     });
   }
-  KernelRecord record() const override { return {std::string(choice_name(attributes_.algorithm))}; }
+  KernelRecord record() const override { return {std::string(enum_name(attributes_.algorithm))}; }
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) { run_as<decltype(zero)>(args); });

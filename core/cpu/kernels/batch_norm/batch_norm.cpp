@@ -3,7 +3,7 @@
 // of threads; deviations are taken from the first row, so a large mean costs no precision.
 #include "core/ops/normalization/batch_norm.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/math/batch_norm.h"

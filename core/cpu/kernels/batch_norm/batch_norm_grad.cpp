@@ -1,7 +1,7 @@
 // Gradient of batch normalisation (Ioffe and Szegedy, "Batch Normalization", 2015, section 3): one pass for the two
 // sums over each channel, one for dx. With g the gradient before the activation and d = x - mean:
 //   dx = scale (g - sum(g) / n - d invstd^2 sum(g d) / n),  scale = gamma invstd.
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/normalization/batch_norm.h"

@@ -1,7 +1,7 @@
 // A batch norm in parts, over rows of channels.
 #include "core/ops/normalization/batch_norm_parts.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/math/batch_norm.h"

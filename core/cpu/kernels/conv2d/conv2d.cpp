@@ -2,8 +2,8 @@
 // primitive's layout and dtype in the workspace, or once where they never change.
 #include "core/ops/image/conv2d.h"
 
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/winograd.h"
 

@@ -1,5 +1,5 @@
 // Gradient of a convolution with respect to its bias: the sums over all pixels.
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/ops/image/conv2d.h"
 

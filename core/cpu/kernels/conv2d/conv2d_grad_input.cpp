@@ -1,6 +1,6 @@
 // Gradient of a convolution with respect to its data, through oneDNN.
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/winograd.h"
 #include "core/ops/image/conv2d.h"

@@ -1,7 +1,7 @@
 // Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or own products per
 // filter tap.
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/conv2d/depthwise_weight_gradient.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"

@@ -1,6 +1,6 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/layer_norm/layer_norm_rows.h"
 #include "core/cpu/simd/convert.h"
 #include "core/cpu/simd/dropout_factors.h"

@@ -1,7 +1,7 @@
 // layer_norm and dropout_add_layer_norm share their row arithmetic in layer_norm_rows.h.
 #include "core/ops/normalization/layer_norm.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/layer_norm/layer_norm_rows.h"
 
 namespace ptrain::cpu {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t block_rows = 32;  // summed by one thread, into a row of the workspace
 
-std::int64_t blocks_of(std::int64_t rows) { return (rows + block_rows - 1) / block_rows; }
+std::int64_t count_blocks(std::int64_t rows) { return (rows + block_rows - 1) / block_rows; }
 
 /// One row: `sums` receives what is added to each column.
 template <Activation kind, typename T>
@@ -31,7 +31,7 @@ void add_row(const T* saved, T* dx, std::int64_t columns, float* sums) {
 /// partial[b][c] = the sums over block b's rows.
 template <Activation kind, typename T>
 void sum_blocks(const T* saved, T* dx, std::int64_t rows, std::int64_t columns, float* partial) {
-  parallel_for(blocks_of(rows), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count_blocks(rows), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
       float* sums = partial + b * columns;
       std::fill(sums, sums + columns, 0.0f);
@@ -65,7 +65,7 @@ ActivationGradientSums::ActivationGradientSums(Activation activation, const Tens
       columns_(dx.shape[-1]) {}
 
 std::size_t ActivationGradientSums::workspace_bytes() const {
-  return static_cast<std::size_t>(blocks_of(rows_) * columns_) * sizeof(float);
+  return static_cast<std::size_t>(count_blocks(rows_) * columns_) * sizeof(float);
 }
 
 void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* workspace) const {
@@ -77,7 +77,7 @@ void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* wo
     });
   });
   visit_floating(db_dtype_, [&](auto zero) {
-    join_blocks(partial, blocks_of(rows_), columns_, static_cast<decltype(zero)*>(db));
+    join_blocks(partial, count_blocks(rows_), columns_, static_cast<decltype(zero)*>(db));
   });
 }
 

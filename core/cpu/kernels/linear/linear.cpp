@@ -1,7 +1,7 @@
 #include "core/ops/linear.h"
 
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
 #include "core/cpu/kernels/linear/activation_gradient_sums.h"
 #include "core/cpu/kernels/linear/linear_candidates.h"

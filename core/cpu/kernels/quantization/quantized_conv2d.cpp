@@ -1,8 +1,8 @@
 // Convolution of 8-bit integers through oneDNN, with scales, bias, residual and activation in the same pass.
 #include "core/ops/quantization/quantized_conv2d.h"
 
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
 #include "core/cpu/kernels/quantization/int8_operation.h"
 
@@ -43,9 +43,10 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
     const std::string name = desc.impl_info_str();
     if (!candidates.empty() && is_slow_reference(name)) break;
     if (!candidates.empty() && saturates(name)) continue;
-    std::vector<Binding> inputs{{DNNL_ARG_SRC, Op::x, x.dtype, x_stored, desc.src_desc()},
-                                {DNNL_ARG_WEIGHTS, Op::w, w.dtype, w_stored, desc.weights_desc(), constancy},
-                                {scales_argument(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, problem.bias(), problem.bias()}};
+    std::vector<Binding> inputs{
+        {DNNL_ARG_SRC, Op::x, x.dtype, x_stored, desc.src_desc()},
+        {DNNL_ARG_WEIGHTS, Op::w, w.dtype, w_stored, desc.weights_desc(), constancy},
+        {scales_argument(DNNL_ARG_WEIGHTS), Op::w_scale, DType::f32, problem.bias(), problem.bias()}};
     if (has_bias) inputs.push_back({DNNL_ARG_BIAS, Op::bias, DType::f32, problem.bias(), problem.bias()});
     Binding result{DNNL_ARG_DST, 0, y.dtype, y_stored, desc.dst_desc()};
     if (epilogue.residual) result.starts_from = Op::residual;

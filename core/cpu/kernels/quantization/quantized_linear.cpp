@@ -1,8 +1,8 @@
 // Linear layer of 8-bit integers through oneDNN: inner product or matmul, with scales, bias and activation in the pass.
 #include "core/ops/quantization/quantized_linear.h"
 
-#include "core/cpu/kernel_search.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
+#include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/quantization/int8_operation.h"
 
 namespace ptrain::cpu {

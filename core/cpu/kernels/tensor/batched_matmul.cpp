@@ -1,7 +1,7 @@
 // oneDNN's matmul, which reads either operand transposed.
 #include "core/ops/tensor/batched_matmul.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/onednn/onednn_operation.h"
 
 namespace ptrain::cpu {

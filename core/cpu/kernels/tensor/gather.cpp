@@ -3,7 +3,7 @@
 #include "core/ops/tensor/gather.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/convert.h"
 
 #include <cstring>

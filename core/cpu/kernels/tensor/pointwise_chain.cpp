@@ -1,4 +1,4 @@
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/pointwise_kernel.h"
 
 namespace ptrain::cpu {

@@ -2,7 +2,7 @@
 // there are few results, parts of each are computed at once, as many as the shape says.
 #include "core/ops/tensor/reduce.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/strided_runs.h"
 
 #include <cmath>

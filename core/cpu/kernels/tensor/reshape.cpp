@@ -1,7 +1,7 @@
 // Elements are copied, or stay where they are.
 #include "core/ops/tensor/reshape.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/strided_runs.h"
 #include "core/ops/tensor/broadcast.h"
 

@@ -1,6 +1,6 @@
 #include "core/ops/tensor/select.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/strided_runs.h"
 #include "core/ops/math/comparison.h"
 #include "core/ops/tensor/broadcast.h"

@@ -1,6 +1,6 @@
 #include "core/ops/tensor/slice.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/strided_runs.h"
 
 namespace ptrain::cpu {

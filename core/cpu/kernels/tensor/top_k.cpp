@@ -2,7 +2,7 @@
 #include "core/ops/tensor/top_k.h"
 
 #include "core/base/parallel.h"
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/math/descending.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // that both stay in the cache.
 #include "core/ops/tensor/transpose.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/strided_runs.h"
 
 namespace ptrain::cpu {

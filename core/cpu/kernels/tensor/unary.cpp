@@ -1,6 +1,6 @@
 #include "core/ops/tensor/unary.h"
 
-#include "core/cpu/kernels.h"
+#include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/tensor/pointwise_kernel.h"
 
 namespace ptrain::cpu {

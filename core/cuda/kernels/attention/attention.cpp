@@ -3,7 +3,7 @@
 // workspace.
 #include "core/ops/text/attention.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/attention/attention_graphs.h"
 #include "core/cuda/kernels/attention/math_attention.h"
 
@@ -32,13 +32,13 @@ constexpr std::size_t offsets_input = 3, gradient_offsets_input = 6;
 
 /// What a form says of itself: why flash does not run, if it was asked for.
 std::string describe(AttentionAlgorithm form, const std::string& implementation, const std::string& refusal) {
-  const std::string text = fmt::format("{} {}", choice_name(form), implementation);
+  const std::string text = fmt::format("{} {}", enum_name(form), implementation);
   return refusal.empty() ? text : fmt::format("{} (flash: {})", text, refusal);
 }
 
 /// cuDNN's form of attention, flash or flash_mask, if it has one, and why it is not the one that was asked for.
 struct FlashPlanning {
-  std::optional<PlannedGraph> graph = {};
+  std::optional<CompiledGraph> graph = {};
   AttentionAlgorithm form = AttentionAlgorithm::flash;
   std::string refusal = {};
 };
@@ -112,7 +112,7 @@ class FlashKernel : public Kernel {
     bind(offset);
   }
 
-  PlannedGraph graph_;
+  CompiledGraph graph_;
   std::string refusal_;
   WorkspaceLayout layout_;
   WorkspacePart qkv_offsets_, out_offsets_, mask_, seed_, offset_, graph_workspace_;

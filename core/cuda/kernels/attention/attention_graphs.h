@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/kernels/attention/attention_steps.h"
-#include "core/cuda/library/planned_graph.h"
+#include "core/cuda/library/compiled_graph.h"
 
 namespace ptrain::cuda {
 

@@ -2,7 +2,7 @@
 // one for the shape, this project's own two passes otherwise. Running statistics are updated by an own kernel in both.
 #include "core/ops/normalization/batch_norm.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_guard.h"
 #include "core/cuda/kernels/batch_norm/native_batch_norm.h"
@@ -12,13 +12,13 @@
 namespace ptrain::cuda {
 namespace {
 
-std::int64_t rows_of(const TensorDesc& x) { return x.count() / x.shape[-1]; }
+std::int64_t count_rows(const TensorDesc& x) { return x.count() / x.shape[-1]; }
 
 class BatchNormKernel final : public Kernel {
  public:
   BatchNormKernel(const KernelContext& context, Device& device)
       : attrs_(context.op_as<BatchNorm>().attrs()),
-        native_(device, context.inputs[BatchNorm::x].dtype, rows_of(context.inputs[BatchNorm::x]),
+        native_(device, context.inputs[BatchNorm::x].dtype, count_rows(context.inputs[BatchNorm::x]),
                 context.inputs[BatchNorm::x].shape[-1]),
         has_residual_(has_input(context.inputs, BatchNorm::residual)) {
     if (!attrs_.training) return;
@@ -28,7 +28,8 @@ class BatchNormKernel final : public Kernel {
     });
     if (persistent_.planned && context.options.batch_norm_guard_every > 0) {
       const TensorDesc& x = context.inputs[BatchNorm::x];
-      guard_.emplace(device, x.dtype, rows_of(x), x.shape[-1], attrs_.epsilon, context.options.batch_norm_guard_every);
+      guard_.emplace(device, x.dtype, count_rows(x), x.shape[-1], attrs_.epsilon,
+                     context.options.batch_norm_guard_every);
     }
   }
 

@@ -1,5 +1,5 @@
 // Gradient of batch normalisation, in the same mode as the forward op: cuDNN's persistent kernel or the own two passes.
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/batch_norm/native_batch_norm.h"
 #include "core/ops/normalization/batch_norm.h"

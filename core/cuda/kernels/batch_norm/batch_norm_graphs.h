@@ -1,7 +1,7 @@
 // cuDNN's fused batch norm (NormAddRelu and DReluForkDNorm), whose kernels are the persistent ones.
 #pragma once
 
-#include "core/cuda/library/planned_graph.h"
+#include "core/cuda/library/compiled_graph.h"
 #include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cuda {

@@ -1,7 +1,7 @@
 // A batch norm in parts, over rows of channels.
 #include "core/ops/normalization/batch_norm_parts.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/channel_sums.cuh"
 #include "core/cuda/primitives/gate_mask.cuh"
 #include "core/cuda/primitives/launch.cuh"

@@ -2,7 +2,7 @@
 
 #include "core/cuda/device/check.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
-#include "core/cuda/library/planned_graph.h"
+#include "core/cuda/library/compiled_graph.h"
 #include "core/cuda/library/scratch.h"
 
 namespace ptrain::cuda {

@@ -1,8 +1,8 @@
 // Convolution by a cuDNN graph, with bias, residual and ReLU where it has a plan for them too.
 #include "core/ops/image/conv2d.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/workspace.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/ops/elementwise.h"

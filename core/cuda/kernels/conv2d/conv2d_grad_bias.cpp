@@ -1,5 +1,5 @@
 // Gradient of a convolution with respect to its bias: the sums over all pixels.
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/ops/image/conv2d.h"
 

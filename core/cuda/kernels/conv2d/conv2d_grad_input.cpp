@@ -1,5 +1,5 @@
 // Gradient of a convolution with respect to its data.
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/ops/image/conv2d.h"
 

@@ -1,6 +1,6 @@
 // Gradient of a convolution with respect to its weights.
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/workspace.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d/convolution.h"
 #include "core/cuda/primitives/convert.h"
 #include "core/ops/image/conv2d.h"

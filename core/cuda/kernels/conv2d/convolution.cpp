@@ -14,7 +14,7 @@ TensorDesc in_dtype(DType dtype, const TensorDesc& desc) { return {dtype, desc.s
 
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(const KernelContext& context, Device& device, PlannedGraph graph)
+  ConvolutionKernel(const KernelContext& context, Device& device, CompiledGraph graph)
       : device_(device), graph_(std::move(graph)), inputs_(context.inputs.begin(), context.inputs.end()) {
     for (const TensorDesc& input : inputs_) {
       const bool other = !is_absent(input) && input.dtype != inputs_[0].dtype;
@@ -46,7 +46,7 @@ class ConvolutionKernel final : public Kernel {
   static constexpr std::size_t most_inputs = 4;  // x, w, bias, residual
 
   Device& device_;
-  PlannedGraph graph_;
+  CompiledGraph graph_;
   std::vector<TensorDesc> inputs_;
   WorkspaceLayout layout_;
   std::vector<WorkspacePart> converted_;  // of each input

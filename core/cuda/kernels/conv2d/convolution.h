@@ -1,7 +1,7 @@
 // What the convolution kernels share: their cuDNN graphs, and a kernel that runs one.
 #pragma once
 
-#include "core/cuda/library/planned_graph.h"
+#include "core/cuda/library/compiled_graph.h"
 
 namespace ptrain::cuda {
 

@@ -2,10 +2,10 @@
 // with passes over the data before or after it.
 #include "core/ops/image/conv2d_batch_norm.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/workspace.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/conv2d_batch_norm/conv_batch_norm.h"
-#include "core/cuda/library/planned_graph.h"
+#include "core/cuda/library/compiled_graph.h"
 #include "core/cuda/primitives/convert.h"
 #include "core/ops/normalization/batch_norm_parts.h"
 
@@ -23,7 +23,7 @@ const float* floats(const KernelArgs& args, int input) {
 /// cuDNN's fused graph, bound to the op's `inputs` in that order, to its outputs, and to what else cuDNN hands out.
 class FusedKernel final : public Kernel {
  public:
-  FusedKernel(const KernelContext& context, Device& device, PlannedGraph planned, std::vector<int> inputs)
+  FusedKernel(const KernelContext& context, Device& device, CompiledGraph planned, std::vector<int> inputs)
       : device_(device), planned_(std::move(planned)), inputs_(std::move(inputs)) {
     const auto bound = planned_.bound();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -63,7 +63,7 @@ class FusedKernel final : public Kernel {
   };
 
   Device& device_;
-  PlannedGraph planned_;
+  CompiledGraph planned_;
   std::vector<int> inputs_;
   WorkspaceLayout layout_;
   std::vector<Rounded> rounded_;

@@ -1,6 +1,6 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/layer_norm/layer_norm_rows.cuh"
 #include "core/cuda/primitives/dropout.cuh"
 #include "core/cuda/primitives/launch.cuh"

@@ -1,7 +1,7 @@
 // layer_norm and dropout_add_layer_norm share their row arithmetic in layer_norm_rows.cuh.
 #include "core/ops/normalization/layer_norm.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/layer_norm/layer_norm_rows.cuh"
 #include "core/cuda/primitives/launch.cuh"
 

@@ -3,11 +3,11 @@
 // follow as a kernel of their own. Its tanh GELU sees the sums before they are rounded.
 #include "core/ops/linear.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/workspace.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/linear/activation_gradient_sums.h"
+#include "core/cuda/library/algorithm_search.h"
 #include "core/cuda/library/gemm.h"
-#include "core/cuda/library/kernel_search.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/convert.h"
 

@@ -1,7 +1,7 @@
 // cuBLASLt's products, batch after batch.
 #include "core/ops/tensor/batched_matmul.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/library/gemm.h"
 
 namespace ptrain::cuda {

@@ -1,6 +1,6 @@
 #include "core/ops/tensor/binary.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/tensor/pointwise_kernel.cuh"
 
 namespace ptrain::cuda {

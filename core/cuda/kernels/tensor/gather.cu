@@ -2,8 +2,8 @@
 // share a number, into zeros.
 #include "core/ops/tensor/gather.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/tensor/gather_elements.cuh"
 
 namespace ptrain::cuda {

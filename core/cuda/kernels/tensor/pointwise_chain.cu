@@ -1,7 +1,7 @@
 // A thread for each element of the result takes it through all steps; values stay in its registers or nearest cache.
 #include "core/ops/tensor/pointwise_chain.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/tensor/pointwise_kernel.cuh"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/unary.h"

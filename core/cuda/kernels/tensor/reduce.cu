@@ -2,7 +2,7 @@
 // is reduced and by a thread where neighbours are results; then their join, in double.
 #include "core/ops/tensor/reduce.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"

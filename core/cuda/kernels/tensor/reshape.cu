@@ -1,8 +1,8 @@
 // Elements are copied, or stay where they are.
 #include "core/ops/tensor/reshape.h"
 
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
-#include "core/cuda/kernels.h"
 #include "core/cuda/kernels/tensor/gather_elements.cuh"
 #include "core/ops/tensor/broadcast.h"
 

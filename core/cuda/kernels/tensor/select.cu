@@ -1,7 +1,7 @@
 // A thread for each element of the result.
 #include "core/ops/tensor/select.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/comparison.h"
@@ -72,7 +72,8 @@ class CompareKernel final : public Kernel {
   template <typename T, typename V>
   void run_as(const KernelArgs& args) const {
     const auto constant = static_cast<V>(attributes_.constant);
-    const Selected<T, V> a{get_input<T>(args, Compare::a), a_, constant}, b{get_input<T>(args, Compare::b), b_, constant};
+    const Selected<T, V> a{get_input<T>(args, Compare::a), a_, constant},
+        b{get_input<T>(args, Compare::b), b_, constant};
     visit_comparison(attributes_.comparison, [&](auto comparison) {
       launch(compare_kernel<decltype(comparison)::value, T, V>, grid_blocks(device_, count_), block_threads, device_,
              count_, a, b, static_cast<std::uint8_t*>(args.outputs[0]));

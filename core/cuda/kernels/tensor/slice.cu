@@ -1,7 +1,7 @@
 // A thread for each element of the result.
 #include "core/ops/tensor/slice.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/tensor/gather_elements.cuh"
 
 namespace ptrain::cuda {

@@ -1,7 +1,7 @@
 // A block a row: time after time the first of the elements that come after the last one taken.
 #include "core/ops/tensor/top_k.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/descending.h"

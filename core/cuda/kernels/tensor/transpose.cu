@@ -1,7 +1,7 @@
 // Written in order, read where each element lies.
 #include "core/ops/tensor/transpose.h"
 
-#include "core/cuda/kernels.h"
+#include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/tensor/gather_elements.cuh"
 
 namespace ptrain::cuda {

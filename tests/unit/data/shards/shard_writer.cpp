@@ -25,7 +25,7 @@ std::string little_endian(std::uint64_t value, int count) {
 }
 
 std::string checksum(std::string_view data) {
-  const std::uint32_t crc = crc32c(bytes_of(data));
+  const std::uint32_t crc = crc32c(get_bytes(data));
   return little_endian(((crc >> 15) | (crc << 17)) + 0xa282ead8u, 4);
 }
 

@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
+inline std::span<const std::uint8_t> get_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 

@@ -42,7 +42,7 @@ class Shards : public ::testing::Test {
   }
   std::string refusal(const DataSettings& settings, Split split = Split::train,
                       ExitCode code = ExitCode::failed) const {
-    return error_of([&] { open_dataset(settings, split); }, code);
+    return get_error([&] { open_dataset(settings, split); }, code);
   }
   std::string path(const std::string& name) const { return (directory.path() / name).string(); }
 
@@ -111,7 +111,7 @@ TEST_F(Shards, OfOneSetAreParted) {
   for (int i = 0; i < 4; ++i) directory.write(fmt::format("shard-{}.tar", i), tar({"0", "1", "1"}));
   DataSettings parted = settings("webdataset");
   EXPECT_NE(refusal(parted, Split::eval).find("has no shards to evaluate on; expected val/*.tar"), std::string::npos);
-  parted.dev_share = 0.25;
+  parted.dev_fraction = 0.25;
   EXPECT_EQ(open_dataset(parted, Split::train)->size(), 9);
   const auto eval = open_dataset(parted, Split::eval);
   ASSERT_EQ(eval->size(), 3);
@@ -190,17 +190,18 @@ TEST_F(Shards, ReportDamagedImagesAsBadSamples) {
   const std::string shard = tar_member("k.jpg", "no image") + tar_member("k.cls", "0") + tar_end();
   directory.write("train.tar", shard);
   const auto data = open_dataset(settings("webdataset"), Split::train);
-  EXPECT_EQ(message_of([&] { load_image(*data, 0); }),
+  EXPECT_EQ(get_error_message([&] { load_image(*data, 0); }),
             path("train.tar") + ": byte 512: \"k.jpg\": neither a JPEG nor a PNG image");
   EXPECT_THROW(load_image(*data, 0), BadSample);
   std::filesystem::resize_file(path("train.tar"), 513);
-  EXPECT_EQ(message_of([&] { load_image(*data, 0); }), path("train.tar") + ": ends before byte 520 (truncated file)");
+  EXPECT_EQ(get_error_message([&] { load_image(*data, 0); }),
+            path("train.tar") + ": ends before byte 520 (truncated file)");
   EXPECT_THROW(load_image(*data, 0), BadSample);
   std::string file = records({0, 1});
   file[file.size() / 4] ^= 1;
   directory.write("train.tfrecord", file);
   const auto damaged = open_dataset(settings("tfrecord"), Split::train);
-  EXPECT_EQ(message_of([&] { load_image(*damaged, 0); }),
+  EXPECT_EQ(get_error_message([&] { load_image(*damaged, 0); }),
             path("train.tfrecord") + ": byte 0: its checksum is wrong (damaged)");
   EXPECT_THROW(load_image(*damaged, 0), BadSample);
   EXPECT_EQ(load_image(*damaged, 1).label, 1);

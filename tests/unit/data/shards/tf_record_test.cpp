@@ -9,17 +9,17 @@
 namespace ptrain {
 namespace {
 
-ShardIndex record_index(const std::string& file) { return index_tf_records(MemoryBytes(bytes_of(file), "t")); }
+ShardIndex record_index(const std::string& file) { return index_tf_records(MemoryBytes(get_bytes(file), "t")); }
 
 std::string record_refusal(const std::string& file) {
-  return error_of([&] { record_index(file); });
+  return get_error([&] { record_index(file); });
 }
 
 std::string example_refusal(const Features& features) { return record_refusal(tf_record(make_example(features))); }
 
 /// The image of a record, as training reads it.
-std::string image_of(const std::string& file, const ShardSample& sample) {
-  const auto image = image_in_tf_record(bytes_of(file).subspan(sample.offset, sample.length), "place");
+std::string get_image(const std::string& file, const ShardSample& sample) {
+  const auto image = image_in_tf_record(get_bytes(file).subspan(sample.offset, sample.length), "place");
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
@@ -35,9 +35,9 @@ std::string imagenet_record(const std::string& image, std::int64_t label) {
 }
 
 TEST(Crc32c, IsCastagnolis) {
-  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xe3069283u);
-  EXPECT_EQ(crc32c(bytes_of(std::string(32, '\0'))), 0x8a9136aau);  // RFC 3720, B.4
-  EXPECT_EQ(crc32c(bytes_of(std::string(32, '\xff'))), 0x62a8ab43u);
+  EXPECT_EQ(crc32c(get_bytes("123456789")), 0xe3069283u);
+  EXPECT_EQ(crc32c(get_bytes(std::string(32, '\0'))), 0x8a9136aau);  // RFC 3720, B.4
+  EXPECT_EQ(crc32c(get_bytes(std::string(32, '\xff'))), 0x62a8ab43u);
   EXPECT_EQ(crc32c({}), 0u);
 }
 
@@ -50,8 +50,8 @@ TEST(TfRecord, FindsImageLabelAndNames) {
   EXPECT_EQ(index.labels[0].text, "3");
   EXPECT_EQ(index.labels[1].text, "4");
   EXPECT_EQ(index.labels[1].class_name, "tench");
-  EXPECT_EQ(image_of(file, index.samples[0]), image);
-  EXPECT_EQ(image_of(file, index.samples[1]), "second");
+  EXPECT_EQ(get_image(file, index.samples[0]), image);
+  EXPECT_EQ(get_image(file, index.samples[1]), "second");
 }
 
 TEST(TfRecord, ReadsShortNamesAndBothPackings) {
@@ -62,7 +62,7 @@ TEST(TfRecord, ReadsShortNamesAndBothPackings) {
   ASSERT_EQ(index.samples.size(), 1u);
   EXPECT_EQ(index.labels[0].text, "-2");
   EXPECT_EQ(index.samples[0].name, "f");
-  EXPECT_EQ(image_of(file, index.samples[0]), "one");
+  EXPECT_EQ(get_image(file, index.samples[0]), "one");
 }
 
 TEST(TfRecord, RefusesEveryTruncation) {
@@ -82,7 +82,7 @@ TEST(TfRecord, FindsEveryDamagedByte) {
     try {
       const ShardIndex index = record_index(damaged);
       ASSERT_EQ(index.samples.size(), 1u);
-      EXPECT_THROW(image_of(damaged, index.samples[0]), BadSample) << i;
+      EXPECT_THROW(get_image(damaged, index.samples[0]), BadSample) << i;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("checksum"), std::string::npos) << i << ": " << error.what();
     }

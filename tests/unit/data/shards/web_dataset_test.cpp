@@ -9,20 +9,20 @@
 namespace ptrain {
 namespace {
 
-std::vector<TarMember> members_of(const std::string& archive) {
+std::vector<TarMember> get_members(const std::string& archive) {
   std::vector<TarMember> members;
-  read_tar(MemoryBytes(bytes_of(archive), "a.tar"), [&](const TarMember& member) { members.push_back(member); });
+  read_tar(MemoryBytes(get_bytes(archive), "a.tar"), [&](const TarMember& member) { members.push_back(member); });
   return members;
 }
 
 std::string tar_refusal(const std::string& archive) {
-  return error_of([&] { index_web_dataset(MemoryBytes(bytes_of(archive), "a.tar")); });
+  return get_error([&] { index_web_dataset(MemoryBytes(get_bytes(archive), "a.tar")); });
 }
 
-ShardIndex tar_index(const std::string& archive) { return index_web_dataset(MemoryBytes(bytes_of(archive), "a.tar")); }
+ShardIndex tar_index(const std::string& archive) { return index_web_dataset(MemoryBytes(get_bytes(archive), "a.tar")); }
 
 /// "name=label" of each sample, and that its bytes are those of its name's first letter.
-std::vector<std::string> samples_of(const std::string& archive) {
+std::vector<std::string> get_samples(const std::string& archive) {
   const ShardIndex index = tar_index(archive);
   std::vector<std::string> samples;
   for (const ShardSample& sample : index.samples) {
@@ -43,7 +43,7 @@ TEST(Tar, ReadsEveryFormOfNameAndSize) {
                               tar_member("short", std::string(513, 'x')) + tar_member("folder/", "", {.type = '5'}) +
                               tar_member("link", "", {.type = '2'}) + tar_member("old/", "", {.type = '\0'}) +
                               tar_member("last", "");
-  const std::vector<TarMember> members = members_of(archive + tar_end());
+  const std::vector<TarMember> members = get_members(archive + tar_end());
   const std::vector<std::pair<std::string, std::uint64_t>> expected{{"plain", 4}, {"prefix/name", 2}, {long_name, 3},
                                                                     {"päx", 513}, {"folder/", 0},     {"link", 0},
                                                                     {"old/", 0},  {"last", 0}};
@@ -54,14 +54,14 @@ TEST(Tar, ReadsEveryFormOfNameAndSize) {
     EXPECT_EQ(members[i].is_file, i < 4 || i == 7) << members[i].path;
   }
   EXPECT_EQ((archive + tar_end()).substr(members[2].offset, 3), "abc");
-  EXPECT_EQ(members_of(tar_end()).size(), 0u);
+  EXPECT_EQ(get_members(tar_end()).size(), 0u);
 }
 
 TEST(Tar, TakesAPaxHeadersSize) {
   std::string member = tar_member("big", std::string(600, 'x'));
   member.replace(124, 11, "00000000000");  // as programs write what octal digits cannot hold
   sign_tar_header(member);
-  const auto members = members_of(pax_header("size", "600") + member + tar_member("next", "") + tar_end());
+  const auto members = get_members(pax_header("size", "600") + member + tar_member("next", "") + tar_end());
   ASSERT_EQ(members.size(), 2u);
   EXPECT_EQ(members[0].size, 600u);
   EXPECT_EQ(members[1].path, "next");
@@ -69,20 +69,20 @@ TEST(Tar, TakesAPaxHeadersSize) {
 
 TEST(Tar, RefusesEveryTruncationAndEveryDamagedHeader) {
   const std::string whole = image_member("a.jpg") + tar_member("a.cls", "1");
-  EXPECT_EQ(members_of(whole + std::string(512, '\0')).size(), 2u);
+  EXPECT_EQ(get_members(whole + std::string(512, '\0')).size(), 2u);
   for (std::size_t keep = 0; keep < whole.size() + 512; keep += 37) {
-    const std::string message = error_of([&] { members_of((whole + tar_end()).substr(0, keep)); });
+    const std::string message = get_error([&] { get_members((whole + tar_end()).substr(0, keep)); });
     EXPECT_NE(message.find("truncated"), std::string::npos) << keep << ": " << message;
   }
   for (std::size_t i = 0; i < 512; ++i) {
     if (i == 155) continue;  // behind the checksum's end, where anything may stand
     std::string damaged = whole + tar_end();
     damaged[1024 + i] ^= 0x11;
-    EXPECT_TRUE(error_of([&] { members_of(damaged); }).starts_with("a.tar: byte 1024: ")) << i;
+    EXPECT_TRUE(get_error([&] { get_members(damaged); }).starts_with("a.tar: byte 1024: ")) << i;
   }
-  EXPECT_EQ(error_of([&] { members_of(std::string(1024, 'x')); }),
+  EXPECT_EQ(get_error([&] { get_members(std::string(1024, 'x')); }),
             "a.tar: byte 0: the checksum of a tar header is wrong (damaged, or no tar)");
-  EXPECT_NE(error_of([&] { members_of("\x1f\x8b" + std::string(1024, 'x')); }).find("is compressed"),
+  EXPECT_NE(get_error([&] { get_members("\x1f\x8b" + std::string(1024, 'x')); }).find("is compressed"),
             std::string::npos);
 }
 
@@ -90,34 +90,35 @@ TEST(Tar, RefusesWhatItCannotRead) {
   std::string negative = tar_member("a", "");
   negative.replace(124, 12, std::string(12, '\xff'));
   sign_tar_header(negative);
-  EXPECT_EQ(error_of([&] { members_of(negative); }), "a.tar: byte 0: its size is no number");
+  EXPECT_EQ(get_error([&] { get_members(negative); }), "a.tar: byte 0: its size is no number");
   std::string huge = tar_member("a", "");
   huge.replace(124, 12, "\x80" + std::string(11, '\x7f'));
   sign_tar_header(huge);
-  EXPECT_EQ(error_of([&] { members_of(huge); }), "a.tar: byte 0: its size is no number");
-  EXPECT_NE(error_of([&] { members_of(tar_member("a", "", {.type = 'S'})); }).find("sparse"), std::string::npos);
+  EXPECT_EQ(get_error([&] { get_members(huge); }), "a.tar: byte 0: its size is no number");
+  EXPECT_NE(get_error([&] { get_members(tar_member("a", "", {.type = 'S'})); }).find("sparse"), std::string::npos);
   for (const std::string records :
        {"99 path=x\n", "x", "5 a=b", "0 a=\n", "18446744073709551616 a=b\n", "13 size=oops\n"}) {
-    EXPECT_THROW(members_of(tar_member("p", records, {.type = 'x'}) + tar_member("a", "") + tar_end()), Error)
+    EXPECT_THROW(get_members(tar_member("p", records, {.type = 'x'}) + tar_member("a", "") + tar_end()), Error)
         << records;
   }
 }
 
 TEST(WebDataset, MakesSamplesOfMembersWithOneKey) {
-  EXPECT_EQ(samples_of(image_member("x/0.jpg") + tar_member("x/0.cls", "7\n") + tar_member("x/1.CLS", "8") +
-                       image_member("x/1.JPEG") + tar_member("x/1.seg.png", "mask") + tar_end()),
+  EXPECT_EQ(get_samples(image_member("x/0.jpg") + tar_member("x/0.cls", "7\n") + tar_member("x/1.CLS", "8") +
+                        image_member("x/1.JPEG") + tar_member("x/1.seg.png", "mask") + tar_end()),
             (std::vector<std::string>{"x/0.jpg=7", "x/1.JPEG=8"}));
-  EXPECT_EQ(samples_of(image_member("a.png") + tar_member("a.json", R"({"label": 3, "width": 5})") +
-                       image_member("b.jpg") + tar_member("b.json", R"({"label": "cat"})") + image_member("c.jpg") +
-                       tar_member("c.txt", " dog \n") + tar_end()),
+  EXPECT_EQ(get_samples(image_member("a.png") + tar_member("a.json", R"({"label": 3, "width": 5})") +
+                        image_member("b.jpg") + tar_member("b.json", R"({"label": "cat"})") + image_member("c.jpg") +
+                        tar_member("c.txt", " dog \n") + tar_end()),
             (std::vector<std::string>{"a.png=3", "b.jpg=cat", "c.jpg=dog"}));
   // .cls before .json's label before .txt, which may be a caption
-  EXPECT_EQ(samples_of(tar_member("a.txt", "a cat") + tar_member("a.json", R"({"label": 2})") +
-                       tar_member("a.cls", "1") + image_member("a.jpg") + tar_end()),
+  EXPECT_EQ(get_samples(tar_member("a.txt", "a cat") + tar_member("a.json", R"({"label": 2})") +
+                        tar_member("a.cls", "1") + image_member("a.jpg") + tar_end()),
             std::vector<std::string>{"a.jpg=1"});
-  EXPECT_EQ(samples_of(tar_member("x/", "", {.type = '5'}) + tar_member("README.md", "hello") +
-                       tar_member("._0.jpg", "mac") + image_member("x/0.jpg") + tar_member("x/0.cls", "7") + tar_end()),
-            std::vector<std::string>{"x/0.jpg=7"});
+  EXPECT_EQ(
+      get_samples(tar_member("x/", "", {.type = '5'}) + tar_member("README.md", "hello") +
+                  tar_member("._0.jpg", "mac") + image_member("x/0.jpg") + tar_member("x/0.cls", "7") + tar_end()),
+      std::vector<std::string>{"x/0.jpg=7"});
 }
 
 TEST(WebDataset, RefusesWhatIsNoSample) {

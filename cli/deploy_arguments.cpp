@@ -1,0 +1,55 @@
+#include "cli/deploy_arguments.h"
+
+#include "cli/choice_option.h"
+#include "cli/open_device.h"
+#include "cli/program_catalogs.h"
+#include "cli/shipped.h"
+#include "core/yaml/load.h"
+#include "models/model_registry.h"
+
+namespace ptrain {
+namespace {
+
+std::filesystem::path find_model_folder(const std::string& argument) {
+  const std::string suffix = std::filesystem::path(argument).extension().string();
+  if (suffix != ".yaml" && suffix != ".yml") return argument;
+  return load_config(shipped_file(argument), catalogs()).config.output.dir;
+}
+
+}  // namespace
+
+LoadedModel open_model(const std::string& argument) {
+  return open_model(find_model_folder(argument), catalogs().models(), make_model);
+}
+
+void add_column_options(CLI::App& command, InferenceDataOptions& options) {
+  command.add_option("--column", options.column, "of a table: the sentences' name in its first row")->type_name("NAME");
+  command.add_option("--label-column", options.label_column, "of a table: the labels' name in its first row")
+      ->type_name("NAME");
+}
+
+void DeployArguments::add_to(CLI::App& command) {
+  command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
+  command.add_option("--device", device, "where it runs; cuda:1: of several GPUs the second")
+      ->capture_default_str()
+      ->type_name("auto|cpu|cuda");
+  command.add_option("--amp", amp, "precision, as training names it")->capture_default_str()->type_name("O0|O1|O2");
+  command.add_option("--batch", batch, "inputs computed at once")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+      ->capture_default_str();
+}
+
+std::unique_ptr<Backend> DeployArguments::make_backend() const {
+  return ptrain::make_backend(device_of_option("--device", device));
+}
+
+DeployOptions DeployArguments::deploy_options(const LoadedModel& opened, DType preferred) const {
+  DeployOptions options;
+  options.batch_size = batch;
+  options.max_length = opened.trained.data.max_length;
+  options.amp.level = parse_choice<AmpLevel>("--amp", amp);
+  options.amp.dtype = preferred;
+  return options;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,35 @@
+#include "cli/engine_compilation.h"
+
+#include "core/base/errors.h"
+#include "core/cuda/engine_compiler.h"
+#include "core/io/atomic_file.h"
+#include "core/train/plans/training_plans.h"
+
+namespace ptrain {
+
+std::string compile_plans(Config config, const Workload& workload, const CompilationOptions& options) {
+  if (!config.amp.level) config.amp.level = AmpLevel::O1;  // as plan --device predicts
+  const auto compiler = cuda::make_plan_compiler(read_file(options.description), options.folder);
+  const auto compile = [&] {
+    const Ranks alone(nullptr);
+    TrainObserver silent;
+    TrainingPlans plans(config, *compiler, *workload.model, alone, nullptr, silent);
+    plans.compile(*workload.training, workload.evaluation.get());
+  };
+  compile();
+  if (config.fusion == Fusion::full) {  // such a run makes both forms of its norms, and times them
+    config.fusion = Fusion::always;
+    compile();
+  }
+  const cuda::CompiledEngines compiled = compiler->compiled();
+  if (compiled.plans == 0) {
+    fail(
+        "nothing was compiled for {}: the model has no plan of cuDNN's, or there is no libcuda.so.1 that takes code "
+        "without a GPU, as scripts/compile_plans.sh has",
+        compiled.gpu);
+  }
+  return fmt::format("{} plans for {}; {} has {:.1f} MB", compiled.plans, compiled.gpu, compiled.folder.string(),
+                     static_cast<double>(compiled.bytes) * 1e-6);
+}
+
+}  // namespace ptrain

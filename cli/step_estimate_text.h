@@ -1,0 +1,15 @@
+// ptrain plan --device GPU: the predicted time of a step on a GPU that need not be there.
+#pragma once
+
+#include "cli/open_workload.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ptrain {
+
+/// Of the GPU model `device` ("h200"). Throws Error{usage} for one that is not known.
+nlohmann::json predict_on(const Config& config, const Workload& workload, const std::string& device);
+/// The same as text, by type of op.
+std::string prediction_table(const nlohmann::json& prediction);
+
+}  // namespace ptrain

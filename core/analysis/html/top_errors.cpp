@@ -1,0 +1,105 @@
+// The wrong answers of a run that its model was surest of.
+#include "core/analysis/html/elements.h"
+#include "core/analysis/html/run_page.h"
+#include "core/io/atomic_file.h"
+#include "core/io/base64.h"
+#include "core/io/json_text.h"
+#include "core/report/keep_top_errors.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+namespace ptrain::html {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct TopError {
+  double size = 0;  // probability of the wrong answer, or error of the value
+  json line;
+};
+
+std::string text_at(const json& line, const char* key) {
+  const auto found = line.find(key);
+  return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+/// How wrong a line is, by its task: the probability of a wrong class, how far a value is off, the part of the pixels
+/// that are wrong; 0 where it is right or no prediction.
+double compute_error(const json& line) {
+  if (!line.is_object() || !line.contains("truth") || !line.contains("prediction")) return 0;
+  if (const auto error = line.find("error"); error != line.end() && error->is_number()) return error->get<double>();
+  const json &label = line["truth"], &prediction = line["prediction"];  // of earlier versions
+  if (label.is_number() && prediction.is_number()) return std::abs(label.get<double>() - prediction.get<double>());
+  const auto probability = line.find("probability");
+  if (label == prediction || probability == line.end() || !probability->is_number()) return 0;
+  return probability->get<double>();
+}
+
+std::vector<TopError> worst_mistakes(const fs::path& predictions) {
+  std::vector<TopError> mistakes;
+  std::istringstream lines(read_file(predictions));
+  for (std::string text; std::getline(lines, text);) {
+    json line = parse_json(text);
+    const double size = compute_error(line);
+    if (!(size > 0)) continue;
+    mistakes.push_back({size, std::move(line)});
+    if (mistakes.size() >= 8 * most_mistakes) keep_top_errors(mistakes, &TopError::size);
+  }
+  keep_top_errors(mistakes, &TopError::size);
+  return mistakes;
+}
+
+/// The picture as an address that needs no other file; empty where it is too large or not to be read.
+std::string embedded(const std::string& picture) {
+  constexpr std::uintmax_t most_bytes = 8 << 20;
+  if (picture.empty() || picture.starts_with("data:image/")) return picture;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(picture, error);
+  if (error || size > most_bytes) return "";
+  try {
+    const std::string file = read_file(picture);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    const bool png = file.starts_with("\x89PNG");
+    return data_uri(png ? "image/png" : "image/jpeg", {bytes, file.size()});
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// "dev.tsv:12", "t10k-images-idx3-ubyte.gz, record 7", or the picture's file.
+std::string describe_place(const json& line) {
+  std::string file = text_at(line, "file");
+  if (file.empty()) file = text_at(line, "picture");
+  if (file.empty() || file.starts_with("data:")) return "sample " + text_at(line, "index");
+  if (line.contains("line")) return file + ":" + text_at(line, "line");
+  if (line.contains("record")) return file + ", record " + text_at(line, "record");
+  return file;
+}
+
+std::string sample_text(const json& line) {
+  const std::string second = text_at(line, "second");
+  return text_at(line, "text") + (second.empty() ? "" : " | " + second);
+}
+
+}  // namespace
+
+std::string mistakes_section(const MeasuredRun& run) {
+  const fs::path predictions = run.report_file.parent_path() / "predictions.jsonl";
+  if (run.report_file.filename() != "report.json" || !fs::is_regular_file(predictions)) return "";
+  HtmlTable table{"Worst mistakes of the last evaluation: the surest wrong answers, or the farthest values",
+                  {{"Sample"}, {"truth"}, {"answer"}, {"probability or error", true}, {"where"}},
+                  {}};
+  for (const TopError& mistake : worst_mistakes(predictions)) {
+    HtmlCell sample(sample_text(mistake.line));
+    sample.picture = embedded(text_at(mistake.line, "picture"));
+    table.rows.push_back({sample, text_at(mistake.line, "truth"), text_at(mistake.line, "prediction"),
+                          fmt::format("{:.4f}", mistake.size), describe_place(mistake.line)});
+  }
+  return table_section(table);
+}
+
+}  // namespace ptrain::html

@@ -1,0 +1,77 @@
+#include "core/comm/scaling_model.h"
+
+#include "core/base/errors.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+double positive(const YAML::Node& node, const std::string& file, const std::string& key) {
+  double value = 0;
+  if (node.IsDefined() && node.IsScalar() && YAML::convert<double>::decode(node, value) && value > 0) return value;
+  fail_usage("{}: {}: expected a number above 0", file, key);
+}
+
+Link link(const YAML::Node& root, const std::string& file, const std::string& name) {
+  const YAML::Node node = root[name];
+  if (!node.IsDefined() || !node.IsMap()) fail_usage("{}: {}: expected latency_us and bandwidth_gb_s", file, name);
+  return {positive(node["latency_us"], file, name + ".latency_us") * 1e-6,
+          positive(node["bandwidth_gb_s"], file, name + ".bandwidth_gb_s") * 1e9};
+}
+
+}  // namespace
+
+Links load_links(const std::filesystem::path& file) {
+  YAML::Node root;
+  try {
+    root = YAML::LoadFile(file.string());
+  } catch (const YAML::Exception& error) {
+    fail_usage("{}: {}", file.string(), error.what());
+  }
+  if (!root.IsMap()) fail_usage("{}: expected ranks_per_node, inside_node and between_nodes", file.string());
+  Links links;
+  links.ranks_per_node = static_cast<int>(positive(root["ranks_per_node"], file.string(), "ranks_per_node"));
+  links.inside = link(root, file.string(), "inside_node");
+  links.between = link(root, file.string(), "between_nodes");
+  return links;
+}
+
+double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduceAlgorithm algorithm) {
+  if (ranks <= 1) return 0;
+  const int local = std::min(ranks, links.ranks_per_node);
+  const int nodes = (ranks + links.ranks_per_node - 1) / links.ranks_per_node;
+  double bandwidth = local > 1 ? links.inside.bandwidth : links.between.bandwidth;
+  if (nodes > 1) bandwidth = std::min(bandwidth, links.between.bandwidth);
+  const double n = ranks;
+  const double hops_between = algorithm == AllReduceAlgorithm::tree ? std::log2(static_cast<double>(nodes))
+                              : nodes > 1                           ? nodes
+                                                                    : 0;
+  const double hops_inside = algorithm == AllReduceAlgorithm::tree ? std::log2(static_cast<double>(local))
+                                                                   : n - 1 - std::min(hops_between, n - 1);
+  const double latency = hops_between * links.between.latency + hops_inside * links.inside.latency;
+  return 2 * latency + 2 * (n - 1) / n * bytes / bandwidth;
+}
+
+ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks) {
+  ScaledStep predicted;
+  predicted.ranks = ranks;
+  double free = 0;  // when the links are
+  for (const MeasuredStep::Bucket& bucket : measured.buckets) {
+    const double seconds = std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
+                                    all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));
+    predicted.exchange_seconds += seconds;
+    free = std::max(free, bucket.ready) + seconds;
+  }
+  predicted.exposed_seconds = std::max(0.0, free - measured.compute_seconds);
+  predicted.imbalance_seconds = measured.stdev_seconds * std::sqrt(2 * std::log(static_cast<double>(ranks)));
+  const double alone = measured.compute_seconds + measured.update_seconds;
+  predicted.step_seconds = alone + predicted.exposed_seconds + predicted.imbalance_seconds;
+  predicted.efficiency = alone / predicted.step_seconds;
+  return predicted;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,53 @@
+// EnumNames that only a configuration means, with their names in YAML, reports and messages; those that other rooms act
+// on too are in core/base/choices.h.
+#pragma once
+
+#include "core/base/enums.h"
+
+namespace ptrain {
+
+enum class ModelSize { tiny, mini, small, medium, base, large };
+template <>
+struct EnumNames<ModelSize> {
+  static constexpr std::array<std::string_view, 6> names{"tiny", "mini", "small", "medium", "base", "large"};
+};
+
+enum class GeluForm { erf, tanh };
+template <>
+struct EnumNames<GeluForm> {
+  static constexpr std::array<std::string_view, 2> names{"erf", "tanh"};
+};
+
+enum class AmpDType { automatic, bf16, fp16 };
+template <>
+struct EnumNames<AmpDType> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "bf16", "fp16"};
+};
+
+enum class Tristate { automatic, yes, no };
+template <>
+struct EnumNames<Tristate> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
+};
+
+/// What decodes JPEGs.
+enum class Decoder { automatic, cpu, gpu };
+template <>
+struct EnumNames<Decoder> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
+};
+
+/// What one sample is, as models and data sources are matched by it: a DataKind, and clips apart from single images.
+enum class SampleForm { image, clip, text, table, tokens };
+template <>
+struct EnumNames<SampleForm> {
+  static constexpr std::array<std::string_view, 5> names{"image", "clip", "text", "table", "tokens"};
+};
+
+enum class DistMode { automatic, parallel_graph, multi_process };
+template <>
+struct EnumNames<DistMode> {
+  static constexpr std::array<std::string_view, 3> names{"auto", "parallel_graph", "multi_process"};
+};
+
+}  // namespace ptrain

@@ -1,0 +1,162 @@
+#include "core/data/source_registry.h"
+
+#include "core/data/image/image_pack.h"
+#include "core/data/sources.h"
+#include "core/data/tensor_names.h"
+
+#include <utility>
+
+namespace ptrain {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+Keys joined(Keys keys, const Keys& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+bool holds_pack(const std::filesystem::path& root) { return std::filesystem::exists(root / pack_name(Split::train)); }
+
+/// A folder whose files have names of their own, both splits in it.
+template <bool (*holds)(const std::filesystem::path& root)>
+FoundData find_named(const std::filesystem::path& path, const ColumnNames&) {
+  if (!holds(path)) return std::nullopt;
+  DataSettings settings;
+  settings.path = path.string();
+  return settings;
+}
+
+Keys file_keys() { return {"data.path", "data.max_bad_samples"}; }
+
+std::vector<DataSourceRow> image_rows() {
+  using enum SampleForm;
+  const Keys encoded_keys = joined(file_keys(), {"data.decoder"});
+  const Keys shard_keys = joined(encoded_keys, {"data.first_label"});
+  return {
+      {{.name = "idx",
+        .gives = {image},
+        .help = "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path",
+        .keys = file_keys()},
+       open_idx,
+       {{.order = 1, .folder = "the files of MNIST", .find = find_named<holds_idx>}}},
+      {{.name = "image_folder",
+        .gives = {image},
+        .help = "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val",
+        .keys = encoded_keys,
+        .can_split = true},
+       open_image_folder,
+       {{.order = 8, .folder = "images in train/<class>/", .find = find_image_folder}}},
+      {{.name = "clip_folder",
+        .gives = {clip},
+        .help = "clips, for models that read them: frames (JPEG or PNG) in data.path/train/<class>/<clip>/ and val "
+                "likewise, in the order of their names, model.segments of them at least; data.split.dev without val",
+        .keys = encoded_keys,
+        .can_split = true},
+       open_clip_folder,
+       {{.order = 7, .folder = "clips in train/<class>/<clip>/", .find = find_clip_folder}}},
+      {{.name = "webdataset",
+        .gives = {image},
+        .help = "JPEG and PNG in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or "
+                "names such as train-000.tar; data.split.dev without val",
+        .keys = shard_keys,
+        .can_split = true},
+       open_web_dataset,
+       {{.order = 5, .folder = "shards of WebDataset", .find = find_web_dataset}}},
+      {{.name = "tfrecord",
+        .gives = {image},
+        .help = "JPEG and PNG in TFRecord files of tf.train.Example (image/encoded, image/class/label), named "
+                "likewise; data.first_label 1 where labels begin at 1",
+        .keys = shard_keys,
+        .can_split = true},
+       open_tf_record,
+       {{.order = 6, .folder = "shards of TFRecord", .find = find_tf_record}}},
+      {{.name = "packed",
+        .gives = {image},
+        .help = "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder",
+        .keys = file_keys()},
+       open_packed,
+       {{.order = 3, .folder = "the files of ptrain data pack", .find = find_named<holds_pack>}}},
+      {{.name = "cifar",
+        .gives = {image},
+        .help =
+            "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin",
+        .keys = file_keys()},
+       open_cifar,
+       {{.order = 2, .folder = "the files of CIFAR", .find = find_named<holds_cifar>}}},
+  };
+}
+
+std::vector<DataSourceRow> other_rows() {
+  using enum SampleForm;
+  const Keys split_file_keys = joined(file_keys(), {"data.train_file", "data.dev_file"});
+  const Keys vocabulary_keys = joined(split_file_keys, {"data.encoding", "data.vocab"});
+  const Keys table_keys = joined(vocabulary_keys, {"data.columns.text", "data.columns.second", "data.columns.label",
+                                                   "data.labels", "data.lowercase"});
+  const RequiredKey train_file{"data.train_file", "the training file's name below data.path"};
+  return {
+      {{.name = "tsv",
+        .gives = {text},
+        .help = "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in "
+                "data.path, data.vocab; data.columns where they have names of their own",
+        .keys = table_keys,
+        .required = {{"data.vocab", "WordPiece's vocab.txt, or vocab.json beside merges.txt"}, train_file},
+        .can_split = true,
+        .targets = {tensor_names::labels, tensor_names::values}},
+       open_tsv,
+       {{.order = 4,
+         .folder = "a table of texts named train.tsv, .csv or .jsonl",
+         .single = "a table of texts ending in .tsv, .csv or .jsonl",
+         .find = find_text_table,
+         .count = count_text_table}}},
+      {{.name = "text",
+        .gives = {tokens},
+        .help = "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in "
+                "data.path, a byte-level BPE's data.vocab",
+        .keys = vocabulary_keys,
+        .required = {{"data.vocab", "vocab.json of a byte-level BPE, beside merges.txt"}, train_file},
+        .targets = {}},
+       open_text},
+      {{.name = "criteo",
+        .gives = {table},
+        .help = "click logs in Criteo's form, a label, 13 integers and 26 hexadecimal words a line: "
+                "data.train_file and data.dev_file in data.path",
+        .keys = split_file_keys,
+        .required = {train_file}},
+       open_criteo},
+      {{.name = "synthetic",
+        .gives = {image, clip, text, table, tokens},
+        .help = "made-up images, clips or text with classes, images with a class for each pixel, clicks, or running "
+                "tokens, all of which can be learnt; "
+                "reads no file",
+        .keys = {"data.synthetic_samples"},
+        .targets = {tensor_names::labels, tensor_names::masks}},
+       open_synthetic},
+  };
+}
+
+}  // namespace
+
+const std::vector<DataSourceRow>& data_source_rows() {
+  static const std::vector<DataSourceRow> all = [] {
+    std::vector<DataSourceRow> rows = image_rows();
+    for (DataSourceRow& row : other_rows()) rows.push_back(std::move(row));
+    return rows;
+  }();
+  return all;
+}
+
+const DataSourceRow& find_source_row(std::string_view name) {
+  for (const DataSourceRow& row : data_source_rows()) {
+    if (row.entry.name == name) return row;
+  }
+  fail_usage("data.source: unknown data source {}", name);
+}
+
+std::vector<DataSourceEntry> data_source_entries() {
+  std::vector<DataSourceEntry> entries;
+  for (const DataSourceRow& row : data_source_rows()) entries.push_back(row.entry);
+  return entries;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,65 @@
+// What is found of a machine against what is expected of it, a line each.
+#pragma once
+
+#include "core/machine_check/expected_file.h"
+#include "core/report/report.h"
+
+namespace ptrain {
+
+/// skipped: what could not be checked, for the reason given.
+enum class CheckVerdict { ok, failed, skipped };
+/// "ok", "FAIL", "skipped"
+std::string_view to_string(CheckVerdict verdict);
+
+struct Check {
+  std::string device;  // "cpu", "cuda:0", "machine"
+  std::string what;
+  std::string found, expected;  // with units; empty: not known
+  CheckVerdict verdict = CheckVerdict::skipped;
+  std::string reason;
+
+  void describe(Fields& field) {
+    field("device", device, "cpu, cuda:0 and so on, or machine");
+    field("what", what, "");
+    field("found", found, "empty: the device does not tell");
+    field("expected", expected, "empty: nothing");
+    field.choice("verdict", verdict, CheckVerdict::skipped, "");
+    field("reason", reason, "of what was skipped or failed");
+  }
+};
+
+struct CheckReport {
+  std::string time;
+  std::string expected_file;
+  bool passed = true;
+  std::vector<Check> checks;
+
+  void describe(Fields& field) {
+    field.document("ptrain.checks/1", "A machine against what is expected of it (ptrain doctor --check, --burn-in).");
+    field("time", time, "UTC");
+    field("expected_file", expected_file, "empty: none");
+    field("passed", passed, "no check failed");
+    field("checks", checks, "");
+  }
+
+  void add(std::vector<Check> more);
+  std::int64_t count(CheckVerdict verdict) const;
+};
+
+/// One device, as it was found.
+struct ProbedDevice {
+  std::string name;  // as Check::device
+  DeviceMetrics facts;
+};
+
+/// Every key of `part`, against `expected` of a file with its tolerance, and where that says nothing against `usual`.
+std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
+                                 const ExpectedMachine& file, const ExpectedFigures& usual);
+
+/// Nothing but its power limit held the GPU's clocks down; null: it has no sensors, for `reason`.
+Check check_throttling(const std::string& device, const std::optional<GpuReport>& seen, const std::string& reason);
+
+/// A line for each check, in columns, and one that counts them.
+std::string checks_text(const CheckReport& report);
+
+}  // namespace ptrain

@@ -1,0 +1,29 @@
+#include "core/runtime/loaded_model.h"
+
+#include "core/base/errors.h"
+#include "core/config/model_catalog.h"
+#include "core/tasks/task_registry.h"
+
+namespace ptrain {
+
+LoadedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make) {
+  LoadedModel opened;
+  opened.trained = open_trained_model(folder, known);
+  opened.task = make_task(task_name(opened.trained.config));
+  opened.trained.data.targets = opened.task->targets();
+  try {
+    opened.model = make(opened.trained.config, opened.trained.data);
+  } catch (const Error& error) {
+    fail("{}: {}", (opened.trained.folder / model_files::document).string(), error.what());
+  }
+  require_same_model(opened.trained, *opened.model);
+  return opened;
+}
+
+void require_answers(const LoadedModel& opened, const std::string& what) {
+  if (opened.task->predicts_samples()) return;
+  fail_usage("{}: reads running text, and {} gives each input one answer; ptrain infer and bench infer take it",
+             opened.trained.folder.string(), what);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,319 @@
+#include "core/runtime/model_artifact.h"
+
+#include "core/base/errors.h"
+#include "core/base/hash.h"
+#include "core/config/keys.h"
+#include "core/config/value.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/source_registry.h"
+#include "core/data/table/criteo_line.h"
+#include "core/data/text/tokenizer.h"
+#include "core/io/mapped_file.h"
+#include "core/report/json_file.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+void ImageInput::describe(Fields& field) {
+  field("size", size, "px: the side of a square, or height and width");
+  field("resized_to", resized_to,
+        "px that an image just covers, of a square its shorter side, before the centre is cropped to size");
+  field.any_list("mean", mean, {{"type", "number"}}, "red, green and blue, of pixels scaled to [0, 1]");
+  field.any_list("stddev", stddev, {{"type", "number"}}, "what the difference from the mean is divided by");
+}
+
+void TextInput::describe(Fields& field) {
+  field("max_length", max_length, "tokens, [CLS] and [SEP] included");
+  field("lowercase", lowercase, "whether text is lower-cased and stripped of accents");
+  field("vocabulary", vocabulary, "entries of the vocabulary");
+}
+
+void FileCheck::describe(Fields& field) {
+  field("bytes", bytes, "");
+  field("crc32", crc32, "of the whole file, eight hex digits");
+}
+
+void FormatRecord::describe(Fields& field) {
+  field.one_of("dtype", dtype, {"u8", "s8"}, "of the integers");
+  field("scale", scale, "what an integer is multiplied by");
+}
+
+void QuantizationRecord::describe(Fields& field) {
+  field("method", method, "how scales were chosen");
+  field("calibration_hash", calibration_hash, "of the samples that scales were found with");
+  field("calibration_samples", calibration_samples, "how many they were");
+  field("layers", layers, "computed in 8 bits, by name in the deployed graph");
+  field("formats", formats, "of what these layers read and make, by name of the value");
+}
+
+void ModelDocument::describe(Fields& field) {
+  field.document("ptrain.model/1", "What a folder with a trained model holds.");
+  field("model", model, "as the registry has it");
+  field("signature", signature, "tells apart models whose weights do not fit each other");
+  field.any("keys", keys, "object", "configuration keys that the model reads, by name");
+  field("class_names", class_names, "in the order of the logits");
+  field("image", image, "how an image becomes the input; null of others");
+  field("text", text, "how a text becomes the input; null of others");
+  field.maybe("quantization", quantization, "what is computed in 8 bits; left out where nothing is");
+  field("files", files, "the folder's other files");
+  field("config_hash", config_hash, "of the run that trained it");
+  field("hash", hash, "of this document without its hash");
+}
+
+namespace {
+
+constexpr int least_length = 5;  // that the tokenizer fills
+
+FileCheck check_file(const fs::path& path) {
+  const MappedFile file(path);
+  FileCheck check{static_cast<std::int64_t>(file.bytes().size()), fmt::format("{:08x}", crc32(file.bytes()))};
+  file.check();
+  return check;
+}
+
+std::string compute_hash(json document) {
+  document.erase("hash");
+  return fmt::format("fnv1a64:{:016x}", fnv1a64(document.dump()));
+}
+
+json select_model_keys(const Config& config) {
+  const ModelEntry& entry = config.model.entry;
+  json keys = json::object();
+  for (const Key& key : config_keys()) {
+    if (key.name == "model.classes" || entry.reads_key(key.name)) keys[key.name] = key.get(config);
+  }
+  return keys;
+}
+
+const ModelEntry& find_entry(const ModelDocument& document, std::span<const ModelEntry> known,
+                             const std::string& where) {
+  for (const ModelEntry& entry : known) {
+    if (entry.name == document.model) return entry;
+  }
+  fail("{}: model: this ptrain has no {}", where, quoted_name(document.model));
+}
+
+/// What would be a mistake of the user's in a configuration is damage here.
+json checked(const Key& key, const std::string& text, const std::string& where) {
+  try {
+    return check_text(key, text, where);
+  } catch (const Error& error) {
+    fail("{}", error.what());
+  }
+}
+
+/// The keys' values, and what else make_model asks of a configuration.
+Config make_config(const ModelDocument& document, const ModelEntry& entry, const fs::path& folder) {
+  const std::string where = (folder / model_files::document).string();
+  Config config;
+  config.model.weights = (folder / model_files::weights).string();  // its architecture lies beside it
+  for (const auto& [name, value] : document.keys.items()) {
+    const Key* key = find_key(name);
+    if (key == nullptr) fail("{}: keys: {}: this ptrain has no such key", where, quoted_name(name));
+    key->set(config, checked(*key, to_text(value), where));
+  }
+  config.model.entry = entry;
+  return config;
+}
+
+std::array<float, 3> three_numbers(const json& list, const char* name, const std::string& where) {
+  std::array<float, 3> values{};
+  if (list.size() != values.size()) fail("{}: image.{}: expected three numbers", where, name);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = list[i].get<float>();
+  return values;
+}
+
+/// Within the range of the key that means the same.
+int number_of_key(const char* key, std::int64_t value, const std::string& where) {
+  return checked(*find_key(key), std::to_string(value), where).get<int>();
+}
+
+DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& entry, const std::string& where) {
+  DatasetInfo data;
+  data.kind = entry.reads;
+  data.class_names = document.class_names;
+  data.classes = static_cast<int>(document.class_names.size());
+  if (data.kind == DataKind::table) {
+    data.numbers = criteo_numbers;
+    data.categories = criteo_categories;
+  } else if (data.kind == DataKind::image) {
+    if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);
+    const Key& size = *find_key("data.image_size");
+    data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
+    data.mean = three_numbers(document.image->mean, "mean", where);
+    data.stddev = three_numbers(document.image->stddev, "stddev", where);
+    for (const float value : data.stddev) {
+      if (!(value > 0) || !std::isfinite(value)) fail("{}: image.stddev: expected numbers above 0", where);
+    }
+  } else {
+    if (!document.text) fail("{}: text: {} reads text, and it does not say how", where, document.model);
+    data.max_length = number_of_key("data.max_length", document.text->max_length, where);
+    if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
+    data.vocab_size = number_of_key("model.vocab_size", document.text->vocabulary, where);
+  }
+  return data;
+}
+
+void require_unaltered(const ModelDocument& document, const fs::path& folder) {
+  if (!document.files.contains(model_files::weights)) {
+    fail("{}: files: has no {}", (folder / model_files::document).string(), model_files::weights);
+  }
+  for (const auto& [name, expected] : document.files) {
+    if (fs::path(name).filename() != name) {
+      fail("{}: files: {} lies in another folder", (folder / model_files::document).string(), quoted_name(name));
+    }
+    const FileCheck found = check_file(folder / name);
+    if (found.bytes != expected.bytes) {
+      fail("{}: has {} bytes, but {} was written with {}: cut short, or another file", (folder / name).string(),
+           found.bytes, model_files::document, expected.bytes);
+    }
+    if (found.crc32 != expected.crc32) {
+      fail("{}: was altered: its CRC-32 is {}, in {} it is {}", (folder / name).string(), found.crc32,
+           model_files::document, expected.crc32);
+    }
+  }
+}
+
+/// Names and scales are for messages and kernels to take as they are.
+void require_sound(const QuantizationRecord& quantization, const std::string& where) {
+  const auto require_plain = [&](const std::string& name) {
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (!plain) fail("{}: quantization: {} is no layer's name", where, quoted_name(name));
+  };
+  for (const std::string& name : quantization.layers) require_plain(name);
+  for (const auto& [name, format] : quantization.formats) {
+    require_plain(name);
+    const auto scale = static_cast<float>(format.scale);
+    if (!std::isfinite(scale) || !(scale > 0)) {
+      fail("{}: quantization: formats: {}: expected a finite scale above 0, got {}", where, name, format.scale);
+    }
+  }
+}
+
+std::vector<std::string> names_of_classes(const DatasetInfo& data, std::int64_t classes) {
+  std::vector<std::string> names = data.class_names;
+  while (static_cast<std::int64_t>(names.size()) < classes) names.push_back(std::to_string(names.size()));
+  return names;
+}
+
+}  // namespace
+
+void write_model_document(const fs::path& folder, const Config& config, const Model& model, const DatasetInfo& data) {
+  ModelDocument document;
+  document.model = model.name();
+  document.signature = model.signature();
+  document.keys = select_model_keys(config);
+  document.class_names = names_of_classes(data, config.model.classes);
+  document.config_hash = config_hash(config);
+  std::vector<const char*> files{model_files::weights};
+  if (const std::string architecture = model.config_json(); !architecture.empty()) {
+    write_file_atomic(folder / model_files::architecture, architecture);
+    files.push_back(model_files::architecture);
+  }
+  if (data.kind == DataKind::image) {
+    const ImageTransform transform(data.image_size, Augmentation::none);
+    document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
+  } else if (data.kind != DataKind::table) {
+    document.text = {data.max_length, config.data.lowercase, data.vocab_size};
+    if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {
+      const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const bool bytes = sources.size() > 1;
+        files.push_back(!bytes ? model_files::vocabulary : i == 0 ? model_files::byte_vocabulary : model_files::merges);
+        write_file_atomic(folder / files.back(), read_file(sources[i]));
+      }
+    }
+  }
+  for (const char* name : files) document.files[name] = check_file(folder / name);
+  document.hash = compute_hash(write_fields(document));
+  write_document(document, folder / model_files::document);
+}
+
+ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEntry> known) {
+  const fs::path path = folder / model_files::document;
+  if (!fs::is_directory(folder))
+    fail("{}: no such folder; expected one with {}", folder.string(), path.filename().string());
+  if (!fs::exists(path)) {
+    fail("{}: has no {}: expected the folder of a run that ended, or of ptrain export", folder.string(),
+         model_files::document);
+  }
+  const json content = read_document(path, schema_of_fields<ModelDocument>());
+  if (const std::string hash = compute_hash(content); hash != content.at("hash")) {
+    fail("{}: was altered: its content gives {}, it says {}", path.string(), hash, to_text(content.at("hash")));
+  }
+  ModelArtifact trained;
+  trained.folder = folder;
+  trained.document = read_fields<ModelDocument>(content);
+  require_unaltered(trained.document, folder);
+  if (trained.document.quantization) require_sound(*trained.document.quantization, path.string());
+  const ModelEntry& entry = find_entry(trained.document, known, path.string());
+  trained.data = make_dataset_info(trained.document, entry, path.string());
+  trained.config = make_config(trained.document, entry, folder);
+  trained.data.hash_buckets = trained.config.model.hash_buckets;
+  if (entry.reads_clips()) {
+    trained.data.frames = static_cast<int>(trained.config.model.segments);
+  }
+  if (trained.config.model.classes != trained.data.classes) {
+    fail("{}: {} class names for {} classes", path.string(), trained.data.classes, trained.config.model.classes);
+  }
+  return trained;
+}
+
+void require_same_model(const ModelArtifact& trained, const Model& made) {
+  if (made.signature() == trained.document.signature) return;
+  fail("{}: is of {}, but its keys make {}", (trained.folder / model_files::document).string(),
+       quoted_name(trained.document.signature), made.signature());
+}
+
+void require_images_or_sentences(const ModelArtifact& trained, const std::string& what) {
+  const DatasetInfo& data = trained.data;
+  std::string reads;
+  if (data.kind == DataKind::table) reads = "rows of tables";
+  if (data.kind == DataKind::tokens) reads = "running text";
+  if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
+  if (reads.empty()) return;
+  fail_usage("{}: reads {}, which {}; ptrain infer and bench infer take it", trained.folder.string(), reads, what);
+}
+
+TrainedWeights ModelArtifact::weights() const {
+  TrainedWeights weights(folder / model_files::weights);
+  if (!document.quantization) return weights;
+  QuantizationScheme& scheme = weights.quantization.emplace();
+  scheme.source = (folder / model_files::document).string() + ": quantization";
+  scheme.layers.insert(document.quantization->layers.begin(), document.quantization->layers.end());
+  for (const auto& [name, record] : document.quantization->formats) {
+    scheme.formats[name] = {dtype_from_name(record.dtype), static_cast<float>(record.scale)};
+  }
+  return weights;
+}
+
+void require_other_folder(const ModelArtifact& trained, const fs::path& out) {
+  std::error_code error;
+  if (fs::equivalent(trained.folder, out, error)) fail_usage("--out {}: is the model's own folder", out.string());
+}
+
+void copy_as_quantized(const ModelArtifact& trained, const QuantizationRecord& quantization, const fs::path& out) {
+  ModelDocument document = trained.document;
+  document.quantization = quantization;
+  for (auto& [name, check] : document.files) {
+    if (name != model_files::weights) write_file_atomic(out / name, read_file(trained.folder / name));
+    check = check_file(out / name);
+  }
+  document.hash = compute_hash(write_fields(document));
+  write_document(document, out / model_files::document);
+}
+
+void copy_trained_model(const ModelArtifact& trained, const fs::path& out) {
+  make_folder(out);
+  require_other_folder(trained, out);
+  const auto copy = [&](const std::string& name) { write_file_atomic(out / name, read_file(trained.folder / name)); };
+  for (const auto& [name, check] : trained.document.files) copy(name);
+  copy(model_files::document);  // last: without it the folder is no model
+}
+
+}  // namespace ptrain

@@ -1,0 +1,58 @@
+#include "core/tasks/task_registry.h"
+
+#include "core/tasks/classification/classification.h"
+#include "core/tasks/clicks/clicks.h"
+#include "core/tasks/language_model/language_model.h"
+#include "core/tasks/regression/regression.h"
+#include "core/tasks/segmentation/segmentation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ptrain {
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::unique_ptr<Task> (*make)(const TaskOptions& options);
+};
+
+template <typename T>
+std::unique_ptr<Task> make(const TaskOptions& options) {
+  return std::make_unique<T>(options);
+}
+
+constexpr Row rows[] = {
+    {"classification", make<Classification>}, {"regression", make<Regression>},
+    {"language_model", make<LanguageModel>},  {"clicks", make<Clicks>},
+    {"segmentation", make<Segmentation>},
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options) {
+  const auto row = std::ranges::find(rows, name, &Row::name);
+  if (row == std::end(rows)) throw std::logic_error(fmt::format("internal error: no task is called {}", name));
+  return row->make(options);
+}
+
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<TaskEntry> task_entries() {
+  std::vector<TaskEntry> entries;
+  for (const Row& row : rows) {
+    const std::shared_ptr<const Task> task = row.make({});
+    entries.push_back({std::string(row.name), task->targets(),
+                       [task](std::int64_t classes) { return metric_names(task->metrics(classes)); },
+                       [task](const Config& config, const RejectKey& reject) { task->check(config, reject); }});
+  }
+  return entries;
+}
+
+}  // namespace ptrain

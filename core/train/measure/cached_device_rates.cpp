@@ -1,0 +1,63 @@
+#include "core/train/measure/cached_device_rates.h"
+
+#include "core/base/hash.h"
+#include "core/io/cache_directory.h"
+#include "core/io/own_file.h"
+#include "core/report/json_file.h"
+
+#include <fmt/format.h>
+
+namespace ptrain {
+namespace {
+
+/// The file of a device's rates.
+struct CachedDeviceRates {
+  std::string device;
+  DeviceRates rates;
+
+  void describe(Fields& field) {
+    field.document("ptrain.rates/1", "How fast a device computes, as measured.");
+    field("device", device, "what the rates hold for");
+    field("rates", rates, "");
+  }
+};
+
+std::string describe_device(KernelLibrary& kernels, const KernelOptions& options) {
+  return kernels.search_cache().device() + (options.tf32 ? ", TF32" : "");
+}
+
+/// Empty where nothing is kept.
+std::filesystem::path find_file(const std::string& device) {
+  const std::filesystem::path folder = cache_directory();
+  return folder.empty() ? folder : folder / fmt::format("rates-{:016x}.json", fnv1a64(device));
+}
+
+}  // namespace
+
+DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options) {
+  const std::string device = describe_device(backend.kernels(), options);
+  const std::filesystem::path path = find_file(device);
+  if (!path.empty() && read_own_file(path).content) {
+    try {
+      const auto known = read_document<CachedDeviceRates>(path);
+      if (known.device == device) return known.rates;
+    } catch (const std::exception&) {  // one that cannot be read counts as none
+    }
+  }
+  return renew_rates(backend, options);
+}
+
+DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
+  CachedDeviceRates measured{describe_device(backend.kernels(), options), measure_rates(backend, options)};
+  const std::filesystem::path path = find_file(measured.device);
+  if (path.empty()) return measured.rates;
+  try {
+    make_own_folder(path.parent_path());
+    write_document(measured, path, Flush::no);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  } catch (const std::exception&) {  // a cache that cannot be written costs the next run the measurement
+  }
+  return measured.rates;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,194 @@
+#include "core/train/settings.h"
+
+#include "core/config/model_catalog.h"
+#include "core/model/model.h"
+#include "core/tasks/task_registry.h"
+#include "core/train/input/mix.h"
+#include "core/train/phases.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
+  AmpOptions amp;
+  amp.level = level;
+  amp.dtype = config.amp.dtype == AmpDType::automatic ? automatic
+              : config.amp.dtype == AmpDType::bf16    ? DType::bf16
+                                                      : DType::f16;
+  amp.custom_white.insert(config.amp.custom_white_list.begin(), config.amp.custom_white_list.end());
+  amp.custom_black.insert(config.amp.custom_black_list.begin(), config.amp.custom_black_list.end());
+  return amp;
+}
+
+OptimizerSettings optimizer_settings(const TrainConfig& train) {
+  const OptimizerConfig& o = train.optimizer;
+  OptimizerSettings settings;
+  settings.kind = o.name;
+  settings.momentum = static_cast<float>(o.momentum);
+  settings.nesterov = o.nesterov;
+  settings.beta1 = static_cast<float>(o.beta1);
+  settings.beta2 = static_cast<float>(o.beta2);
+  settings.epsilon = static_cast<float>(o.epsilon);
+  settings.weight_decay = static_cast<float>(o.weight_decay);
+  settings.trust_coefficient = static_cast<float>(o.trust_coefficient);
+  settings.alpha = static_cast<float>(o.alpha);
+  settings.centered = o.centered;
+  settings.initial_accumulator = static_cast<float>(o.initial_accumulator);
+  settings.row_wise = o.row_wise;
+  settings.muon_scale = o.muon_scale;
+  settings.clip_norm = static_cast<float>(train.clip_norm);
+  return settings;
+}
+
+std::vector<ParameterGroup> parameter_groups(const GroupsConfig& groups) {
+  std::vector<ParameterGroup> result;
+  for (std::size_t i = 0; i < groups.match.size(); ++i) {
+    ParameterGroup group{groups.match[i]};
+    if (!groups.trainable.empty()) group.trainable = groups.trainable[i];
+    if (!groups.lr_scale.empty()) group.lr_scale = static_cast<float>(groups.lr_scale[i]);
+    if (!groups.weight_decay.empty()) group.weight_decay = static_cast<float>(groups.weight_decay[i]);
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
+LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
+  return {scaler.dynamic, static_cast<float>(scaler.incr_ratio), static_cast<float>(scaler.decr_ratio),
+          static_cast<int>(scaler.incr_every_n_steps), static_cast<int>(scaler.decr_every_n_nan_or_inf)};
+}
+
+}  // namespace
+
+DataSettings data_settings(const Config& config) {
+  const DataConfig& data = config.data;
+  DataSettings settings;
+  const ModelEntry& model = config.model.entry;
+  settings.source = data.source;
+  settings.synthetic_kind = model.reads;
+  if (model.reads_clips()) settings.segments = static_cast<int>(config.model.segments);
+  settings.path = data.path;
+  settings.train_file = data.train_file;
+  settings.dev_file = data.dev_file;
+  settings.encoding = data.encoding;
+  settings.columns = {data.columns.text, data.columns.second, data.columns.label};
+  settings.labels = data.labels;
+  settings.hash_buckets = config.model.hash_buckets;
+  settings.first_label = data.first_label;
+  settings.targets = make_task(config)->targets();
+  settings.dev_fraction = data.split.dev;
+  settings.image_size = data.image_size;
+  settings.augment = data.augment;
+  settings.max_length = static_cast<int>(data.max_length);
+  settings.vocab_path = data.vocab;
+  settings.lowercase = data.lowercase;
+  settings.classes = static_cast<int>(config.model.classes);
+  settings.synthetic_samples = static_cast<int>(data.synthetic_samples);
+  if (config.model.vocab_size > 0) settings.synthetic_vocab_size = static_cast<int>(config.model.vocab_size);
+  settings.seed = static_cast<std::uint64_t>(config.seed);
+  return settings;
+}
+
+LoaderOptions loader_options(const Config& config, Split split) {
+  LoaderOptions options;
+  const bool train = split == Split::train;
+  options.batch_size = !train && config.eval.batch_size > 0 ? config.eval.batch_size : config.data.batch_size;
+  options.workers = static_cast<int>(config.data.workers);
+  options.seed = static_cast<std::uint64_t>(config.seed);
+  options.order = !train || !config.data.shuffle               ? SampleOrder::sequential
+                  : config.data.sampling == Sampling::balanced ? SampleOrder::balanced
+                                                               : SampleOrder::shuffled;
+  options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
+  options.max_bad_samples = config.data.max_bad_samples;
+  options.collate = [task = std::shared_ptr<const Task>(make_task(config))](Batch& batch) { task->collate(batch); };
+  return options;
+}
+
+std::unique_ptr<Task> make_task(const Config& config) {
+  return make_task(task_name(config), {.label_smoothing = static_cast<float>(config.train.label_smoothing),
+                                       .mixed = mixes(config.train),
+                                       .weighted = config.data.class_weights.any()});
+}
+
+namespace {
+
+/// Bytes of a gradient from which on its parameter is updated early. Each update reads its tensors into the cache that
+/// backward works in, which costs time where there are many.
+std::optional<std::size_t> early_updates(const Config& config) {
+  constexpr std::size_t large = std::size_t{1} << 20, huge = std::size_t{16} << 20;
+  if (!config.memory_plan || config.train.early_updates == Tristate::no) return std::nullopt;
+  return config.train.early_updates == Tristate::yes ? large : huge;
+}
+
+}  // namespace
+
+PipelineOptions training_options(const Config& config, DType automatic) {
+  PipelineOptions options;
+  options.fusion = config.fusion;
+  options.amp = amp_options(config, config.amp.level.value(), automatic);
+  const bool low = config.amp.level != AmpLevel::O0;
+  options.loss_scaling = config.amp.scaler.enabled == Tristate::yes ||
+                         (config.amp.scaler.enabled == Tristate::automatic && low && options.amp.dtype == DType::f16);
+  options.loss_scale = loss_scale(config.amp.scaler);
+  options.optimizer = optimizer_settings(config.train);
+  if (!config.train.optimizer.decay_norm_and_bias) {
+    options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
+  }
+  options.groups = parameter_groups(config.train.groups);
+  options.average_decay = static_cast<float>(config.train.ema_decay);
+  options.early_updates = early_updates(config);
+  options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
+  return options;
+}
+
+PipelineOptions evaluation_options(const Config& config, DType automatic) {
+  PipelineOptions options;
+  options.fusion = config.fusion;
+  options.amp = amp_options(config, config.eval.amp, automatic);
+  return options;
+}
+
+PlanOptions plan_options(const Config& config) {
+  PlanOptions options;
+  options.memory = config.memory_plan ? MemoryReuse::on : MemoryReuse::off;
+  options.recording = config.cuda_graphs ? Recording::on : Recording::off;
+  options.kernels.exhaustive_search = config.flags.cudnn_exhaustive_search;
+  options.kernels.persistent_batch_norm = config.flags.cudnn_batchnorm_spatial_persistent;
+  options.kernels.batch_norm_guard_every = config.batch_norm_guard_every_steps * config.train.accumulate_steps;
+  options.kernels.tf32 = config.tf32;
+  options.kernels.deterministic = config.deterministic;
+  options.kernels.workspace_limit = static_cast<std::size_t>(config.flags.conv_workspace_size_limit) << 20;
+  return options;
+}
+
+DistributionOptions distribution_options(const Config& config, int world_size) {
+  DistributionOptions options;
+  options.world_size = world_size;
+  options.bucket_bytes = config.dist.bucket_mb << 20;
+  options.average = config.dist.average;
+  options.sync_batch_norm = config.dist.sync_batch_norm;
+  options.reproducible = config.dist.reproducible;
+  return options;
+}
+
+Schedule make_schedule(const Config& config, const StepCounts& counts) {
+  const ScheduleConfig& s = config.train.schedule;
+  Schedule schedule;
+  schedule.kind = s.name;
+  schedule.lr = config.train.optimizer.lr;
+  schedule.end_lr = s.end_lr;
+  schedule.gamma = s.gamma;
+  schedule.power = s.power;
+  schedule.stable_ratio = s.stable_ratio;
+  schedule.decay_shape = s.decay_shape;
+  schedule.total_steps = counts.total_steps;
+  schedule.warmup_steps =
+      s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(counts.total_steps));
+  for (const double epoch : s.milestones) {
+    schedule.milestone_steps.push_back(counts.steps_until(epoch));
+  }
+  return schedule;
+}
+
+}  // namespace ptrain

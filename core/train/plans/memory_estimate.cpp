@@ -1,0 +1,75 @@
+#include "core/train/plans/memory_estimate.h"
+
+#include "core/base/errors.h"
+#include "core/passes/memory_plan.h"
+#include "core/train/phases.h"
+#include "core/train/settings.h"
+
+namespace ptrain {
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const WeightMapping& mapping : model.weights()) {
+    if (!is_running_statistic(mapping.variable)) count += mapping.external_shape.count();
+  }
+  return count;
+}
+
+MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch) {
+  PipelineOptions options = training_options(config, preferred);
+  if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
+  const Graph graph =
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
+  MemoryEstimate estimate;
+  estimate.arena = plan_memory(graph, config.memory_plan ? MemoryReuse::on : MemoryReuse::off).arena_bytes;
+  for (const Value& value : graph.values()) {
+    const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
+    if (value.storage == Storage::input) estimate.inputs += bytes;
+    const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
+    if (persists && value.base == no_value) estimate.variables += bytes;
+  }
+  return estimate;
+}
+
+std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
+                           std::int64_t bytes) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const auto fits = [&](std::int64_t batch) {
+    Bucket bucket = extents;
+    bucket.rows = batch;
+    return estimate_memory(config, preferred, model, bucket).total() <= bytes;
+  };
+  // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
+  const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
+  if (!fits(smallest)) return 0;
+  std::int64_t low = smallest, high = 2 * smallest;
+  while (high <= most && fits(high)) low = high, high *= 2;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
+                    std::int64_t workspace) {
+  const DType preferred = backend.kernels().preferred_low_precision();
+  const bool shares_memory = backend.memory().host_reads_device();
+  const auto available =
+      static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
+  for (const TrainingStage& phase : configured_phases(config)) {
+    const ImageSize size = phase.images.size;
+    const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
+    const std::int64_t needed = estimate_memory(config, preferred, model, batch).total() + workspace;
+    if (needed <= available) continue;
+    const std::int64_t fits = largest_batch(config, preferred, model, batch, available - workspace);
+    const std::string what = config.train.phases.any() ? fmt::format("train.phases: {}", phase_text(phase))
+                                                       : fmt::format("data.batch_size: {}", batch.rows);
+    throw OutOfMemory(
+        fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
+                    available >> 20, ranks.several() ? " to each rank" : "",
+                    fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,109 @@
+#include "core/train/plans/step_estimate.h"
+
+#include "core/ops/text/attention.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+// Shares of a data sheet's rates that kernels are taken to reach. Assumed, not measured: copies on an H200 were seen at
+// 0.9 of its bandwidth, kernels of several streams at 0.56 to 0.8; dense products at 0.8; convolutions at half of that.
+constexpr double bandwidth_share = 0.75;
+constexpr double convolution_share = 0.38;
+constexpr double product_share = 0.65;
+constexpr double attention_share = 0.4;
+constexpr double vector_share = 0.5;  // of fp32, by ops that are no products
+constexpr double launch_seconds = 2e-6;
+
+/// FLOP/s of an op.
+double attained_flops(std::string_view type, DType dtype, const GpuRates& rates, bool tf32) {
+  if (type.find("conv2d") != type.npos) return convolution_share * rates.flops(dtype, tf32);
+  if (type.starts_with("linear")) return product_share * rates.flops(dtype, tf32);
+  if (type.starts_with("attention")) return attention_share * rates.flops(dtype, tf32);
+  return vector_share * rates.fp32;
+}
+
+/// Bytes of the mask in memory that the CUDA backend's attention: flash_mask draws for dropout, and reads.
+double mask_bytes(const NodeProblem& problem) {
+  const std::string_view type = problem.op->type();
+  if (!type.starts_with("attention")) return 0;
+  const AttentionAttributes& attributes = type == "attention" ? static_cast<const Attention&>(*problem.op).attrs()
+                                                              : static_cast<const AttentionGrad&>(*problem.op).attrs();
+  const TensorDesc& qkv = problem.inputs[Attention::qkv];
+  const bool is_masked = attributes.algorithm == AttentionAlgorithm::flash_mask && attributes.dropout > 0;
+  if (!is_masked || !is_low_precision(qkv.dtype)) return 0;
+  const AttentionDims dims(attributes, qkv, problem.inputs[Attention::lengths]);
+  return 2.0 * static_cast<double>(dims.batch * dims.heads * dims.length * dims.length) *
+         static_cast<double>(element_size(qkv.dtype));
+}
+
+double estimate_seconds(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
+  double seconds = 0;
+  for (const NodeProblem& problem : problems) seconds += estimate_node_time(problem, rates, tf32).seconds;
+  return seconds;
+}
+
+/// The CUDA backend has fused convolutions in fp16 only.
+FusionPolicy fuse_where_predicted_faster(const GpuRates& rates, bool tf32) {
+  return [=](const FusionChoice& choice) {
+    const bool is_fp16 = std::all_of(choice.fused.begin(), choice.fused.end(), [](const NodeProblem& problem) {
+      return problem.op->type().find("conv2d") == std::string_view::npos || problem.inputs[0].dtype == DType::f16;
+    });
+    return is_fp16 && estimate_seconds(choice.fused, rates, tf32) < estimate_seconds(choice.separate, rates, tf32);
+  };
+}
+
+}  // namespace
+
+std::string_view to_string(Bound bound) {
+  switch (bound) {
+    case Bound::memory:
+      return "memory";
+    case Bound::arithmetic:
+      return "arithmetic";
+    case Bound::launch:
+      return "launch";
+  }
+  throw std::logic_error("internal error: a bound without a name");
+}
+
+NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32) {
+  NodeEstimate prediction;
+  prediction.type = problem.op->type();
+  prediction.cost = problem.op->cost(problem.inputs, problem.outputs);
+  prediction.cost.bytes += mask_bytes(problem);
+  const DType dtype = problem.inputs.empty() ? DType::f32 : problem.inputs[0].dtype;
+  const double memory = prediction.cost.bytes / (bandwidth_share * rates.bandwidth);
+  const double arithmetic = prediction.cost.flops / attained_flops(prediction.type, dtype, rates, tf32);
+  prediction.seconds = std::max({memory, arithmetic, launch_seconds});
+  if (prediction.seconds == arithmetic) prediction.bound = Bound::arithmetic;
+  if (prediction.seconds == launch_seconds) prediction.bound = Bound::launch;
+  return prediction;
+}
+
+StepEstimate estimate_step_time(const Config& config, const Model& model, const GpuRates& rates) {
+  PipelineOptions options = training_options(config, DType::f16);
+  if (config.fusion == Fusion::full) options.choose_fusion = fuse_where_predicted_faster(rates, config.tf32);
+  const std::int64_t batch = config.data.batch_size, micro_steps = config.train.accumulate_steps;
+  const Graph graph =
+      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
+  StepEstimate step;
+  for (const Node& node : graph.nodes()) {
+    NodeEstimate prediction =
+        estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, config.tf32);
+    const double runs = node.phase == Pass::update ? 1 : static_cast<double>(micro_steps);
+    prediction.name = node.name;
+    prediction.cost = {runs * prediction.cost.flops, runs * prediction.cost.bytes};
+    prediction.seconds *= runs;
+    step.cost.flops += prediction.cost.flops;
+    step.cost.bytes += prediction.cost.bytes;
+    step.seconds += prediction.seconds;
+    step.nodes.push_back(std::move(prediction));
+  }
+  step.samples_per_second = static_cast<double>(batch * micro_steps) / step.seconds;
+  return step;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,40 @@
+// A training step's time on a GPU by its data sheet, without one: each node takes as long as its bytes or its
+// arithmetic take, whichever is longer (the roofline model: Williams, Waterman, Patterson, CACM 52(4), 2009).
+#pragma once
+
+#include "core/base/gpu_datasheet.h"
+#include "core/config/config.h"
+#include "core/model/model.h"
+#include "core/passes/fuse_convolutions.h"
+
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+/// What a node's time is bound by.
+enum class Bound { memory, arithmetic, launch };
+std::string_view to_string(Bound bound);
+
+struct NodeEstimate {
+  std::string name, type;
+  Cost cost;           // of all its runs in a step
+  double seconds = 0;  // likewise
+  Bound bound = Bound::memory;
+};
+
+struct StepEstimate {
+  std::vector<NodeEstimate> nodes;  // in the order of execution
+  Cost cost;
+  double seconds = 0;
+  double samples_per_second = 0;
+};
+
+/// One run of `problem` on a GPU of these rates.
+NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32);
+
+/// A step as `config` says on one GPU whose low precision is fp16 unless `config` names another. Norms are fused into
+/// convolutions (`fusion: full`) in fp16 where that is predicted to be faster.
+StepEstimate estimate_step_time(const Config& config, const Model& model, const GpuRates& rates);
+
+}  // namespace ptrain

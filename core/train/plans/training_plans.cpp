@@ -1,0 +1,151 @@
+#include "core/train/plans/training_plans.h"
+
+#include "core/exec/fusion_policy.h"
+#include "core/train/input/class_weights.h"
+#include "core/train/input/mix.h"
+#include "core/train/phases.h"
+#include "core/train/plans/memory_estimate.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+/// Batches that are looked at before training.
+constexpr int first_batches = 32;
+
+}  // namespace
+
+TrainingPlans::TrainingPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
+                             Collectives* gradients, TrainObserver& observer)
+    : config_(config),
+      backend_(backend),
+      model_(model),
+      ranks_(ranks),
+      gradients_(gradients),
+      observer_(observer),
+      task_(make_task(config)),
+      variables_(backend.memory()) {}
+
+void TrainingPlans::compile(const Dataset& training, const Dataset* evaluation) {
+  ranks_.note("compiling", 0);
+  ranks_.main_first([&] { compile_sets(training, evaluation); });
+}
+
+void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
+  class_weights_ = ptrain::class_weights(config_, training);
+  PlanOptions plan = plan_options(config_);
+  plan.collectives = gradients_;
+  const std::string_view what =
+      plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
+  plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
+  const std::vector<Bucket> buckets = phase_buckets(config_, training.info());
+  training_.emplace(training_shapes(plan), buckets.front(), backend_, variables_, plan);
+  for (const Bucket& bucket : buckets) training_->for_bucket(bucket);
+  const Cost cost = compile_for_first_batches(*training_, training,
+                                              loader_options(config_, configured_phases(config_).front(), ranks_));
+  if (evaluation != nullptr) {
+    LoaderOptions loader = loader_options(config_, Split::eval);
+    ranks_.shard(loader);
+    evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, evaluation->info()), backend_, variables_,
+                        plan);
+    compile_for_first_batches(*evaluation_, *evaluation, loader);
+  }
+  if (config_.output.per_op) training_->enable_profile();
+  announce_search();
+  count_memory();
+  figures_.flops_per_sample = cost.flops / static_cast<double>(buckets.front().rows);
+  figures_.bytes_per_sample = cost.bytes / static_cast<double>(buckets.front().rows);
+  figures_.parameters = parameter_count(model_);
+}
+
+PlanSet::Shapes TrainingPlans::training_shapes(const PlanOptions& plan) {
+  PipelineOptions options = training_options(config_, backend_.kernels().preferred_low_precision());
+  if (config_.fusion == Fusion::full && backend_.kernels().fuses_convolutions()) {
+    options.choose_fusion = [this, fuse = fuse_where_faster(backend_, plan.kernels),
+                             done = std::int64_t{0}](const FusionChoice& choice) mutable {
+      observer_.on_activity("choosing fusions", ++done, 0);
+      return fuse(choice);
+    };
+  }
+  if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
+  figures_.loss_scaling = options.loss_scaling;
+  PlanSet::Shapes shapes;
+  shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::training); };
+  shapes.build = [this, options](const Bucket& bucket) {
+    LossGraph learnt = build_with_losses(model_, *task_, bucket, Mode::training);
+    figures_.loss_weights = std::move(learnt.terms);
+    PipelineResult built = build_training_graph(learnt.graph, options);
+    figures_.amp = built.amp;
+    return std::move(built.graph);
+  };
+  return shapes;
+}
+
+PlanSet::Shapes TrainingPlans::evaluation_shapes() {
+  const PipelineOptions options = evaluation_options(config_, backend_.kernels().preferred_low_precision());
+  PlanSet::Shapes shapes;
+  shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::evaluation); };
+  shapes.build = [this, options](const Bucket& bucket) {
+    return build_inference_graph(build_with_losses(model_, *task_, bucket, Mode::evaluation).graph, options).graph;
+  };
+  return shapes;
+}
+
+Cost TrainingPlans::compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options) {
+  if (!packs_text()) return plans.largest_member().cost;
+  options.workers = 0;
+  Loader loader(data, options);
+  Cost mean;
+  for (int i = 0; i < first_batches; ++i) {
+    const Cost cost = plans.for_batch(loader.next()).cost;
+    mean.flops += cost.flops / first_batches;
+    mean.bytes += cost.bytes / first_batches;
+  }
+  return mean;
+}
+
+void TrainingPlans::count_memory() {
+  const auto larger = [this](std::size_t (PlanSet::*bytes)() const) {
+    return static_cast<std::int64_t>(
+        std::max((*training_.*bytes)(), evaluation_ ? (*evaluation_.*bytes)() : std::size_t{0}));
+  };
+  figures_.variable_bytes = static_cast<std::int64_t>(variables_.bytes());
+  figures_.arena_bytes = larger(&PlanSet::arena_bytes);
+  figures_.workspace_bytes = larger(&PlanSet::workspace_bytes);
+  figures_.input_bytes =
+      static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
+  figures_.planned_peak_bytes = backend_.memory().usage().resident_bytes +
+                                ranks_.ranks_in_process() * (figures_.variable_bytes + figures_.arena_bytes +
+                                                             figures_.workspace_bytes + figures_.input_bytes);
+}
+
+void TrainingPlans::allocate() {
+  variables_.allocate();
+  memory_.emplace(backend_.memory(), static_cast<std::size_t>(figures_.arena_bytes),
+                  static_cast<std::size_t>(figures_.workspace_bytes));
+  training_->bind(*memory_);
+  if (evaluation_) evaluation_->bind(*memory_);
+}
+
+void TrainingPlans::announce_search() {
+  for (const std::string& note : backend_.kernels().search_cache().take_notes()) observer_.on_note(note);
+  figures_.search_hash = backend_.kernels().search_cache().hash();
+}
+
+void TrainingPlans::note_trained(double flops, std::int64_t samples) {
+  announce_search();
+  const bool differ = packs_text() || training_->size() > 1;
+  if (differ && samples > 0) figures_.flops_per_sample = flops / static_cast<double>(samples);
+}
+
+PlannedFigures TrainingPlans::figures() const {
+  PlannedFigures figures = figures_;
+  for (const std::optional<PlanSet>* plans : {&training_, &evaluation_}) {
+    if (*plans) figures.search_seconds += (*plans)->compile_seconds();
+  }
+  return figures;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,94 @@
+// The plans of a run, for training and for evaluation, over the same variables and memory.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/data/loader/loader.h"
+#include "core/model/model.h"
+#include "core/passes/amp.h"
+#include "core/passes/pipeline.h"
+#include "core/runtime/plan_set.h"
+#include "core/tasks/task.h"
+#include "core/train/ranks.h"
+#include "core/train/train_observer.h"
+
+#include <optional>
+#include <string>
+
+namespace ptrain {
+
+/// What is known of a run before it takes memory.
+struct PlannedFigures {
+  bool loss_scaling = false;
+  AmpSummary amp;
+  std::int64_t planned_peak_bytes = 0;  // of the process
+  std::int64_t variable_bytes = 0, arena_bytes = 0, workspace_bytes = 0, input_bytes = 0;
+  std::int64_t parameters = 0;
+  double flops_per_sample = 0;  // forward and backward
+  double bytes_per_sample = 0;
+  double search_seconds = 0;                       // choosing and compiling kernels, so far
+  std::string search_hash;                         // over all choices of the search
+  std::map<std::string, float> loss_weights = {};  // by name, of several losses
+};
+
+class TrainingPlans {
+ public:
+  /// `gradients` exchanges them with the other ranks; null: there are none. All must outlive the plans.
+  TrainingPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks, Collectives* gradients,
+                TrainObserver& observer);
+  TrainingPlans(const TrainingPlans&) = delete;
+  TrainingPlans& operator=(const TrainingPlans&) = delete;
+
+  /// Compiles what the first batches of the data need; `evaluation` may be null. Takes no memory for variables or
+  /// activations. Rank 0 searches for kernels while the others wait, so that one search's timings do not disturb
+  /// another's and all ranks of a machine choose alike.
+  void compile(const Dataset& training, const Dataset* evaluation);
+  /// Takes memory for the variables and the plans, those of batches to come included.
+  void allocate();
+  /// When training is over: counts in what was searched while steps ran. `flops` were those of `samples`, which
+  /// differ from the first batches' where text is packed or phases differ.
+  void note_trained(double flops, std::int64_t samples);
+
+  const Task& task() const { return *task_; }
+  Variables& variables() { return variables_; }
+  const Variables& variables() const { return variables_; }
+  PlanSet& training() { return *training_; }
+  const PlanSet& training() const { return *training_; }
+  PlanSet& evaluation() { return *evaluation_; }
+
+  /// Weights of the losses by name, where there are several; known once a training plan is compiled.
+  const std::map<std::string, float>& loss_terms() const { return figures_.loss_weights; }
+  /// By class; empty where all count alike.
+  const std::vector<float>& class_weights() const { return class_weights_; }
+  bool loss_scaling() const { return figures_.loss_scaling; }
+  /// Holds at any time; zeros before compile().
+  PlannedFigures figures() const;
+
+ private:
+  void compile_sets(const Dataset& training, const Dataset* evaluation);
+  PlanSet::Shapes training_shapes(const PlanOptions& plan);
+  PlanSet::Shapes evaluation_shapes();
+  /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
+  Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
+  bool packs_text() const {
+    return model_.bucket_for({config_.data.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;
+  }
+  void count_memory();
+  void announce_search();
+
+  const Config& config_;
+  Backend& backend_;
+  const Model& model_;
+  const Ranks& ranks_;
+  Collectives* gradients_;
+  TrainObserver& observer_;
+  std::unique_ptr<Task> task_;
+  PlannedFigures figures_;  // without search_seconds
+  std::vector<float> class_weights_;
+  Variables variables_;
+  std::optional<PlanSet> training_;
+  std::optional<PlanSet> evaluation_;
+  std::optional<PlanMemory> memory_;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,232 @@
+#include "core/train/step_runner.h"
+
+#include "core/data/tensor_names.h"
+#include "core/passes/optimizer.h"
+#include "core/passes/pipeline.h"
+#include "core/runtime/feeder.h"
+#include "core/train/input/mix.h"
+#include "core/train/settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+constexpr std::int64_t traced_steps = 5;
+
+/// Waits, busily, so that what took `seconds` takes `percent` longer.
+void lengthen(double seconds, double percent) {
+  const Stopwatch watch;
+  while (watch.seconds() < seconds * percent * 1e-2) {
+  }
+}
+
+}  // namespace
+
+StepRunner::StepRunner(const Config& config, Backend& backend, TrainingPlans& plans, Ranks& ranks,
+                       const StepCounts& counts, OnStep on_step)
+    : config_(config),
+      backend_(backend),
+      plans_(plans),
+      ranks_(ranks),
+      counts_(counts),
+      schedule_(make_schedule(config, counts)),
+      on_step_(std::move(on_step)) {
+  if (config.output.trace && ranks.is_main()) {
+    trace_.emplace(config.train.measure_after_steps, traced_steps, counts.total_steps);
+  }
+  for (StepInFlight& step : steps_) {
+    for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
+      step.losses.push_back(backend_.memory().make_readback(sizeof(float)));
+      for (std::size_t term = 0; term < plans.loss_terms().size(); ++term) {
+        step.terms.push_back(backend_.memory().make_readback(sizeof(float)));
+      }
+    }
+    if (plans_.loss_scaling()) step.loss_scale = backend_.memory().make_readback(LossScaleState::size * sizeof(float));
+  }
+}
+
+void StepRunner::run(Loader& loader, std::int64_t step) {
+  StepInFlight& launched = steps_[static_cast<std::size_t>(step % 2)];
+  launch(loader, step, launched);
+  finish();
+  in_flight_ = &launched;
+  if (!backend_.stream().runs_ahead()) finish();
+}
+
+void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
+  launched.traced = trace_ && trace_->wants(step);
+  if (launched.traced) finish();  // the step before, which would run into this one
+  launched.started = clock_.seconds();
+  launched.step = step;
+  launched.waited_before = ranks_.waited_seconds();
+  launched.mine = {};
+  for (std::int64_t micro = 0; micro < config_.train.accumulate_steps; ++micro) {
+    launch_micro_step(loader, step, micro, launched);
+  }
+  if (launched.loss_scale != nullptr) launched.loss_scale->start(plans_.variables().at(loss_scale_state).data);
+}
+
+void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched) {
+  RankStep& mine = launched.mine;
+  Stopwatch watch;
+  ranks_.note("waiting for data", step + 1);
+  const double begin = clock_.seconds();
+  const Batch& batch = mixed(loader.next());
+  trace(launched, "waiting for data", begin);
+  mine.reader_seconds += watch.restart();
+  mine.samples += static_cast<double>(batch.count);
+  ranks_.note("forward and backward", step + 1);
+  const Pass last = micro + 1 == config_.train.accumulate_steps ? Pass::update : Pass::backward;
+  PlanSet::Member& member = plan_for(batch, last, mine);
+  Plan& plan = member.plan;
+  const double fed = clock_.seconds();
+  feed(plan, batch);
+  feed_step(plan, step, micro);
+  trace(launched, "feeding the batch", fed);
+  run_plan(plan, last, launched);
+  launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
+  std::size_t term = static_cast<std::size_t>(micro) * plans_.loss_terms().size();
+  for (const auto& [name, weight] : plans_.loss_terms()) {
+    launched.terms[term++]->start(plan.output(loss_term_output(name)));
+  }
+  const TokenCounts tokens = count_tokens(plan, batch);
+  mine.tokens += static_cast<double>(tokens.valid);
+  mine.computed_tokens += static_cast<double>(tokens.computed);
+  mine.flops += member.cost.flops;
+  ++member.batches;
+  mine.compute_seconds += watch.seconds();
+}
+
+void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
+  plan.time_nodes(launched.traced || config_.output.per_op);
+  const double begin = clock_.seconds();
+  plan.run(Pass::forward, last);
+  if (!launched.traced) return;
+  trace(launched, "forward and backward", begin);
+  trace_->add_ops(begin, plan.last_run());
+  if (backend_.stream().runs_ahead()) launched.mine.sets_up = 1;  // launched one by one, and so not measured
+}
+
+void StepRunner::trace(const StepInFlight& step, const std::string& what, double begin) {
+  if (step.traced) trace_->add(what, begin, clock_.seconds() - begin);
+}
+
+PlanSet::Member& StepRunner::plan_for(const Batch& batch, Pass last, RankStep& mine) {
+  PlanSet& plans = plans_.training();
+  PlanSet::Member* const found = plans.find(batch);
+  if (found != nullptr && (plans.size() == 1 || found->plan.steady(Pass::forward, last))) return *found;
+  finish();  // the step before, which would end only when the plan is set up
+  mine.sets_up = 1;
+  return found != nullptr ? *found : plans.for_batch(batch);
+}
+
+const Batch& StepRunner::mixed(const Batch& batch) {
+  if (!mixes(config_.train)) return batch;
+  const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
+  mixed_ = mix_rows(batch, draw_mix(config_, find_image_size(batch), batch.epoch, number));
+  return mixed_;
+}
+
+double StepRunner::learning_rate(std::int64_t step) const {
+  return schedule_.at(step) * counts_.phases[counts_.find_phase(step)].lr_scale;
+}
+
+void StepRunner::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const {
+  const auto lr = static_cast<float>(learning_rate(step));
+  plan.write_input(flat::learning_rate, &lr, sizeof lr);
+  if (const std::vector<float>& weights = plans_.class_weights(); !weights.empty()) {
+    plan.write_input(tensor_names::class_weights, weights.data(), weights.size() * sizeof weights[0]);
+  }
+  if (plan.has_input(tensor_names::rng)) {
+    const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
+    // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number
+    // of the step.
+    const bool packed = plan.has_input(tensor_names::offsets);
+    const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
+    plan.write_input(tensor_names::rng, rng.data(), sizeof rng);
+  }
+  if (plan.has_input(flat::micro_step)) {
+    // Rank 0 has the sum so far where micro-batches are added up in the data's order.
+    const bool starts_afresh = config_.dist.reproducible && ranks_.rank() != 0;
+    const auto index = static_cast<std::int32_t>(starts_afresh ? 0 : micro);
+    plan.write_input(flat::micro_step, &index, sizeof index);
+  }
+}
+
+void StepRunner::finish() {
+  if (in_flight_ == nullptr) return;
+  finish(*in_flight_);
+  in_flight_ = nullptr;
+}
+
+void StepRunner::finish(StepInFlight& launched) {
+  RankStep& mine = launched.mine;
+  read_losses(launched);
+  // Steps that overlap take the time from one's end to the next one's.
+  const double begin = std::max(launched.started, last_finish_);
+  if (config_.train.test_delay_percent > 0) lengthen(clock_.seconds() - begin, config_.train.test_delay_percent);
+  mine.step_seconds = clock_.seconds() - begin;
+  mine.elapsed_seconds = clock_.seconds();
+  mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;
+  const std::span<const RankStep> by_rank = ranks_.share(mine);
+  if (!launched.term_means.empty()) ranks_.add_up(launched.term_means);
+  last_finish_ = clock_.seconds();
+
+  read_loss_scale(launched);
+  TrainObserver::Step step = shown(launched, by_rank);
+  step.step_seconds = last_finish_ - begin;
+  trace(launched, fmt::format("step {}", step.step), launched.started);
+  on_step_(step, by_rank);
+}
+
+void StepRunner::read_losses(StepInFlight& launched) const {
+  const Stopwatch watch;
+  const auto micro_batches = static_cast<double>(launched.losses.size());
+  const auto part = [&](Readback& readback) {
+    float loss = 0;
+    std::memcpy(&loss, readback.finish().data(), sizeof loss);
+    return static_cast<double>(loss) / micro_batches;
+  };
+  for (const auto& readback : launched.losses) launched.mine.loss += part(*readback);
+  launched.term_means.assign(plans_.loss_terms().size(), 0.0);
+  for (std::size_t i = 0; i < launched.terms.size(); ++i) {
+    launched.term_means[i % launched.term_means.size()] += part(*launched.terms[i]);
+  }
+  launched.mine.compute_seconds += watch.seconds();
+}
+
+void StepRunner::read_loss_scale(StepInFlight& launched) {
+  if (launched.loss_scale == nullptr) return;
+  std::array<float, LossScaleState::size> state{};
+  std::memcpy(state.data(), launched.loss_scale->finish().data(), sizeof state);
+  const double scale = state[LossScaleState::scale];
+  loss_scales_.skipped_steps = std::llround(state[LossScaleState::skipped_steps]);
+  std::vector<ScaleChange>& history = loss_scales_.scale_history;
+  if (history.empty() || history.back().scale != scale) history.push_back({launched.step + 1, scale});
+}
+
+TrainObserver::Step StepRunner::shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const {
+  TrainObserver::Step step;
+  step.step = launched.step + 1;
+  step.total = counts_.total_steps;
+  step.phase = counts_.find_phase(launched.step);
+  step.epochs = counts_.epochs(step.step);
+  step.lr = static_cast<float>(learning_rate(launched.step));
+  step.reader_seconds = launched.mine.reader_seconds;
+  step.compute_seconds = launched.mine.compute_seconds;
+  for (const RankStep& rank : by_rank) {
+    step.loss += rank.loss / static_cast<double>(by_rank.size());
+    step.samples += std::llround(rank.samples);
+  }
+  auto sum = launched.term_means.begin();
+  for (const auto& [name, weight] : plans_.loss_terms()) {
+    step.losses[name] = *sum++ / static_cast<double>(by_rank.size());
+  }
+  if (!loss_scales_.scale_history.empty()) step.loss_scale = loss_scales_.scale_history.back().scale;
+  return step;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,98 @@
+// Training steps: feeds micro-batches, launches them, reads the loss back, and tells of each step that is done.
+#pragma once
+
+#include "core/base/clock.h"
+#include "core/config/config.h"
+#include "core/data/loader/loader.h"
+#include "core/report/figures.h"
+#include "core/train/measure/trace.h"
+#include "core/train/phases.h"
+#include "core/train/plans/training_plans.h"
+#include "core/train/ranks.h"
+#include "core/train/schedule.h"
+#include "core/train/state/starting_state.h"
+#include "core/train/train_observer.h"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace ptrain {
+
+struct LossScales {
+  std::vector<ScaleChange> scale_history;  // empty without loss scaling
+  std::int64_t skipped_steps = 0;
+};
+
+class StepRunner {
+ public:
+  /// A step that is done, as it is shown and as each rank saw it.
+  using OnStep = std::function<void(const TrainObserver::Step& step, std::span<const RankStep> by_rank)>;
+
+  /// `plans` are allocated and hold the starting state. All but `counts` must outlive it.
+  StepRunner(const Config& config, Backend& backend, TrainingPlans& plans, Ranks& ranks, const StepCounts& counts,
+             OnStep on_step);
+
+  /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. A device that
+  /// runs ahead gets the launches before the host waits for the loss of the step before; the CPU is done when it
+  /// returns.
+  void run(Loader& loader, std::int64_t step);
+  /// Waits for the step in flight, if there is one.
+  void finish();
+
+  const LossScales& loss_scales() const { return loss_scales_; }
+  /// Of rank 0, where the configuration asks for one.
+  const std::optional<Trace>& trace() const { return trace_; }
+
+ private:
+  /// A step whose launches are made, and the values that the host wants of it.
+  struct StepInFlight {
+    std::int64_t step = 0;
+    RankStep mine;
+    double waited_before = 0;  // Ranks::waited_seconds
+    double started = 0;        // on `clock_`
+    bool traced = false;
+    std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
+    std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, of several losses each in turn
+    std::vector<double> term_means;                 // over the micro-batches
+    std::unique_ptr<Readback> loss_scale;           // null without loss scaling
+  };
+
+  void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
+  void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched);
+  /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
+  /// phases up to `last` as all later ones will.
+  PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
+  void run_plan(Plan& plan, Pass last, StepInFlight& launched);
+  /// Told of a step that is traced; nothing of the others.
+  void trace(const StepInFlight& step, const std::string& what, double begin);
+  double learning_rate(std::int64_t step) const;
+  /// `batch`, or where the configuration says so its images mixed.
+  const Batch& mixed(const Batch& batch);
+  /// What differs between steps and micro-batches beside the batch.
+  void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
+  void finish(StepInFlight& launched);
+  void read_losses(StepInFlight& launched) const;
+  TrainObserver::Step shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const;
+  void read_loss_scale(StepInFlight& launched);
+
+  const Config& config_;
+  Backend& backend_;
+  TrainingPlans& plans_;
+  Ranks& ranks_;
+  StepCounts counts_;
+  Schedule schedule_;
+  OnStep on_step_;
+  std::array<StepInFlight, 2> steps_;  // the one being launched and, on a device that runs ahead, the one before it
+  StepInFlight* in_flight_ = nullptr;
+  Batch mixed_;  // the last one, where batches are mixed
+  LossScales loss_scales_;
+  Stopwatch clock_;
+  std::optional<Trace> trace_;
+  double last_finish_ = 0;  // on `clock_`
+};
+
+}  // namespace ptrain

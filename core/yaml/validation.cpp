@@ -1,0 +1,218 @@
+#include "core/yaml/validation.h"
+
+#include "core/base/errors.h"
+#include "core/config/config_enums.h"
+#include "core/config/keys.h"
+#include "core/config/text.h"
+#include "core/yaml/rejection.h"
+#include "core/yaml/training_checks.h"
+#include "core/yaml/unused_keys.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace ptrain {
+namespace {
+
+bool has(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void check_amp(const Config& config, const Rejection& reject) {
+  for (const std::string& op : config.amp.custom_white_list) {
+    if (has(config.amp.custom_black_list, op))
+      reject("amp.custom_white_list", "{} is in amp.custom_black_list too", op);
+  }
+  if (has(config.amp.custom_white_list, "batch_norm")) {
+    reject("amp.custom_white_list", "batch_norm keeps its own precision and can be in no list");
+  }
+  if (has(config.amp.custom_black_list, "batch_norm")) {
+    reject("amp.custom_black_list", "batch_norm keeps its own precision and can be in no list");
+  }
+}
+
+void check_table(const DataConfig& data, const Rejection& reject) {
+  const ColumnsConfig& columns = data.columns;
+  const auto same = [](const std::string& a, const std::string& b) { return !a.empty() && a == b; };
+  if (same(columns.label, columns.text) || same(columns.label, columns.second)) {
+    reject("data.columns.label", "{} is named as text too", shown(columns.label));
+  }
+  if (same(columns.second, columns.text))
+    reject("data.columns.second", "{} is data.columns.text too", shown(columns.second));
+  if (data.labels.size() == 1) reject("data.labels", "expected at least 2, got {} alone", shown(data.labels[0]));
+  for (auto label = data.labels.begin(); label != data.labels.end(); ++label) {
+    if (label->empty()) reject("data.labels", "a label is empty");
+    if (std::find(data.labels.begin(), label, *label) != label)
+      reject("data.labels", "{} is there twice", shown(*label));
+  }
+}
+
+/// Names of the sources that give samples of this form, for a message.
+std::string sources_giving(SampleForm form, const Catalogs& catalogs) {
+  const std::vector<std::string> names =
+      names_where(catalogs.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); });
+  return names.size() > 2 ? fmt::format("{}", fmt::join(names, "|")) : join_words(names, "or");
+}
+
+void check_data(const Config& config, const Catalogs& catalogs, const Rejection& reject) {
+  const ModelEntry& model = config.model.entry;
+  const DataSourceEntry& source = catalogs.find_source(config.data.source);
+  if (!source.gives_form(model.form())) {
+    reject("data.source", "{} reads {}, got {}", model.name, sources_giving(model.form(), catalogs), source.name);
+  }
+  if (source.reads_key("data.path") && config.data.path.empty()) {
+    reject("data.path", "required by data.source {}: the folder of the data set", source.name);
+  }
+  for (const RequiredKey& key : source.required) {
+    if (find_key(key.name)->get(config).get<std::string>().empty()) {
+      reject(key.name, "required by data.source {}: {}", source.name, key.what);
+    }
+  }
+  if (config.data.decoder == Decoder::gpu && source.has_encoded_images() && config.device.kind == DeviceKind::cpu) {
+    reject("data.decoder", "expected cpu or auto on device cpu, got gpu, which needs device cuda");
+  }
+  if (source.reads_key("data.columns.label")) check_table(config.data, reject);
+  if (config.data.split.dev > 0 && !source.can_split) {
+    reject("data.split.dev", "is made for {}, {} has evaluation samples",
+           join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.can_split; }),
+                      "and"),
+           source.name);
+  }
+  if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
+    reject("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
+           config.model.max_positions);
+  }
+}
+
+/// Tables are updated by the rows that a batch reads, on one rank.
+void check_tables(const Config& config, const Rejection& reject) {
+  if (config.model.entry.reads != DataKind::table) return;
+  const TrainConfig& train = config.train;
+  const OptimizerKind optimizer = train.optimizer.name;
+  if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
+    reject("train.optimizer.name", "{} scales by norms of whole tables, of which {} updates single rows",
+           enum_name(optimizer), config.model.entry.name);
+  }
+  const auto expect = [&](const char* key, std::int64_t expected, double got) {
+    if (got != static_cast<double>(expected)) {
+      reject(key, "expected {}, got {}: {} updates single rows of its tables", expected, got, config.model.entry.name);
+    }
+  };
+  expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
+  expect("train.ema_decay", 0, train.ema_decay);
+  expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
+}
+
+/// What is done to images alone is asked of no other model.
+void check_images(const Config& config, const Rejection& reject) {
+  const DataKind kind = config.model.entry.reads;
+  if (kind == DataKind::image) return;
+  const TrainConfig& train = config.train;
+  const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
+                                                {"train.resize.from", train.resize.from < 1},
+                                                {"train.mixup", train.mixup > 0},
+                                                {"train.cutmix", train.cutmix > 0},
+                                                {"eval.flip", config.eval.flip}};
+  for (const auto& [key, set] : asked) {
+    if (set) reject(key, "{} reads {}", config.model.entry.name, kind == DataKind::table ? "tables" : "text");
+  }
+}
+
+void check_distribution(const DistConfig& dist, const Rejection& reject) {
+  if (!dist.reproducible) return;
+  if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible adds up in fp32");
+  if (dist.sync_batch_norm) {
+    reject("dist.sync_batch_norm",
+           "statistics over all ranks depend on their number, which dist.reproducible rules out");
+  }
+}
+
+/// What makes up for classes with different numbers of samples.
+void check_balance(const Config& config, const Rejection& reject) {
+  const ClassWeights& weights = config.data.class_weights;
+  const char* mixed = config.train.mixup > 0 ? "train.mixup" : config.train.cutmix > 0 ? "train.cutmix" : nullptr;
+  if (weights.any() && mixed != nullptr) reject("data.class_weights", "samples that {} mixes have no class", mixed);
+  if (weights.given.size() == 1) reject("data.class_weights", "expected a weight for each class, got 1");
+  const auto given = static_cast<std::int64_t>(weights.given.size());
+  if (given > 0 && config.model.classes > 0 && given != config.model.classes) {
+    reject("data.class_weights", "has {} weights for model.classes {}", given, config.model.classes);
+  }
+  if (config.data.sampling == Sampling::balanced && !config.data.shuffle) {
+    reject("data.sampling", "balanced draws samples, which data.shuffle false rules out");
+  }
+}
+
+/// Metrics that the task does not have.
+void check_metrics(const Config& config, const TaskEntry& task, const Rejection& reject) {
+  const std::vector<std::string> known = task.metrics(config.model.classes);
+  const auto check = [&](const char* key, const std::string& metric) {
+    if (metric == primary_metric || has(known, metric)) return;
+    reject(key, "expected {}, one of {}, got {}{}", primary_metric, fmt::join(known, ", "), shown(metric),
+           did_you_mean(metric, known));
+  };
+  if (config.output.keep_best != no_metric) check("output.keep_best", config.output.keep_best);
+  if (config.train.target > 0) check("train.target_metric", config.train.target_metric);
+}
+
+/// What is to be learnt, and whether the data has it.
+void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Rejection& reject) {
+  const Config& config = loaded.config;
+  const ModelEntry& model = config.model.entry;
+  const TaskEntry& task = catalogs.find_task(task_name(config));
+  if (model.tasks.size() == 1 && config.model.head != model.tasks.front() &&
+      loaded.origins.at("model.head") != "default") {
+    reject("model.head", "{} is of the task {}, got {}", model.name, task.name, config.model.head);
+  }
+  check_metrics(config, task, reject);
+  task.check(config, [&](const std::string& key, const std::string& reason) { reject(key, "{}", reason); });
+  const DataSourceEntry& source = catalogs.find_source(config.data.source);
+  if (source.gives_targets(task.targets) || !source.gives_form(model.form())) return;
+  const auto fits = [&](const DataSourceEntry& other) {
+    return other.gives_form(model.form()) && other.gives_targets(task.targets);
+  };
+  reject(model.tasks.size() > 1 ? "model.head" : "data.source", "{} learns {}, which {} has; got data.source {}",
+         task.name, join_words(task.targets, "and"), join_words(names_where(catalogs.sources(), fits), "or"),
+         config.data.source);
+}
+
+void check_run(const Config& config, const Rejection& reject) {
+  if (config.output.keep_best != no_metric && !config.eval.any()) {
+    reject("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.output.predictions && !config.eval.any()) {
+    reject("output.predictions", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.patience > 0 && config.output.keep_best == no_metric) {
+    reject("train.patience", "needs output.keep_best, the metric that has to get better");
+  }
+  if (config.train.target > 0 && !config.eval.any()) {
+    reject("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
+  }
+  if (config.train.target_metric == no_metric) reject("train.target_metric", "expected a metric, got none");
+  if (config.output.dir.empty()) reject("output.dir", "expected a folder, got \"\"");
+  if (config.resume.empty()) reject("resume", "expected none, auto or a checkpoint's path, got \"\"");
+  if (config.threads > 0 && config.dist.mode == DistMode::parallel_graph && config.threads < config.dist.ranks) {
+    reject("threads", "{} threads are too few for dist.ranks {}", config.threads, config.dist.ranks);
+  }
+}
+
+}  // namespace
+
+void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
+  const Rejection reject(loaded);
+  check_task(loaded, catalogs, reject);
+  check_balance(loaded.config, reject);
+  check_amp(loaded.config, reject);
+  check_data(loaded.config, catalogs, reject);
+  check_training(loaded.config, reject);
+  check_images(loaded.config, reject);
+  check_tables(loaded.config, reject);
+  check_distribution(loaded.config.dist, reject);
+  check_run(loaded.config, reject);
+  note_unread(loaded, catalogs);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,258 @@
+#include "models/model_registry.h"
+
+#include "core/base/errors.h"
+#include "core/config/config_enums.h"
+#include "core/data/factory.h"
+#include "core/data/sources.h"
+#include "models/text/bert.h"
+#include "models/text/gpt2.h"
+#include "models/vision/convnext.h"
+#include "models/vision/efficientnet.h"
+#include "models/vision/fcn.h"
+#include "models/vision/mobilenet.h"
+#include "models/vision/regnet.h"
+#include "models/vision/resnet.h"
+#include "models/vision/vgg.h"
+#include "models/vision/vision_transformer.h"
+#include "models/wide_deep.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+using MakeModel = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
+
+struct Row {
+  ModelEntry entry;
+  MakeModel make;
+};
+
+Row image_row(std::string name, std::vector<std::string> other_names, std::string family, std::vector<std::string> keys,
+              MakeModel make, std::string weights, std::optional<PublishedAccuracy> published = {}) {
+  return {{std::move(name),
+           std::move(other_names),
+           std::move(family),
+           DataKind::image,
+           std::move(keys),
+           {"classification"},
+           MainWork::convolutions,
+           std::move(weights),
+           std::move(published)},
+          make};
+}
+
+/// Of images that are computed as matrix products: patches or pixels are their rows.
+Row product_row(std::string name, std::vector<std::string> other_names, std::string family,
+                std::vector<std::string> keys, MakeModel make, std::string weights, PublishedAccuracy published) {
+  Row row = image_row(std::move(name), std::move(other_names), std::move(family), std::move(keys), make,
+                      std::move(weights), std::move(published));
+  row.entry.work = MainWork::products;
+  return row;
+}
+
+Row encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys, MakeModel make) {
+  return {{std::move(name),
+           std::move(other_names),
+           "BERT",
+           DataKind::text,
+           std::move(keys),
+           {"classification", "regression"},
+           MainWork::products,
+           "transformers"},
+          make};
+}
+
+template <int depth, int groups = 1, int group_width = 64, ResNetForm form = ResNetForm::plain>
+std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
+  ResNetSpec spec = resnet_spec(config, data);
+  spec.depth = depth;
+  spec.form = form;
+  spec.groups = groups;
+  spec.group_width = group_width;
+  return make_resnet(spec);
+}
+
+template <int depth>
+constexpr auto resnet_vd = resnet<depth, 1, 64, ResNetForm::d>;
+
+template <std::unique_ptr<Model> (*make)(const ImageSpec& spec)>
+std::unique_ptr<Model> image(const Config& config, const DatasetInfo& data) {
+  return make(image_spec(config, data));
+}
+
+template <BertForm form>
+std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
+  return make_bert(bert_spec(form, config, data));
+}
+
+std::unique_ptr<Model> wide_deep(const Config& config, const DatasetInfo& data) {
+  return make_wide_deep(wide_deep_spec(config, data));
+}
+
+std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
+  return make_gpt2(gpt2_spec(config, data));
+}
+
+std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+using Keys = std::vector<std::string>;
+
+// Functions, since rows may be asked for while other files' constants are made.
+ModelEntry wide_deep_entry() {
+  const Keys keys{"model.hash_buckets", "model.embedding_size"};
+  return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, {"clicks"}, MainWork::products, "ptrain"};
+}
+
+ModelEntry fcn_entry() {
+  return {"fcn_tiny", {}, "FCN", DataKind::image, {"data.image_size"}, {"segmentation"}, MainWork::convolutions,
+          "ptrain"};
+}
+
+ModelEntry gpt2_entry() {
+  const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
+  return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, {"language_model"}, MainWork::products, "transformers"};
+}
+
+const std::vector<Row>& model_rows() {
+  static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  static const Keys image_keys{"data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"};
+  static const Keys vgg_keys = joined(image_keys, {"model.dropout"});
+  static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
+  static const Keys mobilenet_v1_keys = joined(joined(image_keys, {"model.stem"}), norm_keys);
+  static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
+  static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
+  static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
+  static const Keys segment_network_keys = joined(resnet_keys, {"model.segments", "model.dropout"});
+  static const Keys convnext_keys = joined(image_keys, {"model.stochastic_depth"});
+  static const Keys vision_transformer_keys = joined(convnext_keys, {"model.attention"});
+  static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
+                                 "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
+  static const Keys bert_keys = joined({"model.size"}, encoder_keys);
+  static const std::vector<Row> table{
+      image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
+      image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
+      image_row("resnet50", {"ResNet50", "ResNet50_dist"}, "ResNet", resnet_keys, resnet<50>, "torchvision",
+                {{76.5, "configs/recipes/imagenet_resnet50_120ep.yaml"}}),
+      image_row("resnet101", {}, "ResNet", resnet_keys, resnet<101>, "torchvision"),
+      image_row("resnet152", {}, "ResNet", resnet_keys, resnet<152>, "torchvision"),
+      image_row("resnet50_vd", {"ResNet50_vd"}, "ResNet", resnet_keys, resnet_vd<50>, "timm resnet50d",
+                {{79.12, "PaddleClas"}}),
+      image_row("resnet101_vd", {}, "ResNet", resnet_keys, resnet_vd<101>, "timm resnet101d"),
+      image_row("resnext50_32x4d", {"ResNeXt50_32x4d"}, "ResNet", resnet_keys, resnet<50, 32, 4>, "torchvision",
+                {{77.75, "PaddleClas"}}),
+      image_row("resnext101_32x8d", {}, "ResNet", resnet_keys, resnet<101, 32, 8>, "torchvision"),
+      image_row("wide_resnet50_2", {}, "ResNet", resnet_keys, resnet<50, 1, 128>, "torchvision"),
+      image_row("wide_resnet101_2", {}, "ResNet", resnet_keys, resnet<101, 1, 128>, "torchvision"),
+      image_row("mobilenet_v1", {"MobileNetV1"}, "MobileNet", mobilenet_v1_keys, image<make_mobilenet_v1>,
+                "timm mobilenetv1_100", {{70.99, "PaddleClas"}}),
+      image_row("mobilenet_v2", {"MobileNetV2"}, "MobileNet", mobilenet_v2_keys, image<make_mobilenet_v2>,
+                "torchvision", {{71.90, "Fluid 1.3"}}),
+      image_row("mobilenet_v3_large", {"MobileNetV3_large_x1_0"}, "MobileNet", mobilenet_v2_keys,
+                image<make_mobilenet_v3_large>, "torchvision", {{74.04, "torchvision"}}),
+      image_row("vgg16", {"VGG16"}, "VGG", vgg_keys, image<make_vgg16>, "torchvision", {{72.0, "PaddleClas"}}),
+      image_row("vgg16_bn", {}, "VGG", vgg_bn_keys, image<make_vgg16_bn>, "torchvision"),
+      image_row("efficientnet_b0", {"EfficientNetB0"}, "EfficientNet", efficientnet_keys, image<make_efficientnet_b0>,
+                "torchvision", {{77.38, "PaddleClas"}}),
+      image_row("regnet_y_400mf", {}, "RegNet", mobilenet_v1_keys, image<make_regnet_y_400mf>, "torchvision",
+                {{74.05, "torchvision"}}),
+      product_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>,
+                  "torchvision", {82.03, "PaddleClas"}),
+      product_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
+                  "torchvision", {81.95, "PaddleClas"}),
+      product_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
+                  "timm deit_small_patch16_224", {79.86, "timm"}),
+      image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
+                {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
+      encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>),
+      encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
+      encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
+      encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
+      {fcn_entry(), image<make_fcn_tiny>},
+      {wide_deep_entry(), wide_deep},
+      {gpt2_entry(), gpt2},
+  };
+  return table;
+}
+
+const Row& find_row(std::string_view name) {
+  for (const Row& row : model_rows()) {
+    if (row.entry.name == name) return row;
+  }
+  fail_usage("model.name: unknown model \"{}\"", name);
+}
+
+const char* plural(DataKind kind) {
+  switch (kind) {
+    case DataKind::image:
+      return "images";
+    case DataKind::text:
+      return "text";
+    case DataKind::table:
+      return "tables";
+    case DataKind::tokens:
+      return "running text";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<ModelEntry> model_entries() {
+  std::vector<ModelEntry> entries;
+  for (const Row& row : model_rows()) entries.push_back(row.entry);
+  return entries;
+}
+
+const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
+
+std::string usual_model(DataKind kind, ImageSize image_size, int frames) {
+  if (kind == DataKind::text) return "bert";
+  if (kind == DataKind::table) return "wide_deep";
+  if (frames > 0) return "tsn_resnet50";
+  return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
+}
+
+DatasetInfo described_data(const ModelEntry& model) {
+  DatasetInfo data;
+  data.kind = model.reads;
+  switch (model.reads) {
+    case DataKind::image:
+      data.classes = 1000;
+      data.image_size = Config{}.data.image_size;
+      if (model.reads_clips()) data.frames = static_cast<int>(Config{}.model.segments);
+      break;
+    case DataKind::text:
+      data.classes = 2;
+      data.max_length = static_cast<int>(Config{}.data.max_length);
+      data.vocab_size = static_cast<int>(BertSpec{}.vocab_size);
+      break;
+    case DataKind::table:
+      return click_info({});
+    case DataKind::tokens:
+      data = tokens_info(static_cast<int>(Gpt2Spec{}.max_length), static_cast<int>(Gpt2Spec{}.vocab_size));
+      break;
+  }
+  return data;
+}
+
+std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data) {
+  if (data.classes > config.model.classes) {
+    fail_usage("model.classes: is {}, but the data has {} classes", config.model.classes, data.classes);
+  }
+  const std::size_t weights = config.data.class_weights.given.size();
+  if (weights > 0 && weights != static_cast<std::size_t>(config.model.classes)) {
+    fail_usage("data.class_weights: has {} weights for {} classes", weights, config.model.classes);
+  }
+  const ModelEntry& entry = config.model.entry;
+  if (entry.reads != data.kind) {
+    fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
+               config.data.source, plural(data.kind));
+  }
+  return find_row(entry.name).make(config, data);
+}
+
+}  // namespace ptrain
