@@ -47,8 +47,4 @@ class BestModel {
   std::int64_t since_ = 0;
 };
 
-/// Puts what `write` writes into an empty folder in the place of `folder`, whole or not at all. Throws Error{failed}.
-void replace_folder(const std::filesystem::path& folder,
-                    const std::function<void(const std::filesystem::path&)>& write);
-
 }  // namespace ptrain
