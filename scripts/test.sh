@@ -79,6 +79,10 @@ step "packages"
 scripts/install_deps.sh --dev
 step "format"
 check_format
+if ((tidy)); then
+  step "spelling"
+  git ls-files -z | xargs -0 codespell # .codespellrc has the words that it is to pass
+fi
 step "release build"
 cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=ON
 cmake --build build/release --parallel "$jobs"
