@@ -51,7 +51,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# inside USER COMMAND: a shell of the root, with processes, devices and mounts of its own.
+# inside USER COMMAND: a shell of the root, with processes, devices and mounts of its own, and the program in PATH.
 inside() {
   local -a settings=()
   local name
@@ -63,7 +63,7 @@ inside() {
     mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev"
     exec chroot "$1" runuser -u "$2" -- env -i "${@:4}" \
       PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin bash -c "$3"' \
-    - "$root" "$1" "export HOME=~$1; $2" "${settings[@]}"
+    - "$root" "$1" "export HOME=~$1 PATH=$clone/build/release/bin:\$PATH; $2" "${settings[@]}"
 }
 
 make_root() {
