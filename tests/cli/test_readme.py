@@ -48,8 +48,9 @@ NOT_RUN = {
 # Verdicts about speed: any of them is one, as the machine may do other work meanwhile.
 VERDICTS = {("compare",): {0, 4, 5}, ("baseline", "check"): {0, 4, 5}, ("doctor", "--check", "--expect"): {0, 1}}
 
-SHORT = ["-o", "train.steps=1", "-o", "eval.max_samples=64", "--progress", "none"]
-BRIEF = ["--repeats", "2", "--progress", "none", "-o", "train.steps=24", "-o", "eval.max_samples=4"]
+SEARCHLESS = ["-o", "flags.cudnn_exhaustive_search=false"]
+SHORT = [*SEARCHLESS, "-o", "train.steps=1", "-o", "eval.max_samples=64", "--progress", "none"]
+BRIEF = [*SEARCHLESS, "--repeats", "2", "--progress", "none", "-o", "train.steps=24", "-o", "eval.max_samples=4"]
 
 
 def lines(document):
@@ -109,7 +110,7 @@ class Documents(TrainedModels, ProgramTest):
             arguments += ["--seconds", "0"]
         elif command == "compare" and "--against" in words:
             arguments[words.index("--budget") + 1] = "1"
-            arguments += ["-o", "train.steps=24", "-o", "data.batch_size=2", "-o", "eval.max_samples=16"]
+            arguments += [*SEARCHLESS, "-o", "train.steps=24", "-o", "data.batch_size=2", "-o", "eval.max_samples=16"]
             if "--out" not in words:
                 arguments += ["--out", self.folder / "compare"]
         elif command == "runs":
