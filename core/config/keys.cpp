@@ -177,7 +177,7 @@ nlohmann::json to_json(const Config& config) {
   nlohmann::json tree = nlohmann::json::object();
   for (const Key& key : config_keys()) put(tree, key.name, key.get(config));
   for (const Key& key : hidden_keys()) {
-    if (key.get(config) != default_of(key)) put(tree, key.name, key.get(config));
+    if (key.get(config) != default_value(key)) put(tree, key.name, key.get(config));
   }
   return tree;
 }
