@@ -1,4 +1,4 @@
-// Which GPUs and libraries are there.
+// Detects GPUs and libraries.
 #include "core/cuda/cuda_backend.h"
 #include "core/cuda/device/driver_version.h"
 #include "core/cuda/library/nvjpeg_functions.h"
@@ -13,18 +13,18 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled for
+constexpr int oldest_major = 8;  // Ampere, the oldest architecture that is compiled for
 
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// The file that a function was loaded from; empty when it is part of the program, or nowhere.
+/// The file that a function was loaded from; empty for the program itself, or if unknown.
 std::string find_file(void* address) {
   Dl_info found{};
   if (address == nullptr || dladdr(address, &found) == 0 || found.dli_fname == nullptr) return {};
   return found.dli_fname;
 }
 
-/// nvJPEG is loaded by those who use it.
+/// nvJPEG is loaded only when used.
 void add_nvjpeg(BackendInfo& info) {
   const NvjpegFunctions* const nvjpeg = find_nvjpeg();
   if (nvjpeg == nullptr) {
