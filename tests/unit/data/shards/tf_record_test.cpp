@@ -89,7 +89,7 @@ TEST(TfRecord, FindsEveryDamagedByte) {
   }
   EXPECT_EQ(
       record_refusal("\x1f\x8b" + std::string(30, 'x')),
-      "t: is compressed, whose records cannot be read at their places; expected plain records (gunzip makes them)");
+      "t: is compressed, so its records cannot be read in place; expected plain records (gunzip makes them)");
 }
 
 TEST(TfRecord, RefusesWhatIsNoImageExample) {
