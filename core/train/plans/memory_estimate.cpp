@@ -39,7 +39,7 @@ std::int64_t largest_batch(const Config& config, DType preferred, const Model& m
     bucket.rows = batch;
     return estimate_memory(config, preferred, model, bucket).total() <= bytes;
   };
-  // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
+  // A batch of one may not be trainable: batch statistics of one pixel per channel would be of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
   if (!fits(smallest)) return 0;
   std::int64_t low = smallest, high = 2 * smallest;
