@@ -54,8 +54,8 @@ std::string unavailable_reason() {
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) return "no NVIDIA GPU is visible";
   if (status != cudaSuccess) return fmt::format("CUDA does not start: {}", cudaGetErrorString(status));
   cudaDeviceProp properties{};
-  if (const cudaError_t asked = cudaGetDeviceProperties(&properties, 0); asked != cudaSuccess)
-    return fmt::format("the GPU does not answer: {}", cudaGetErrorString(asked));
+  if (const cudaError_t properties_status = cudaGetDeviceProperties(&properties, 0); properties_status != cudaSuccess)
+    return fmt::format("the GPU does not answer: {}", cudaGetErrorString(properties_status));
   if (properties.major < oldest_major) {
     return fmt::format("{} has compute capability {}.{}, but {}.0 or newer is needed", properties.name,
                        properties.major, properties.minor, oldest_major);

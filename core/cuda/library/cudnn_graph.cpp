@@ -345,7 +345,8 @@ std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound; 
 
 void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
   constexpr std::size_t most = 16;
-  invariant(pointers.size() == parts_->bound.size() && pointers.size() <= most, "a cuDNN graph is run with the wrong tensors");
+  invariant(pointers.size() == parts_->bound.size() && pointers.size() <= most,
+            "a cuDNN graph is run with the wrong tensors");
   std::array<void*, most> own{};  // cuDNN's interface needs them writable
   std::copy(pointers.begin(), pointers.end(), own.begin());
   fe::error_t status = parts_->graph.execute_plan_at_index(

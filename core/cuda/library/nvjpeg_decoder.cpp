@@ -22,7 +22,8 @@ void check(Status status, const char* call) {
   if (status == 0) return;
   const std::string message = fmt::format("nvJPEG: status {} from {}", status, call);
   if (status == allocator_failed) {
-    throw OutOfMemory(message + "; each of data.workers takes device memory for decoding, with data.decoder cpu none does");
+    throw OutOfMemory(message +
+                      "; each of data.workers takes device memory for decoding, with data.decoder cpu none does");
   }
   throw Error(ExitCode::failed, message);
 }
