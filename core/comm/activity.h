@@ -12,9 +12,9 @@ namespace ptrain {
 
 /// Written by a rank's training thread without a lock or an allocation; read by any thread.
 struct RankActivity {
-  std::atomic<std::uint64_t> progress{0};  // changes whenever the rank does something
-  std::atomic<int> busy{0};                // above 0: in an operation of unlimited duration, such as writing a
-                                           // checkpoint
+  std::atomic<std::uint64_t> progress{0};       // changes whenever the rank does something
+  std::atomic<int> busy{0};                     // above 0: in an operation of unlimited duration, such as writing a
+                                                // checkpoint
   std::atomic<const char*> action{"starting"};  // a literal
   std::atomic<std::int64_t> step{0};            // training step, counted from 1; 0: none yet
 

@@ -49,8 +49,8 @@ std::optional<Launch> read(const Launcher& launcher, const LaunchVariables& vari
 
 void agree(const Launch& a, const Launch& b) {
   if (a.rank == b.rank && a.world_size == b.world_size) return;
-  fail_usage("{} says this is rank {} of {}, but {} says rank {} of {}: start ptrain with one launcher", a.source, a.rank,
-             a.world_size, b.source, b.rank, b.world_size);
+  fail_usage("{} says this is rank {} of {}, but {} says rank {} of {}: start ptrain with one launcher", a.source,
+             a.rank, a.world_size, b.source, b.rank, b.world_size);
 }
 
 }  // namespace

@@ -200,8 +200,8 @@ void MpiWatch::check_peers(Waiting waiting) {
     if (peer.machine == peers_[static_cast<std::size_t>(rank_)].machine && has_ended(peer.process)) {
       receive();               // a final message may name the failure that caused its end
       if (stood_still_ > 0) {  // the others gave up on this rank
-        fail_all(rank_, fmt::format("{} was suspended for {:.1f} s; it last did: {}", describe_rank(rank_), stood_still_,
-                                    activity_.text()));
+        fail_all(rank_, fmt::format("{} was suspended for {:.1f} s; it last did: {}", describe_rank(rank_),
+                                    stood_still_, activity_.text()));
       }
       fail_all(rank, fmt::format("{} died; it last did: {}", describe_rank(rank), last_deed(rank)));
     }

@@ -125,7 +125,8 @@ class ThreadTransport final : public Transport {
   void offer(void* data, std::int64_t size) {
     group_->offers[static_cast<std::size_t>(rank_)] = {data, size};
     meet(Buffers::opened);
-    if (group_->offers[0].size != size) throw std::logic_error("internal error: the ranks make different collective calls");
+    if (group_->offers[0].size != size)
+      throw std::logic_error("internal error: the ranks make different collective calls");
   }
 
   /// Whether ranks access each other's buffers between this barrier and the next.

@@ -54,7 +54,7 @@ std::unique_ptr<Kernel>* find_requested(std::vector<std::unique_ptr<Kernel>>& ca
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates,
                                       LapTimer& timer, const TrialMemory& memory) {
   if (candidates.empty()) fail("no implementation of {}", describe_problem(context));
-  if (auto* asked = find_requested(candidates)) return std::move(*asked);
+  if (auto* requested = find_requested(candidates)) return std::move(*requested);
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
   const std::string problem = make_search_key(context, candidates);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);

@@ -139,7 +139,8 @@ class OptimizerPass {
       fail_usage("{}: {}, but {} is updated by sparse gradients", key, what, table);
     };
     const OptimizerKind kind = make_element_settings({}).kind;
-    if (!updates_rows(kind)) reject("train.optimizer.name", fmt::format("{} scales by norms of whole tables", enum_name(kind)));
+    if (!updates_rows(kind))
+      reject("train.optimizer.name", fmt::format("{} scales by norms of whole tables", enum_name(kind)));
     if (options_.accumulate) reject("train.accumulate_steps", "gradient accumulation needs all rows");
     if (options_.average_decay > 0) reject("train.ema_decay", "a moving average needs all rows");
   }

@@ -32,7 +32,8 @@ std::string SparseUpdate::attributes() const {
 
 std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, count, count);
-  require(updates_rows(attributes_.settings.kind), "{} cannot update single rows", enum_name(attributes_.settings.kind));
+  require(updates_rows(attributes_.settings.kind), "{} cannot update single rows",
+          enum_name(attributes_.settings.kind));
   require(inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2, "table: expected f32 [rows,H], got {}",
           inputs[table].to_string());
   require(inputs[rows].dtype == DType::i32 && inputs[rows].shape.rank() == 1, "rows: expected i32 [n], got {}",
