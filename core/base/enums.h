@@ -1,5 +1,5 @@
 // Enumerations that the configuration and other parts of the program share, each with its names in YAML, reports and
-// messages. Those that only the configuration uses are in core/config/choices.h.
+// messages. Those that only the configuration uses are in core/config/config_enums.h.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& 
   const Shape rows{leading_shape(logits).count()};
   require_desc(inputs[SoftmaxCrossEntropy::labels], {DType::i32, rows}, "labels");
   const bool mixed = has_input(inputs, first), weighted = has_input(inputs, first + 2);
-  require(mixed == has_input(inputs, first + 1), "expected other labels and a share, or neither");
+  require(mixed == has_input(inputs, first + 1), "expected mixup_labels and mixup_lambda, or neither");
   require(!mixed || !weighted, "class weights cannot be combined with mixed samples");
   const auto at = static_cast<std::size_t>(first);
   if (mixed) {

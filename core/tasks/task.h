@@ -1,5 +1,5 @@
 // A task: what is learnt from a model's outputs, with its target tensors and training losses. One folder per task, and
-// a row in registry.cpp.
+// a row in task_registry.cpp.
 #pragma once
 
 #include "core/config/task_catalog.h"

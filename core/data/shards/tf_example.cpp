@@ -71,7 +71,7 @@ class MessageReader {
       size = read_varint();
     }
     const bool is_known = wire_ == varint || wire_ == fixed64 || wire_ == length_delimited || wire_ == fixed32;
-    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is no tf.train.Example");
+    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is not a tf.train.Example");
     content_ = {at_, at_ + size};
     at_ += size;
     return true;
@@ -87,12 +87,12 @@ class MessageReader {
   std::uint64_t read_varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) record_.reject("is no tf.train.Example");
+      if (at_ == end_) record_.reject("is not a tf.train.Example");
       const std::uint8_t byte = record_.window.at(at_++, end_);
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
-    record_.reject("is no tf.train.Example");
+    record_.reject("is not a tf.train.Example");
   }
 
  private:

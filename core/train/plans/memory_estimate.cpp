@@ -67,7 +67,7 @@ void require_memory(const Config& config, Backend& backend, const Model& model, 
                                                        : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(
         fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
-                    available >> 20, ranks.several() ? " to each rank" : "",
+                    available >> 20, ranks.several() ? " per rank" : "",
                     fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
   }
 }

@@ -149,8 +149,8 @@ class TrainingRun {
   /// Rank 0's device represents all. A run continues without rates if they cannot be measured.
   std::optional<DeviceRates> measure() {
     if (!is_main()) return std::nullopt;
-    const Communicator::BusyScope busy(communicator_, "timer the device");
-    observer_.on_activity("timer the device", 0, 0);
+    const Communicator::BusyScope busy(communicator_, "measuring the device");
+    observer_.on_activity("measuring the device", 0, 0);
     try {
       return cached_device_rates(*workload_.backend, plan_options(config_).kernels);
     } catch (const Error& error) {
