@@ -18,6 +18,15 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+if(PTRAIN_FAST_LINK)
+  find_program(PTRAIN_LINKER NAMES mold ld.lld)
+  if(PTRAIN_LINKER)
+    get_filename_component(linker ${PTRAIN_LINKER} NAME)
+    string(REPLACE "ld.lld" "lld" linker ${linker})
+    add_link_options(-fuse-ld=${linker})
+  endif()
+endif()
+
 add_library(ptrain_options INTERFACE)
 target_include_directories(ptrain_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(ptrain_options INTERFACE

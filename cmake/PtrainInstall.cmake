@@ -59,7 +59,7 @@ if(PTRAIN_CUDA)
   install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh scripts/usage.sh DESTINATION scripts COMPONENT gpu)
   install(CODE [[file(CREATE_LINK share/ptrain/configs "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/configs" SYMBOLIC)]] COMPONENT gpu)
   install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT gpu FILES_MATCHING PATTERN "*.py")
-  install(DIRECTORY tests/golden DESTINATION tests COMPONENT gpu FILES_MATCHING PATTERN "*.json")
+  install(DIRECTORY tests/golden DESTINATION tests COMPONENT gpu FILES_MATCHING PATTERN "*.safetensors" PATTERN "*.json")
 endif()
 
 # The .deb: Debian's own libraries are dependencies, which dpkg-shlibdeps finds. scripts/package.sh deb runs it.

@@ -17,7 +17,7 @@ cuda=false
 for argument in "$@"; do
   case "$argument" in
     --dev)
-      packages+=(clang clang-format clang-tidy fish iproute2 libomp-dev man-db openssh-server zsh)
+      packages+=(clang clang-format clang-tidy codespell fish iproute2 libomp-dev man-db openssh-server zsh)
       optional+=(libclang-rt-dev) # libFuzzer's and the sanitizers' runtime; part of clang itself on Ubuntu 22.04
       ;;
     --cuda) cuda=true ;;

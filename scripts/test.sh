@@ -5,20 +5,29 @@
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
-#   --tidy  also runs clang-tidy over all sources
+#   --tidy  also runs clang-tidy over all sources, and codespell over all text
+# While working, instead of all that:
+#   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
+#   --only PATTERN  builds the release preset and runs the tests whose names match: --only 'cli.table|source'
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
-asan=0 fuzz=0 tsan=0 tidy=0
-for argument in "$@"; do
-  case "$argument" in
+asan=0 fuzz=0 tsan=0 tidy=0 op='' only=''
+while (($#)); do
+  case "$1" in
     --asan) asan=1 ;;
     --fuzz) fuzz=1 ;;
     --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
+    --op | --only)
+      (($# > 1)) || refuse
+      if [[ $1 == --op ]]; then op=$2; else only=$2; fi
+      shift
+      ;;
     *) refuse ;;
   esac
+  shift
 done
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
@@ -44,12 +53,40 @@ check_format() {
   git ls-files -z '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -0 clang-format --dry-run -Werror
 }
 
+# test_op NAME: a build folder of its own, whose libraries are compiled twenty sources at once: it begins with nothing.
+test_op() {
+  local known
+  known=$(find tests/ops -name '*_test.cpp' -printf '%f\n' | sed 's/_test.cpp$//' | sort)
+  if ! grep -qx -- "$1" <<<"$known"; then
+    echo "no tests/ops/.../$1_test.cpp; there are: ${known//$'\n'/ }" >&2
+    exit 2
+  fi
+  cmake --preset dev -B build/op -DPTRAIN_UNITY=ON >/dev/null
+  cmake --build build/op --parallel "$jobs" --target "op_$1"
+  "build/op/bin/op_$1" --gtest_brief=1
+}
+
+if [[ -n $op ]]; then
+  test_op "$op"
+  exit
+fi
+if [[ -n $only ]]; then
+  cmake --preset release -DPTRAIN_TESTS=ON
+  cmake --build build/release --parallel "$jobs"
+  ctest --test-dir build/release --parallel "$jobs" --output-on-failure --no-tests=error -R "$only"
+  exit
+fi
+
 step "packages"
 scripts/install_deps.sh --dev
 step "format"
 check_format
+if ((tidy)); then
+  step "spelling"
+  git ls-files -z | xargs -0 codespell # .codespellrc has the words that it is to pass
+fi
 step "release build"
-cmake --preset release -DPTRAIN_TESTS=ON
+cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=ON
 cmake --build build/release --parallel "$jobs"
 if ((fuzz)); then
   step "fuzz targets"

@@ -7,6 +7,8 @@
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/config/text.h"
+#include "core/io/replace_folder.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ struct BaselineOptions {
   std::string folder;
   std::string name;    // empty: the one that needs none
   std::string commit;  // empty: the program's
+  bool fresh = false;
   double threshold = 2;
   FormatOptions format;
 
@@ -41,27 +44,39 @@ RunSet whole_benchmark(const std::string& folder) {
   return runs;
 }
 
+/// Throws Error{usage} where a baseline is there that --fresh was not given to replace.
+void require_no_baseline(const BaselineOptions& options) {
+  const fs::path kept = options.kept();
+  if (options.fresh || !fs::exists(kept)) return;
+  std::string label;
+  if (fs::exists(kept / baseline_file)) label = read_document<BaselineRecord>(kept / baseline_file).label;
+  const bool other = !label.empty() && !options.name.empty() && label != options.name;
+  fail_usage("{}: has a baseline already{}; give --fresh to replace it, or another --name", kept.string(),
+             other ? fmt::format(", named {}", shown(label)) : "");
+}
+
 void save(const BaselineOptions& options) {
   const RunSet runs = whole_benchmark(options.folder);
-  const fs::path kept = options.kept();
-  fs::remove_all(kept);
-  fs::create_directories(kept);
-  fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
-  for (const MeasuredCase& item : runs.cases) {
-    for (const MeasuredRun& run : item.runs) {
-      const fs::path from = run.record_file.parent_path();
-      fs::create_directories(kept / from.lexically_relative(options.folder));
-      fs::copy(from, kept / from.lexically_relative(options.folder), fs::copy_options::recursive);
-    }
-  }
+  require_no_baseline(options);
   BaselineRecord record = make_baseline_record(runs);
   record.label = options.name.empty() ? "baseline" : options.name;
   record.saved = utc_time();
   if (!options.commit.empty()) record.commit = options.commit;
-  write_document(record, kept / baseline_file);
+  replace_folder(options.kept(), [&](const fs::path& kept) {
+    fs::copy_file(fs::path(options.folder) / "suite.json", kept / "suite.json");
+    for (const MeasuredCase& item : runs.cases) {
+      for (const MeasuredRun& run : item.runs) {
+        const fs::path from = run.record_file.parent_path();
+        const fs::path to = kept / from.lexically_relative(options.folder);
+        fs::create_directories(to);
+        fs::copy(from, to, fs::copy_options::recursive);
+      }
+    }
+    write_document(record, kept / baseline_file);
+  });
   for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
-  fmt::print("{}: {} of {}, measured {}\n", kept.string(), counted(runs.cases.size(), "case"), runs.suite->machine.name,
-             record.measured.text());
+  fmt::print("{}: {} of {}, measured {}\n", options.kept().string(), counted(runs.cases.size(), "case"),
+             runs.suite->machine.name, record.measured.text());
 }
 
 void check(const BaselineOptions& options) {
@@ -96,6 +111,7 @@ void add_baseline_command(CLI::App& program) {
   CLI::App* saving = command->add_subcommand("save", "copy the records of DIR into DIR/baseline");
   add_common(*saving, *options);
   saving->add_option("--commit", options->commit, "what was measured, where it is not the program's own commit");
+  saving->add_flag("--fresh", options->fresh, "replace a baseline of that name");
   saving->callback([options] { save(*options); });
   CLI::App* checking = command->add_subcommand("check", "compare DIR with DIR/baseline; exit codes of compare");
   add_common(*checking, *options);

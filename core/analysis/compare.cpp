@@ -249,6 +249,8 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   if (!before.empty() && !all.empty()) result.estimator = choose_estimator(before, all);
   result.base = side_figures(before, result.estimator);
   result.changed = side_figures(after.empty() ? all : after, result.estimator);
+  result.base_runs = count_runs(base);
+  result.changed_runs = count_runs(changed);
   if (before.empty() || all.empty()) {
     result.speed.reason = before.empty() ? shortfall(base, "base") : shortfall(changed, "new");
     return result;
@@ -262,10 +264,21 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   result.refused = std::any_of(result.differences.begin(), result.differences.end(), [&](const Difference& d) {
     return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
   });
+  if (result.base->unit != result.changed->unit) {
+    result.refused = true;
+    result.speed.reason =
+        fmt::format("not comparable: base is measured in {}, new in {}", result.base->unit, result.changed->unit);
+    return result;
+  }
   result.memory_percent = memory_change(before, after);
   result.speed = test_speed_change(before, after, result.estimator, rule.speed);
   result.accuracy = test_accuracy_change(before, after, rule.accuracy_margin);
   result.target = target_change(before, after, rule.speed.confidence);
+  const bool passes = result.speed.verdict == Verdict::same || result.speed.verdict == Verdict::faster;
+  if (passes && result.failures() != FailureVerdict::not_more) {
+    result.speed.verdict = Verdict::inconclusive;
+    result.speed.reason = "more runs fail than before, so that the others' speed decides nothing";
+  }
   if (result.refused) {
     result.speed.verdict = Verdict::inconclusive;
     result.speed.more_runs = 0;
@@ -302,13 +315,14 @@ Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule&
 ExitCode Comparison::outcome() const {
   ExitCode code = ExitCode::ok;
   for (const CaseComparison& item : cases) {
-    const bool open =
-        item.speed.verdict == Verdict::inconclusive || item.accuracy.verdict == AccuracyVerdict::inconclusive;
+    const bool open = item.speed.verdict == Verdict::inconclusive ||
+                      item.accuracy.verdict == AccuracyVerdict::inconclusive || item.failures() == FailureVerdict::more;
     if (open) code = ExitCode::inconclusive;
   }
   for (const CaseComparison& item : cases) {
     const bool later = !item.refused && item.target && item.target->later(rule.speed.threshold_percent);
-    if (later || item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
+    const bool fails = item.failures() == FailureVerdict::clearly_more;
+    if (later || fails || item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
       code = ExitCode::regressed;
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/environment_diff.h"
+#include "core/analysis/failures.h"
 #include "core/analysis/intervals.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/speed.h"
@@ -86,12 +87,15 @@ struct CaseComparison {
   std::string name;
   SpeedEstimator estimator = SpeedEstimator::typical_step;
   std::optional<SideFigures> base, changed;  // absent without a good run
+  RunCounts base_runs, changed_runs;         // all of them, those that failed included
   SpeedChange speed;
   AccuracyChange accuracy;
   std::optional<TargetChange> target;    // absent unless both sides reach one
   std::optional<double> memory_percent;  // change of the mean peak; absent without figures
   std::vector<Difference> differences;   // of the first good runs
   bool refused = false;                  // no verdict
+
+  FailureVerdict failures() const { return test_failures(base_runs, changed_runs); }
 
   void describe(Fields& field) {
     field("case", name, "");
@@ -108,6 +112,8 @@ struct CaseComparison {
     field.any_sign("memory_percent", memory_percent, "");
     field("accuracy", accuracy, "");
     field.maybe("time_to_accuracy", target, "where both sides reach train.target");
+    field("base_runs", base_runs, "how all runs of base ended");
+    field("new_runs", changed_runs, "");
     field("refused", refused, "for a difference that was not allowed");
     field("differences", differences, "");
   }
@@ -119,12 +125,13 @@ struct Comparison {
   std::vector<CaseComparison> cases;
   std::vector<std::string> notes = {};  // on records that were left out
 
-  /// regressed when any case is slower or less accurate, else inconclusive when any is without a verdict, else ok.
+  /// regressed when any case is slower, less accurate or clearly fails more often, else inconclusive when any is
+  /// without a verdict or fails more often, else ok.
   ExitCode outcome() const;
 
   void describe(Fields& field) {
     std::int64_t exit_code = static_cast<int>(outcome());
-    field.document("ptrain.comparison/1", "Whether a second set of runs is as fast and as accurate as a first.");
+    field.document("ptrain.comparison/2", "Whether a second set of runs is as fast and as accurate as a first.");
     field("base", base, "");
     field("new", changed, "");
     field.any_sign("threshold_percent", rule.speed.threshold_percent, "");

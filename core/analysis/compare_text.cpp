@@ -78,6 +78,9 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   };
   for (const std::string& note : comparison.notes) add(note);
   for (const CaseComparison& item : comparison.cases) {
+    const std::string failures = failures_text(item.base_runs, item.changed_runs);
+    const bool more = item.failures() != FailureVerdict::not_more;
+    if (!failures.empty()) add(fmt::format("{}{}: {}", more ? "MORE FAILURES: " : "", item.name, failures));
     if (!item.speed.reason.empty()) add(fmt::format("{}: {}", item.name, item.speed.reason));
     if (!item.accuracy.reason.empty()) add(fmt::format("{}: accuracy: {}", item.name, item.accuracy.reason));
     if (item.target) add(fmt::format("{}: {}", item.name, target_text(*item.target)));

@@ -89,11 +89,21 @@ json record_schema_version_1() {
 
 RunRecord read_run_record(const std::filesystem::path& path) {
   json record = read_json(path);
+  // Figures of version 1 are read for what they are, whatever version the record names.
+  if (record.is_object() && record.contains("measured") && record["measured"].is_object() &&
+      record["measured"].contains("eval_samples")) {
+    record["schema"] = "ptrain.bench_run/1";
+    record["measured"].erase("evaluation");
+  }
   const bool first = is_of_version_1(record);
   static const json schema = schema_of_fields<RunRecord>(), first_schema = record_schema_version_1();
   check_document(path, record, first ? first_schema : schema);
   if (first) upgrade_record(record);
   RunRecord result = read_fields<RunRecord>(record);
+  if (result.figures && !(result.figures->typical_step_ms > 0 && result.figures->throughput > 0 &&
+                          result.figures->samples > 0 && result.figures->seconds > 0)) {
+    fail("{}: measured: expected a step time, samples, seconds and a throughput above 0", path.string());
+  }
   if (first && result.figures && result.figures->evaluation) {
     result.figures->evaluation->primary_pointer = "/measured/top1";
   }

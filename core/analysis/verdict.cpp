@@ -32,7 +32,37 @@ std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::in
   return std::max<std::int64_t>(1, needed - change.runs);
 }
 
-void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
+/// How much longer all steps of all runs take together, as a part of the base's time, and its standard error.
+struct TotalChange {
+  double part = 0, error = 0;
+  std::int64_t freedom = 0;
+};
+
+Statistics summarize_times(const std::vector<double>& logs) {
+  std::vector<double> times;
+  for (const double log : logs) times.push_back(std::exp(log));
+  return summarize(times);
+}
+
+double relative_variance(const Statistics& times) {
+  return times.stdev * times.stdev / (times.mean * times.mean * static_cast<double>(times.count));
+}
+
+TotalChange total_change(const Statistics& base, const Statistics& changed) {
+  const double ratio = changed.mean / base.mean;
+  return {ratio - 1, ratio * std::sqrt(relative_variance(base) + relative_variance(changed)),
+          std::min(base.count, changed.count) - 1};
+}
+
+/// Whether a few runs take so much longer that quick steps in the others are not what training is like: their total is
+/// longer by more than the threshold, probably, and much longer than the typical step says.
+bool some_runs_stall(const TotalChange& total, const SpeedChange& change, double threshold) {
+  constexpr double much = 0.1, probably = 0.8;
+  if (total.freedom < 1 || total.part < change.percent.estimate / 100 + much) return false;
+  return total.part - student_quantile(probably, total.freedom) * total.error > threshold / 100;
+}
+
+void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& rule, std::int64_t fewest) {
   change.verdict = decide_verdict(change.percent, rule.threshold_percent);
   const bool stalls = decide_verdict(change.stalls, rule.threshold_percent) == Verdict::slower;
   if (stalls && change.verdict != Verdict::slower) {
@@ -40,6 +70,9 @@ void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
     change.reason = fmt::format("the mean step is {:+.1f} %, the typical one {:+.1f} %: some steps stall",
                                 change.stalls.estimate, change.percent.estimate);
   }
+  const bool passes = change.verdict == Verdict::same || change.verdict == Verdict::faster;
+  const bool stalls_at_times = passes && some_runs_stall(total, change, rule.threshold_percent);
+  if (stalls_at_times) change.verdict = Verdict::inconclusive;
   if (change.verdict != Verdict::inconclusive) return;
   change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
   change.reason = fmt::format("about {} more{} would do", counted(change.more_runs, change.paired ? "pair" : "run"),
@@ -47,6 +80,10 @@ void conclude(SpeedChange& change, const SpeedRule& rule, std::int64_t fewest) {
   if (!change.percent.bounded) {
     change.reason = fmt::format("too few for an interval: {}; {}", counted(change.runs, change.paired ? "pair" : "run"),
                                 change.reason);
+  }
+  if (stalls_at_times) {
+    change.reason = fmt::format("all steps together take {:+.1f} %, the typical one {:+.1f} %: some runs stall; {}",
+                                100 * total.part, change.percent.estimate, change.reason);
   }
 }
 
@@ -76,7 +113,9 @@ SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule) {
   change.runs = static_cast<std::int64_t>(changes.typical.size());
   change.percent = in_percent(signed_rank_interval(changes.typical, rule.confidence));
   change.stalls = in_percent(signed_rank_interval(changes.mean, stall_confidence));
-  conclude(change, rule, fewest_pairs(rule.confidence));
+  const std::vector<double> unchanged(changes.mean.size(), 0);
+  conclude(change, total_change(summarize_times(unchanged), summarize_times(changes.mean)), rule,
+           fewest_pairs(rule.confidence));
   return change;
 }
 
@@ -87,7 +126,8 @@ SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, con
   const double unsteady_mean = std::hypot(drift(base.mean), drift(changed.mean)) / 2;
   change.percent = in_percent(widened(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
   change.stalls = in_percent(widened(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
-  conclude(change, rule, fewest_of_each(rule.confidence));
+  conclude(change, total_change(summarize_times(base.mean), summarize_times(changed.mean)), rule,
+           fewest_of_each(rule.confidence));
   return change;
 }
 

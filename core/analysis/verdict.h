@@ -41,7 +41,9 @@ struct SpeedChange {
 /// From the changes within interleaved pairs, by the signed-rank interval: SLOWER (FASTER) when the whole interval lies
 /// above (below) zero and the estimate past the threshold, SAME when the whole interval lies within the threshold on
 /// both sides, else INCONCLUSIVE. So at most 5 % of comparisons of a program with itself are called a change, whatever
-/// the noise, and far fewer where noise is below the threshold. SLOWER too when the mean step is, at 99 %.
+/// the noise, and far fewer where noise is below the threshold. SLOWER too when the mean step is, at 99 %. Never SAME
+/// or FASTER when the runs' total time is much longer (by 10 % more than the typical step), because a few of them
+/// stall.
 SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule);
 
 /// From runs that were not interleaved, by the rank-sum interval, widened by the drift that shows within each side:

@@ -30,7 +30,7 @@ const Key* Catalogs::find_key(std::string_view name) const {
   for (const Key& key : keys_) {
     if (key.name == name) return &key;
   }
-  return nullptr;
+  return ptrain::find_key(name);
 }
 
 const TaskEntry& Catalogs::find_task(std::string_view name) const {

@@ -29,7 +29,7 @@ class Catalogs {
   const ModelEntry& find_model(std::string_view name) const;
   /// Throws Error{usage} when no source has this name.
   const DataSourceEntry& find_source(std::string_view name) const;
-  /// Null when there is no key of this name.
+  /// Null when there is no key of this name, hidden or not.
   const Key* find_key(std::string_view name) const;
   /// Throws std::logic_error when no task has this name.
   const TaskEntry& find_task(std::string_view name) const;

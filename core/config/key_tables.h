@@ -17,6 +17,7 @@ std::vector<Key> train_keys();                                            // tra
 std::vector<Key> step_keys();    // train: what a step does, and how it is measured
 std::vector<Key> method_keys();  // train: phases, mixing, averages, early ends
 std::vector<Key> run_keys();     // eval, dist, output, resume
+std::vector<Key> test_keys();    // hidden_keys()
 
 /// All of them, with the names of these models and sources as choices and in what is said of keys.
 std::vector<Key> make_keys(const std::vector<ModelEntry>& models, const std::vector<DataSourceEntry>& sources);

@@ -199,6 +199,11 @@ std::vector<Key> step_keys() {
           .between(0, many_steps),
       train_key("log_every_steps", &TrainConfig::log_every_steps, "steps between lines of metrics.jsonl")
           .between(1, many_steps),
+  };
+}
+
+std::vector<Key> test_keys() {
+  return {
       train_key("test_delay_percent", &TrainConfig::test_delay_percent,
                 "for tests of ptrain compare: makes every step this much longer by waiting")
           .between(0, 1000)

@@ -68,8 +68,22 @@ const std::vector<Key>& config_keys() {
   return keys;
 }
 
+const std::vector<Key>& hidden_keys() {
+  static const std::vector<Key> keys = test_keys();
+  return keys;
+}
+
+const std::vector<Key>& all_keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all = config_keys();
+    all.insert(all.end(), hidden_keys().begin(), hidden_keys().end());
+    return all;
+  }();
+  return keys;
+}
+
 const Key* find_key(std::string_view name) {
-  for (const Key& key : config_keys()) {
+  for (const Key& key : all_keys()) {
     if (key.name == name) return &key;
   }
   return nullptr;
@@ -162,6 +176,9 @@ void put(nlohmann::json& tree, const std::string& name, nlohmann::json value) {
 nlohmann::json to_json(const Config& config) {
   nlohmann::json tree = nlohmann::json::object();
   for (const Key& key : config_keys()) put(tree, key.name, key.get(config));
+  for (const Key& key : hidden_keys()) {
+    if (key.get(config) != default_of(key)) put(tree, key.name, key.get(config));
+  }
   return tree;
 }
 

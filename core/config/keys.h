@@ -64,7 +64,12 @@ struct Key {
 
 /// Every key, in the order of Config's members, but for what Catalogs know: which models and data sources there are.
 const std::vector<Key>& config_keys();
-/// Null when there is no key of this name.
+/// Keys that only tests of this program set. They are set as the others are, and neither listed, suggested nor in the
+/// schema; a configuration's JSON has them only where they are not at their defaults.
+const std::vector<Key>& hidden_keys();
+/// The listed keys and, behind them, the hidden ones.
+const std::vector<Key>& all_keys();
+/// Null when there is no key of this name, hidden or not.
 const Key* find_key(std::string_view name);
 /// Whether some key's name starts with `name` and a dot ("train", "train.optimizer").
 bool is_section(std::string_view name);
@@ -78,7 +83,7 @@ std::string describe_briefly(const Key& key);
 
 /// The default of every key, by key: get(Config{}).
 nlohmann::json default_value(const Key& key);
-/// The resolved configuration as nested JSON with every key in it; what reports echo. Parsing it gives it back.
+/// The resolved configuration as nested JSON with every listed key in it; what reports echo. Parsing it gives it back.
 nlohmann::json to_json(const Config& config);
 /// The keys that define a run's work and their values, by dotted name.
 nlohmann::json describe_work(const Config& config);

@@ -82,7 +82,7 @@ json::json_pointer pointer_to(const Key& key) {
 
 Config restore_config(const Report& report) {
   Config config;
-  for (const Key& key : config_keys()) {
+  for (const Key& key : all_keys()) {
     const json::json_pointer pointer = pointer_to(key);
     if (report.config.contains(pointer)) key.set(config, report.config.at(pointer));
   }

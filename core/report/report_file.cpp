@@ -73,7 +73,7 @@ json relaxed(json schema) {
 /// Throws Error{failed} naming the key whose value this program cannot have written.
 void require_values_of_keys(const std::filesystem::path& path, const json& config) {
   Config scratch;
-  for (const Key& key : config_keys()) {
+  for (const Key& key : all_keys()) {
     if (!config.contains(pointer_to(key))) continue;
     const json& value = config.at(pointer_to(key));
     try {

@@ -5,6 +5,7 @@
 #include "core/base/signals.h"
 #include "core/config/config_enums.h"
 #include "core/io/atomic_file.h"
+#include "core/io/replace_folder.h"
 #include "core/runtime/model_artifact.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/find_metric.h"

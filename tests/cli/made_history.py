@@ -2,9 +2,8 @@
 import datetime
 import json
 
-from program import ROOT
+from frozen import FROZEN
 
-FROZEN = ROOT / "tests/cli/frozen"
 RECORD = json.loads((FROZEN / "runs/base/00/record.json").read_text())
 SUITE = json.loads((FROZEN / "suite.json").read_text())
 

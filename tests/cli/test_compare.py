@@ -4,9 +4,8 @@ import shutil
 import unittest
 
 from made_history import METRICS, evaluation, write_sweep
-from program import ROOT, ProgramTest, run
-
-FROZEN = ROOT / "tests/cli/frozen"
+from frozen import FROZEN
+from program import ProgramTest, run
 
 
 class Compare(ProgramTest):

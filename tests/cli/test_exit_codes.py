@@ -7,6 +7,7 @@ import subprocess
 import time
 import unittest
 
+from frozen import FROZEN
 from program import BINARY, ROOT, ProgramTest, run
 
 
@@ -44,7 +45,7 @@ class ExitCodes(ProgramTest):
 
     def test_the_document_of_all_keys_is_what_the_program_lists(self):
         listed = run("list", "keys", "--markdown").stdout
-        self.assertEqual((ROOT / "configs/README.md").read_text(), listed, "ptrain list keys --markdown >configs/README.md")
+        self.assertEqual((ROOT / "configs/keys.md").read_text(), listed, "ptrain list keys --markdown >configs/keys.md")
         keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
         self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
 
@@ -90,8 +91,8 @@ class ExitCodes(ProgramTest):
         self.assertAlmostEqual(json.loads(plan.stdout)["flops_per_sample"] / entry["flops_per_sample"], 1, 3, plan.stderr)
 
     def test_json_is_asked_for_by_one_word(self):
-        table = run("table", ROOT / "tests/cli/frozen", "--json")
-        self.assertEqual(json.loads(table.stdout), json.loads(run("table", ROOT / "tests/cli/frozen", "--format", "json").stdout))
+        table = run("table", FROZEN, "--json")
+        self.assertEqual(json.loads(table.stdout), json.loads(run("table", FROZEN, "--format", "json").stdout))
 
     def test_where_results_go_has_one_name(self):
         for command in (["run"], ["eval"], ["bench"], ["compare"], ["table"], ["export-report"], ["data", "pack"]):

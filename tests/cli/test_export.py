@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+from frozen import FROZEN
 from program import ROOT, ProgramTest, run
 
 sys.path.insert(0, os.environ.get("PTRAIN_MLPERF_LOGGING", ""))
@@ -25,8 +26,6 @@ try:
     import jsonschema
 except ImportError:
     jsonschema = None
-
-FROZEN = ROOT / "tests/cli/frozen"
 
 
 class Export(ProgramTest):

@@ -11,6 +11,7 @@ import time
 import unittest
 
 from test_data import png
+from frozen import FROZEN
 from program import BINARY, ROOT, ProgramTest, run
 
 
@@ -104,7 +105,7 @@ class Streams(ProgramTest):
                 self.assert_one_line_error(result, 1)
 
     def test_a_verdict_that_is_lost_is_an_error(self):
-        runs = pathlib.Path(__file__).parent / "frozen/runs"
+        runs = FROZEN / "runs"
         with open("/dev/full", "w") as full:
             result = subprocess.run([BINARY, "compare", runs / "base", runs / "slower"], stdout=full,
                                     stderr=subprocess.PIPE, text=True)

@@ -7,9 +7,8 @@ import shutil
 import unittest
 import xml.etree.ElementTree
 
+from frozen import FROZEN
 from program import ROOT, ProgramTest, run
-
-FROZEN = ROOT / "tests/cli/frozen"
 
 
 def at_pointer(document, pointer):

@@ -2,7 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
-#include "core/io/named_tensor.h"
+#include "core/io/safetensors.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
@@ -16,7 +16,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <stdexcept>
 
 namespace ptrain::golden {
@@ -132,6 +132,33 @@ std::vector<float> spread_rows(const Plan& plan, const Node& update, const Shape
   return to;
 }
 
+/// Doubles, which the file has as the 64 bits of each.
+std::vector<double> read_doubles(const NamedTensor& tensor) {
+  if (tensor.dtype != DType::i64) throw std::logic_error(fmt::format("{} holds no doubles", tensor.name));
+  std::vector<double> values(static_cast<std::size_t>(tensor.shape.count()));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+/// `rows` names each gradient; its norm and its sketches are in the row of that number.
+std::vector<Gradient> read_gradients(const nlohmann::json& rows, std::span<const double> norms,
+                                     std::span<const double> sums) {
+  if (norms.size() != rows.size() || sums.size() != rows.size() * sketches) {
+    throw std::logic_error("a golden has other numbers of gradients, norms and sketches");
+  }
+  std::vector<Gradient> gradients;
+  for (const nlohmann::json& row : rows) {
+    Gradient gradient{row.at("name"),
+                      Shape(row.at("shape").get<std::vector<std::int64_t>>()),
+                      norms[gradients.size()],
+                      row.at("negligible"),
+                      {}};
+    std::ranges::copy(sums.subspan(gradients.size() * sketches, sketches), gradient.sums.begin());
+    gradients.push_back(std::move(gradient));
+  }
+  return gradients;
+}
+
 bool is_running_statistic(std::string_view name) {
   return name.ends_with(".running_mean") || name.ends_with(".running_var");
 }
@@ -140,8 +167,9 @@ bool is_running_statistic(std::string_view name) {
 
 Golden load_golden(const std::string& name, Padding padding) {
   const char* moved = std::getenv("PTRAIN_SOURCE_DIR");  // where the tests run away from the source tree
-  std::ifstream file(std::string(moved != nullptr ? moved : PTRAIN_SOURCE_DIR) + "/tests/golden/" + name + ".json");
-  const nlohmann::json json = nlohmann::json::parse(file);
+  const std::filesystem::path folder = moved != nullptr ? moved : PTRAIN_SOURCE_DIR;
+  const SafetensorsFile file(folder / "tests/golden" / (name + ".safetensors"));
+  const nlohmann::json json = nlohmann::json::parse(file.metadata().at("golden"));
   Golden golden;
   golden.name = name;
   golden.steps.assign(steps, {json.at("batch"), json.at("size"), 1});
@@ -158,10 +186,8 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.gradient_tolerance = json.at("gradient_tolerance");
   golden.pytorch_error = json.at("pytorch_fp32_error").at("gradient");
   golden.losses = json.at("losses").get<std::vector<double>>();
-  for (const auto& [key, value] : json.at("gradients").items()) {
-    golden.gradients.push_back({key, Shape(value.at("shape").get<std::vector<std::int64_t>>()), value.at("norm"),
-                                value.at("negligible"), value.at("sketch")});
-  }
+  golden.gradients =
+      read_gradients(json.at("gradients"), read_doubles(file.at("norms")), read_doubles(file.at("sketches")));
   golden.model = make_model(json, padding);
   return golden;
 }

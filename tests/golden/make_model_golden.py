@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/<case>.json: PyTorch's step-one gradients and first losses, computed in double precision.
+"""Writes tests/golden/<case>.safetensors: PyTorch's step-one gradients and first losses, computed in double precision.
 
     .deps/peers/bin/python tests/golden/make_model_golden.py [case]...
 
@@ -7,7 +7,6 @@ A gradient tensor is stored as its L2 norm and 16 sketches, sums of its elements
 The mean square of the differences of two tensors' sketches estimates their squared L2 distance, so a few kilobytes hold
 every tensor of a whole model to a relative error.
 """
-import json
 import pathlib
 import sys
 
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 import reference
+import safetensors_file
 
 
 def sketch(name, gradient):
@@ -42,27 +42,10 @@ def main():
             "gradients": {key: {"shape": list(value.shape), "norm": float(f"{value.norm().item():.9g}"),
                                 "negligible": key not in errors, "sketch": sketch(key, value)}
                           for key, value in exact.items()}}
-        path = pathlib.Path(__file__).with_name(name + ".json")
-        text = json.dumps(document, indent=1)
-        path.write_text(compact_lists(text) + "\n")
+        path = pathlib.Path(__file__).with_name(name + ".safetensors")
+        safetensors_file.write_golden(path, document)
         print(f"{path.name}: {len(exact)} gradients, {path.stat().st_size} bytes; PyTorch's own fp32 error: "
               f"{errors[worst]:.1e} ({worst}), losses {loss_error:.1e}; losses {exact_losses[0]:.4f} .. {exact_losses[-1]:.4f}")
-
-
-def compact_lists(text):
-    """Puts lists of numbers on one line each."""
-    lines, inside = [], None
-    for line in text.splitlines():
-        if inside is not None:
-            inside.append(line.strip())
-            if line.strip().startswith("]"):
-                lines.append(" ".join(inside).replace("[ ", "[").replace(" ]", "]"))
-                inside = None
-        elif line.endswith("["):
-            inside = [line]
-        else:
-            lines.append(line)
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ autocast do. The median over the tensors may be a quarter larger than PyTorch's.
 """
 import argparse
 import dataclasses
-import json
 import os
 import pathlib
 import subprocess
@@ -26,6 +25,7 @@ import safetensors.torch
 import torch
 
 import reference
+import safetensors_file
 
 GRADIENT_TOLERANCE = 1e-4
 LOSS_TOLERANCE = 1e-3
@@ -69,7 +69,7 @@ def round_trip(case, ours, folder):
 
 def compare(case, ours, gradients, losses, logit_error):
     """A gradient that PyTorch has and ptrain lacks fails."""
-    golden = json.loads(pathlib.Path(__file__).with_name(case.name + ".json").read_text())
+    golden = safetensors_file.read_golden(pathlib.Path(__file__).with_name(case.name + ".safetensors"))
     missing = [name for name in gradients if "grad." + name not in ours]
     # What is zero but for rounding is so by the golden, in double precision: PyTorch's fp32 may not show it.
     errors = {name: reference.relative_error(ours["grad." + name], gradient) for name, gradient in gradients.items()
@@ -107,7 +107,7 @@ def low_precision(options):
     rows, passed = [], True
     for name in options.cases or reference.CASES:
         case = reference.CASES[name]
-        golden = json.loads(pathlib.Path(__file__).with_name(case.name + ".json").read_text())["gradients"]
+        golden = safetensors_file.read_golden(pathlib.Path(__file__).with_name(case.name + ".safetensors"))["gradients"]
         exact, _ = reference.train(dataclasses.replace(case, phases=((1, *case.steps[0]),)), torch.float32)
         compared = [gradient for gradient in exact if not golden[gradient]["negligible"]]
         with tempfile.TemporaryDirectory() as folder:

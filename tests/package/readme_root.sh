@@ -51,7 +51,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# inside USER COMMAND: a shell of the root, with processes, devices and mounts of its own.
+# inside USER COMMAND: a shell of the root, with processes, devices and mounts of its own, and the program in PATH.
 inside() {
   local -a settings=()
   local name
@@ -63,7 +63,7 @@ inside() {
     mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev"
     exec chroot "$1" runuser -u "$2" -- env -i "${@:4}" \
       PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin bash -c "$3"' \
-    - "$root" "$1" "export HOME=~$1; $2" "${settings[@]}"
+    - "$root" "$1" "export HOME=~$1 PATH=$clone/build/release/bin:\$PATH; $2" "${settings[@]}"
 }
 
 make_root() {
@@ -102,6 +102,7 @@ obstacle() {
     *--cuda* | cmake\ --preset\ cuda* | *--device\ cuda*) inside reader "command -v nvcc" >/dev/null || { echo "no CUDA toolkit" && return; } ;;
     *peers/*) echo "hours of PyTorch" && return ;;
     *--burn-in*) echo "as long as it says" && return ;;
+    *\ serve\ *) echo "answers until it is ended" && return ;;
   esac
   for word in $line; do
     case $word in
@@ -132,6 +133,9 @@ follow() {
   esac
   inside reader "cd $clone && ${within}bash -c $(printf %q "$line")" </dev/null 2>&1 |
     while IFS= read -r line; do printf '%5d %s\n' $((SECONDS - start)) "$line"; done >"$log" || code=${PIPESTATUS[0]}
+  case $line in # a verdict on a machine that does other work may be any
+    *\ compare\ * | *\ baseline\ check\ *) ((code != 4 && code != 5)) || code=0 ;;
+  esac
   if [[ -n $within ]] && ((code == ended && SECONDS - start >= limit)); then
     printf 'ended  %5d s  %s\n' $((SECONDS - start)) "$1"
   else

@@ -1,4 +1,4 @@
-"""The source tree as its tests read it: files, includes, CMake's link graph, and how long functions are."""
+"""The source tree as its tests read it: files, includes, CMake's link graph."""
 import os
 import re
 
@@ -60,32 +60,3 @@ def reachable(graph, start):
             seen.add(folder)
             waiting.extend(graph[folder])
     return seen
-
-
-def without_words(text):
-    """`text` with comments, strings and preprocessor lines blanked, so that its braces are code's; lines stay."""
-    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*'
-    return re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.S | re.M)
-
-
-def functions(text):
-    """(line, length in lines) of every function body in `text`; what lies in a function belongs to it."""
-    outer = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
-    code = without_words(text)
-    stack, head, line = [], "", 1
-    for sign in code:
-        if sign == "{":
-            inside = any(kind == "function" for kind, _ in stack)
-            is_function = ")" in head and not outer.match(re.sub(r"^\s*template\s*<[^{]*?>\s*(?=class|struct|union)", "", head).strip())
-            stack.append(("function" if is_function and not inside else "other", line))
-            head = ""
-        elif sign == "}":
-            kind, began = stack.pop() if stack else ("other", line)
-            if kind == "function":
-                yield began, line - began + 1
-            head = ""
-        elif sign == ";":
-            head = ""
-        else:
-            head += sign
-        line += sign == "\n"

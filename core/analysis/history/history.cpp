@@ -7,6 +7,7 @@
 #include "core/report/json_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -247,6 +248,28 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
   }
 }
 
+/// Of every case of a suite on a machine, whatever its configuration.
+std::vector<FailureChange> failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
+  const std::map<std::string, std::string> machines = machine_names(sweeps);
+  std::map<std::array<std::string, 3>, std::vector<CountsAt>> histories;
+  std::map<std::string, std::string> measured;  // by label
+  for (const SavedSweep& sweep : sweeps) {
+    measured[sweep.record.label] = sweep.record.measured.first;
+    for (const MeasuredCase& item : sweep.runs.cases) {
+      histories[{sweep.runs.suite->suite, machines.at(sweep.record.machine.hash), item.name}].push_back(
+          {sweep.record.label, count_runs(item)});
+    }
+  }
+  std::vector<FailureChange> changes;
+  for (const auto& [key, history] : histories) {
+    std::optional<FailureChange> change = find_failure_change(history);
+    if (!change || (!since.empty() && measured.at(change->since) < since)) continue;
+    std::tie(change->suite, change->machine, change->case_name) = std::tie(key[0], key[1], key[2]);
+    changes.push_back(std::move(*change));
+  }
+  return changes;
+}
+
 /// When the sweep labelled `label` was measured.
 std::string find_time(std::span<const SavedSweep> sweeps, const std::string& label) {
   if (label.empty()) return {};
@@ -271,12 +294,12 @@ const HistoryChange* HistorySeries::regression() const {
 ExitCode History::outcome() const {
   const auto is_worse = [](const HistorySeries& s) { return s.regression() != nullptr; };
   const auto is_decided = [](const HistorySeries& s) { return s.decided(); };
-  if (std::any_of(series.begin(), series.end(), is_worse)) return ExitCode::regressed;
+  if (!failures.empty() || std::any_of(series.begin(), series.end(), is_worse)) return ExitCode::regressed;
   return std::any_of(series.begin(), series.end(), is_decided) ? ExitCode::ok : ExitCode::inconclusive;
 }
 
 History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule) {
-  History history{folder, rule, {}, {}};
+  History history{folder, rule, {}};
   const std::string since = find_time(sweeps, rule.since);
   std::vector<std::vector<const SavedSweep*>> measured;
   for (const CaseHistory& item : case_histories(sweeps, history.notes)) {
@@ -293,6 +316,7 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
                                           metrics.front().name, metrics.back().name));
     }
   }
+  history.failures = failure_changes(sweeps, since);
   const auto varying = std::count_if(history.series.begin(), history.series.end(),
                                      [](const HistorySeries& series) { return series.varies; });
   const double significance = rule.significance / static_cast<double>(std::max<std::ptrdiff_t>(varying, 1));

@@ -3,6 +3,7 @@
 
 #include "core/analysis/effects/effects.h"
 #include "core/analysis/history/baseline_record.h"
+#include "core/analysis/history/failure_changes.h"
 #include "core/analysis/intervals.h"
 #include "core/base/errors.h"
 
@@ -102,15 +103,16 @@ struct HistorySeries {
 struct History {
   std::string folder;
   HistoryRule rule;
-  std::vector<HistorySeries> series;  // by suite and machine, then case
-  std::vector<std::string> notes;
+  std::vector<HistorySeries> series;         // by suite and machine, then case
+  std::vector<FailureChange> failures = {};  // of cases that fail more often than before, not before HistoryRule::since
+  std::vector<std::string> notes = {};
 
-  /// regressed when the newest change of any series is a regression, else inconclusive when no series has points
-  /// enough, else ok.
+  /// regressed when the newest change of any series is a regression or a case fails more often, else inconclusive when
+  /// no series has points enough, else ok.
   ExitCode outcome() const;
 
   void describe(Fields& field) {
-    field.document("ptrain.history/1", "A suite over its baselines, and where its figures changed.");
+    field.document("ptrain.history/2", "A suite over its baselines, and where its figures changed.");
     field("folder", folder, "");
     field("threshold_percent", rule.threshold_percent, "changes of speed and memory below it are left out");
     field("accuracy_points", rule.accuracy_points,
@@ -118,6 +120,7 @@ struct History {
     field("significance", rule.significance, "chance of any change point in a history without a change");
     field("since", rule.since, "label; empty: none");
     field("series", series, "");
+    field("failures", failures, "cases of which clearly more runs fail than before");
     field("notes", notes, "what is missing, and why");
   }
 };

@@ -121,7 +121,14 @@ std::string metric_thresholds(const History& history) {
 }
 
 std::vector<std::string> remarks(const History& history) {
-  std::vector<std::string> lines = shortfalls(history);
+  std::vector<std::string> lines;
+  for (const FailureChange& change : history.failures) {
+    lines.push_back(fmt::format("REGRESSION: {}: from {} on {} of {} runs fail, {} of {} before ({})", change.case_name,
+                                change.since, change.after.failed, change.after.runs, change.before.failed,
+                                change.before.runs, change.after.example));
+  }
+  const std::vector<std::string> short_ones = shortfalls(history);
+  lines.insert(lines.end(), short_ones.begin(), short_ones.end());
   std::int64_t after = 0;
   for (const HistorySeries& series : history.series) {
     if (series.decided()) after = std::max(after, series.fewest_after);

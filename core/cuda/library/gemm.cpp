@@ -271,8 +271,8 @@ struct Gemm::Parts {
     return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}>{} epilogue={} tf32={}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
                        product.left_transposed ? 't' : 'n', product.right_transposed ? 't' : 'n', product.batch,
-                       describe_algorithm(product.in), describe_algorithm(product.out),
-                       static_cast<int>(product.epilogue), context.options.tf32);
+                       to_string(product.in), to_string(product.out), static_cast<int>(product.epilogue),
+                       context.options.tf32);
   }
 
   /// False when there is no algorithm.

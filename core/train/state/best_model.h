@@ -47,8 +47,4 @@ class BestModel {
   std::int64_t since_ = 0;
 };
 
-/// Replaces `folder` with what `write` writes into an empty folder, completely or not at all. Throws Error{failed}.
-void replace_folder(const std::filesystem::path& folder,
-                    const std::function<void(const std::filesystem::path&)>& write);
-
 }  // namespace ptrain

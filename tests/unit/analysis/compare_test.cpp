@@ -39,6 +39,53 @@ TEST(Compare, FailedRunsAreNamed) {
   EXPECT_NE(result.speed.reason.find("does not fit"), std::string::npos);
 }
 
+Comparison compared(MeasuredCase base, MeasuredCase changed) {
+  RunSet before, after;
+  before.cases.push_back(std::move(base));
+  after.cases.push_back(std::move(changed));
+  return compare(before, after, {});
+}
+
+TEST(Compare, CountsFailedRunsOfBothSides) {
+  const auto with_failures = [](const std::string& name, int failed) {
+    MeasuredCase item = example_case(name, name == "base" ? 10 : 10.01);
+    for (MeasuredRun& run : item.runs) run.record.figures->evaluation->eval_samples = 100'000;
+    for (int i = 0; i < failed; ++i) {
+      MeasuredRun& run = item.runs[static_cast<std::size_t>(i)];
+      run.record.outcome = RunOutcome::diverged;
+      run.record.message = "the loss is not finite";
+      run.record.figures.reset();
+    }
+    return item;
+  };
+  const Comparison many = compared(with_failures("base", 0), with_failures("new", 4));
+  EXPECT_EQ(many.outcome(), ExitCode::regressed);
+  EXPECT_EQ(many.cases.front().speed.verdict, Verdict::inconclusive);
+  EXPECT_NE(comparison_text(many).find("4 of 8 new runs failed, 0 of 8 base runs failed (diverged: the loss"),
+            std::string::npos)
+      << comparison_text(many);
+  EXPECT_EQ(compared(with_failures("base", 0), with_failures("new", 1)).outcome(), ExitCode::inconclusive);
+  EXPECT_EQ(compared(with_failures("base", 2), with_failures("new", 2)).outcome(), ExitCode::ok);
+  EXPECT_EQ(compared(with_failures("base", 2), with_failures("new", 0)).outcome(), ExitCode::ok);
+}
+
+TEST(Compare, IsNotFasterWhereSomeRunsTakeMuchLonger) {
+  MeasuredCase changed = example_case("new", 9.5);
+  for (std::size_t i = 5; i < 8; ++i) changed.runs[i].record.figures->seconds *= 3;
+  const CaseComparison result = compare_cases(example_case("base", 10), changed, {});
+  EXPECT_EQ(result.speed.verdict, Verdict::inconclusive);
+  EXPECT_LT(result.speed.percent.upper, -4);
+  EXPECT_NE(result.speed.reason.find("some runs stall"), std::string::npos) << result.speed.reason;
+}
+
+TEST(Compare, RefusesOtherUnits) {
+  MeasuredCase changed = example_case("new", 5);
+  for (MeasuredRun& run : changed.runs) run.record.figures->unit = "sequences/s";
+  const CaseComparison result = compare_cases(example_case("base", 10), changed, {});
+  EXPECT_TRUE(result.refused);
+  EXPECT_NE(result.speed.reason.find("sequences/s"), std::string::npos);
+}
+
 TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
   const MeasuredCase base = example_case("base", 10);
   MeasuredCase elsewhere = example_case("new", 10);

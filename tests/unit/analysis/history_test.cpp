@@ -244,5 +244,20 @@ TEST(ChangePoints, FindAStepOfFivePercentWithinThreePoints) {
   EXPECT_GE(histories(20, near), 95);
 }
 
+TEST(FailureChange, IsFoundWhereMoreRunsFail) {
+  const auto counts = [](std::int64_t failed) { return RunCounts{4, failed, 0, failed > 0 ? "oom" : ""}; };
+  const std::vector<CountsAt> healthy = {{"v1", counts(0)}, {"v2", counts(1)}, {"v3", counts(0)}, {"v4", counts(1)}};
+  EXPECT_FALSE(find_failure_change(healthy));
+  const std::vector<CountsAt> worse = {{"v1", counts(0)}, {"v2", counts(0)}, {"v3", counts(3)}, {"v4", counts(3)}};
+  const std::optional<FailureChange> change = find_failure_change(worse);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->since, "v3");
+  EXPECT_EQ(change->after.failed, 6);
+  EXPECT_EQ(change->before.runs, 8);
+  History history;
+  history.failures.push_back(*change);
+  EXPECT_EQ(history.outcome(), ExitCode::regressed);
+}
+
 }  // namespace
 }  // namespace ptrain

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -311,6 +312,21 @@ TEST(ConfigKeys, AreUniqueDescribedAndTheirDefaultsPass) {
     key.set(config, default_value(key));
     EXPECT_EQ(to_json(config), to_json(Config{})) << key.name;
   }
+}
+
+TEST(ConfigKeys, HiddenOnesAreSetButNeitherListedNorSuggested) {
+  const std::string name = "train.test_delay_percent";
+  EXPECT_NE(find_key(name), nullptr);
+  EXPECT_TRUE(std::ranges::none_of(config_keys(), [&](const Key& key) { return key.name == name; }));
+  EXPECT_FALSE(
+      config_schema(test_catalogs().keys())["properties"]["train"]["properties"].contains("test_delay_percent"));
+  EXPECT_FALSE(to_json(parse("").config)["train"].contains("test_delay_percent"));
+  EXPECT_EQ(refusal("", {"train.test_delay_percen=1"}).find(name), std::string::npos);
+
+  const Config slowed = parse("", {name + "=20"}).config;
+  EXPECT_EQ(slowed.train.test_delay_percent, 20);
+  EXPECT_EQ(to_json(slowed)["train"]["test_delay_percent"], 20.0);
+  EXPECT_EQ(config_hash(slowed), config_hash(parse("").config));
 }
 
 TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {

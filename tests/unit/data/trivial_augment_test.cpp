@@ -1,23 +1,22 @@
 // Changes of an image against torchvision's (tests/golden/make_augment_golden.py), and how they are drawn.
 #include "core/data/image/trivial_augment.h"
 
+#include "core/io/safetensors.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace ptrain {
 namespace {
 
-std::vector<std::uint8_t> get_bytes(const std::string& hex) {
-  std::vector<std::uint8_t> bytes(hex.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
-  }
-  return bytes;
+std::span<const std::uint8_t> read_pixels(const NamedTensor& tensor) {
+  EXPECT_EQ(tensor.dtype, DType::u8);
+  return {reinterpret_cast<const std::uint8_t*>(tensor.bytes.data()), tensor.bytes.size()};
 }
 
 AugmentOp change_named(const std::string& name) {
@@ -28,17 +27,21 @@ AugmentOp change_named(const std::string& name) {
 }
 
 TEST(TrivialAugment, ChangesImagesAsTorchvisionDoes) {
-  std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/augment.json");
-  const nlohmann::json golden = nlohmann::json::parse(file);
-  const std::vector<std::uint8_t> picture = get_bytes(golden["picture"]);
+  const SafetensorsFile golden(PTRAIN_SOURCE_DIR "/tests/golden/augment.safetensors");
+  const nlohmann::json changes = nlohmann::json::parse(golden.metadata().at("changes"));
+  const std::span<const std::uint8_t> picture = read_pixels(golden.at("picture"));
+  const std::span<const std::uint8_t> all_expected = read_pixels(golden.at("pixels"));
+  ASSERT_EQ(all_expected.size(), changes.size() * picture.size());
+  const auto size = static_cast<int>(golden.at("picture").shape[0]);
   std::vector<std::uint8_t> scratch;
   std::map<AugmentOp, int> seen;
-  for (const nlohmann::json& one : golden["changes"]) {
+  std::size_t number = 0;
+  for (const nlohmann::json& one : changes) {
     const AugmentOp change = change_named(one["change"]);
     ++seen[change];
-    std::vector<std::uint8_t> pixels = picture;
-    apply_augment_op(pixels, golden["size"].get<int>(), change, one["amount"], one["negative"], scratch);
-    const std::vector<std::uint8_t> expected = get_bytes(one["pixels"]);
+    std::vector<std::uint8_t> pixels(picture.begin(), picture.end());
+    apply_augment_op(pixels, size, change, one["amount"], one["negative"], scratch);
+    const std::span<const std::uint8_t> expected = all_expected.subspan(number++ * picture.size(), picture.size());
     ASSERT_EQ(pixels.size(), expected.size());
     std::size_t differ = 0;
     int largest = 0;

@@ -25,7 +25,7 @@ std::function<CudnnGraph()> make_graph(const KernelContext& context, Device& dev
   };
 }
 
-std::unique_ptr<Kernel> make_activation(const KernelContext& context, Device& device) {
+std::unique_ptr<Kernel> make_activation_kernel(const KernelContext& context, Device& device) {
   const ActivationOp activation(context.op_as<Conv2d>().activation());
   return make_activation({activation, context.outputs, context.outputs, context.options}, device);
 }
@@ -67,7 +67,7 @@ class ConvolutionInPasses final : public Kernel {
       const Add add;
       add_ = make_add({add, pair, context.outputs, context.options}, device);
     }
-    if (context.op_as<Conv2d>().activation() != Activation::none) activation_ = make_activation(context, device);
+    if (context.op_as<Conv2d>().activation() != Activation::none) activation_ = make_activation_kernel(context, device);
   }
 
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> make_conv2d(const KernelContext& context, Device& device
   auto kernel = try_convolution(context, device, make_graph(context, device, tail), reason);
   if (kernel == nullptr) return std::make_unique<ConvolutionInPasses>(context, device);
   if (activation == Activation::none || tail.relu) return kernel;
-  return std::make_unique<ConvolutionThenActivation>(std::move(kernel), make_activation(context, device));
+  return std::make_unique<ConvolutionThenActivation>(std::move(kernel), make_activation_kernel(context, device));
 }
 
 }  // namespace ptrain::cuda

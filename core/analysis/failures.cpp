@@ -1,0 +1,82 @@
+#include "core/analysis/failures.h"
+
+#include "core/analysis/run_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr double chance_that_matters = 0.05;
+
+double log_choose(std::int64_t n, std::int64_t k) {
+  const auto log_factorial = [](std::int64_t value) { return std::lgamma(static_cast<double>(value) + 1); };
+  return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
+}
+
+/// Probability of at least `changed.failed` failures among the new runs when failures fall on runs by chance.
+double chance_of_as_many(const RunCounts& base, const RunCounts& changed) {
+  const std::int64_t runs = base.runs + changed.runs, failed = base.failed + changed.failed;
+  double chance = 0;
+  for (std::int64_t k = changed.failed; k <= std::min(failed, changed.runs); ++k) {
+    if (failed - k > base.runs) continue;
+    chance += std::exp(log_choose(changed.runs, k) + log_choose(base.runs, failed - k) - log_choose(runs, failed));
+  }
+  return chance;
+}
+
+std::string side_text(const RunCounts& side, const char* name, std::int64_t part, const char* what) {
+  return fmt::format("{} of {} {} runs {}", part, side.runs, name, what);
+}
+
+}  // namespace
+
+RunCounts count_runs(const MeasuredCase& item) {
+  RunCounts counts;
+  for (const MeasuredRun& run : item.runs) {
+    ++counts.runs;
+    if (run.record.outcome == RunOutcome::ok) continue;
+    if (run.record.outcome == RunOutcome::unstable) {
+      ++counts.unsteady;
+      continue;
+    }
+    ++counts.failed;
+    if (!counts.example.empty()) continue;
+    counts.example = to_string(run.record.outcome);
+    if (!run.record.message.empty()) counts.example += ": " + run.record.message;
+  }
+  return counts;
+}
+
+RunCounts& operator+=(RunCounts& a, const RunCounts& b) {
+  a.runs += b.runs;
+  a.failed += b.failed;
+  a.unsteady += b.unsteady;
+  if (a.example.empty()) a.example = b.example;
+  return a;
+}
+
+FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed) {
+  if (changed.failed * base.runs <= base.failed * changed.runs) return FailureVerdict::not_more;
+  return chance_of_as_many(base, changed) < chance_that_matters ? FailureVerdict::clearly_more : FailureVerdict::more;
+}
+
+std::string failures_text(const RunCounts& base, const RunCounts& changed) {
+  std::string text;
+  if (base.failed + changed.failed > 0) {
+    text = fmt::format("{}, {} ({})", side_text(changed, "new", changed.failed, "failed"),
+                       side_text(base, "base", base.failed, "failed"),
+                       changed.example.empty() ? base.example : changed.example);
+  }
+  if (base.unsteady + changed.unsteady > 0) {
+    text += fmt::format("{}{}, {}: no speed is known of them", text.empty() ? "" : "; ",
+                        side_text(changed, "new", changed.unsteady, "had unsteady step times"),
+                        side_text(base, "base", base.unsteady, "had"));
+  }
+  return text;
+}
+
+}  // namespace ptrain

@@ -1,0 +1,44 @@
+// Runs that failed: they have no speed, and still belong to the verdict.
+#pragma once
+
+#include "core/report/fields.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct MeasuredCase;
+
+/// How the runs of a case ended.
+struct RunCounts {
+  std::int64_t runs = 0;
+  std::int64_t failed = 0;    // diverged, out of memory, timed out or ended in an error
+  std::int64_t unsteady = 0;  // ran, but their step times did not settle: they have no speed
+  std::string example = {};   // how the first failed one ended: "diverged: the loss is not finite at step 7"
+
+  double failed_part() const { return runs == 0 ? 0 : static_cast<double>(failed) / static_cast<double>(runs); }
+
+  void describe(Fields& field) {
+    field("runs", runs, "");
+    field("failed", failed, "diverged, out of memory, timed out or ended in an error");
+    field("unsteady", unsteady, "ran, but their step times did not settle, so that no speed is known");
+    field("example", example, "how the first failed one ended; empty: none failed");
+  }
+};
+
+RunCounts count_runs(const MeasuredCase& item);
+RunCounts& operator+=(RunCounts& a, const RunCounts& b);
+
+enum class FailureVerdict { not_more, more, clearly_more };
+
+/// Whether a larger share of the new runs failed: clearly_more where Fisher's exact test (one-sided, "The Design of
+/// Experiments", 1935) calls that chance in less than 5 of 100 cases.
+FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed);
+
+/// "5 of 8 new runs failed (diverged: ...), 0 of 8 of base": a line on both sides' failed and unsteady runs; empty
+/// where there are none.
+std::string failures_text(const RunCounts& base, const RunCounts& changed);
+
+}  // namespace ptrain
