@@ -30,7 +30,6 @@ struct DatasetInfo {
 
   // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is `frames`
   // consecutive images.
-  // many frames of that form, one behind the other.
   ImageSize image_size;
   int frames = 0;  // of a clip; 0: samples are images
   std::array<float, 3> mean{};
